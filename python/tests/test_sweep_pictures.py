@@ -1,13 +1,15 @@
 """Pictures of sweeps: nothing is averaged that is not told, and no curve hides another."""
 
 import itertools
+import json
 import re
 
+import browser
 import polars as pl
 import pytest
 
 import narthex
-from narthex import NarthexError, documents
+from narthex import NarthexError, documents, report
 from narthex.charts import curves, palette
 from narthex.cli import main
 from narthex.report import sweeps
@@ -156,6 +158,29 @@ def test_a_page_of_a_sweep_has_pictures_the_best_runs_and_what_failed(folder, tm
     assert len(rows) == 4
     assert {*re.findall(r'"run": "(run-[^"]+)"', text)} == rows
     assert text.count('class="shares"') == 4
+
+
+CLICK = """
+<script>
+addEventListener("load", () => setTimeout(() => {
+  const point = document.querySelector(".mark-symbol path[aria-roledescription=point]");
+  point.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  const row = document.activeElement;
+  document.title = JSON.stringify([row.id, row.closest("details").open]);
+}, 3000));
+</script>
+"""
+
+
+@pytest.mark.skipif(browser.find() is None, reason="there is no Chromium or Chrome on the PATH")
+def test_a_point_opens_the_row_of_its_run(folder, tmp_path):
+    page = report.page([documents.read_sweep(folder)])
+    file = tmp_path / "sweep.html"
+    file.write_text(page + CLICK, encoding="utf-8")
+    dom, _ = browser.load(file)
+    ident, is_open = json.loads(re.search("<title>(.*?)</title>", dom)[1])
+    assert f'<tr id="{ident}"' in page
+    assert is_open
 
 
 def test_a_sweep_writes_its_page_itself(tmp_path):

@@ -63,7 +63,7 @@ def section(found: "Found") -> Section:
         sections = [_pictures(finished, parameters, reports), _best(finished, parameters, reports)]
         times = _Times(_ranked(finished, reports[0]), folder)
         if times.of_runs:
-            parts_of = [times.best(reports[0]), times.rows(parameters, reports[0])]
+            parts_of = [times.best(reports[0]), times.rows(reports[0])]
             sections.append(Section("Where the time of the runs went", parts_of))
     return Section(found.document["sweep"]["title"] or folder.name, parts, sections)
 
@@ -220,24 +220,21 @@ class _Times:
         behind = Table(title, names, cells, is_folded=True)
         return Chart(title, told, drawings.ledger(rows, "run", "activity"), behind)
 
-    def rows(self, parameters: list[str], report: str) -> Table:
-        """Return a row for each run: its parameters, a report, and the shares of its time."""
-        rows = [self._row(run, parameters, report) for run in self.ranked.to_dicts()]
-        names = columns(
-            "run", *parameters, report, "time", *self.parts, numbers=[report, *self.parts]
-        )
+    def rows(self, report: str) -> Table:
+        """Return a row for each run: its name with its parameters, a report, shares of time."""
+        rows = [self._row(run, report) for run in self.ranked.to_dicts()]
+        names = columns("run", report, "time", *self.parts, numbers=[report, *self.parts])
         left_out = f"; {number(self.left_out)} that are not so good have none" * (self.left_out > 0)
         caption = f"Each run, the best first, and where its time went, percent{left_out}"
         idents = [plots.run_ident(key) for key in self.ranked["key"]]
         return Table(caption, names, rows, is_folded=True, idents=idents)
 
-    def _row(self, run: dict[str, Any], parameters: list[str], report: str) -> list[Cell]:
+    def _row(self, run: dict[str, Any], report: str) -> list[Cell]:
         times = self.of_runs.get(run["key"], Counter())
         shares = {part: times[part] / max(times.total(), 1) for part in self.parts}
         drawn = [(part, palette.of_part("activity", part), share) for part, share in shares.items()]
         return [
             run["name"],
-            *(arguments.value_text(run[name]) for name in parameters),
             number(run[report]),
             Shares([each for each in drawn if each[2]]),
             *(percent(share) for share in shares.values()),
