@@ -35,7 +35,7 @@ def svg(diagram: "Diagram") -> str:
     words = lanes + LANE * len(diagram.lanes)
     width = round(words + LETTER * max(len(_told(step)) for step in steps) + MARGIN)
     foot = MARGIN + HEAD + ROW * len(steps)
-    drawn = [*_lanes(diagram.lanes, lanes, foot), *_rows(steps, lanes, words)]
+    drawn = [*_lanes(diagram, lanes, foot), *_rows(steps, lanes, words)]
     label = html.escape(f"{diagram.caption}: {len(steps)} steps", quote=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}"'
@@ -47,14 +47,14 @@ def svg(diagram: "Diagram") -> str:
     )
 
 
-def _lanes(names: Sequence[str], left: int, foot: int) -> Iterator[str]:
+def _lanes(diagram: "Diagram", left: int, foot: int) -> Iterator[str]:
     yield _text(left - 8, MARGIN + 14, "ns", anchor="end", colour="muted")
-    for count, name in enumerate(names):
+    for count, name in enumerate(diagram.lanes):
         x = left + LANE * count + LANE // 2
         what, _, node = name.rpartition(" ")
         yield _text(x, MARGIN + 14, what or name, anchor="middle", is_bold=True)
         if what:
-            yield _text(x, MARGIN + 30, f"node {node}", anchor="middle", colour="muted")
+            yield _text(x, MARGIN + 30, f"{diagram.end} {node}", anchor="middle", colour="muted")
         top = MARGIN + HEAD - 8
         yield f'<path class="line-stroke" d="M{x} {top}V{foot}" stroke="{palette.LIGHT["line"]}"/>'
 

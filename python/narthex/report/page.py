@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, files
+from narthex import _native, explanation, files
 from narthex.charts import library, palette
 from narthex.documents import COMPARISON, EXPERIMENTS, EXPLANATION, RUN, SWEEP, Found, needed_whole
 from narthex.errors import NarthexError
@@ -104,7 +104,7 @@ def _title(found: Sequence[Found]) -> str:
         case kind if kind == COMPARISON:
             return f"{document['runs'][0]['program']} over {len(document['runs'])} interfaces"
         case kind if kind == EXPLANATION:
-            return f"{document['bytes']} bytes over {document['interface']}"
+            return explanation.title(document)
     names = [summary["experiment"] for summary in document["summaries"]]
     return names[0] if len(names) == 1 else f"{len(names)} experiments"
 
