@@ -125,6 +125,13 @@ static void find_peers(const struct narthex_information *machine) {
 static void start(const struct narthex_information *machine) {
     if (peers)
         return;
+    /* No tile can ask a tile of another chip whether its queue is there already. */
+    narthex_check(
+        machine->nodes == 1,
+        "messages over SARC go between the tiles of one chip, and this run has %d chips: "
+        "take --nodes 1; scratchpads of other chips (interfaces.sarc.chips) are reached by "
+        "stores and copies",
+        (int)machine->nodes);
     ranks = (unsigned)(machine->nodes * machine->processes);
     narthex_check(ranks <= 1 << PLACE_SHIFT, "messages of %u ranks: allowed are %d", ranks,
                   1 << PLACE_SHIFT);

@@ -19,7 +19,7 @@ lives again and compares, so that pages and simulator cannot drift apart.
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
 
-The pictures of the README and of the machines are made likewise.
+The pictures of the README, of the machines and of SARC's transfers are made likewise.
 
 All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted.
 """
@@ -260,10 +260,23 @@ def pages() -> list[Path]:
 
 def message_life() -> str:
     """Draw one message's life, as `narthex explain CNI32Qm --diagram` does."""
+    return _drawn(explain("CNI32Qm", 64))
+
+
+def tile_lives() -> dict[Path, str]:
+    """Draw what goes from tile to tile, as `narthex explain SARC --of ... --diagram` does."""
+    machine = "sarc-prototype"
+    return {
+        DOCS / "sarc" / f"{of}-life.svg": _drawn(explain("SARC", of=of, machine=machine))
+        for of in ("remote-store", "rdma", "queue-lock")
+    }
+
+
+def _drawn(life: Explanation) -> str:
     from narthex.charts import sequence
     from narthex.report import lives
 
-    return sequence.svg(lives.diagram(explain("CNI32Qm", 64).document))
+    return sequence.svg(lives.diagram(life.document))
 
 
 def ranking(file: Path) -> None:
@@ -285,7 +298,7 @@ def main() -> None:
     """Make the generated parts of all pages, and the README's pictures, anew."""
     LIFE.write_text(message_life(), encoding="utf-8")
     ranking(RANKING)
-    for file, drawn in machine_pictures().items():
+    for file, drawn in (machine_pictures() | tile_lives()).items():
         file.parent.mkdir(exist_ok=True)
         file.write_text(drawn, encoding="utf-8")
     for page in pages():

@@ -1,13 +1,19 @@
-"""One message's life: its transactions, and the parts of its latency."""
+"""One message's life: its transactions, and the parts of its latency.
+
+Beside messages a chip's transfers and locks can be explained (`SUBJECTS`): what one tile
+does, and another waits for.
+"""
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
 from narthex.documents import EXPLANATION, Kind, Loaded, in_notebook
+from narthex.errors import unknown
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.programs import Program, find
@@ -17,8 +23,83 @@ if TYPE_CHECKING:
     import altair
     import polars
 
-PROGRAM = "roundtrip"
-"""The program whose messages are explained."""
+MESSAGE = "message"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What can be explained."""
+
+    program: str
+    """The program that does it, over and over."""
+    name: str
+    one: str
+    """One of them, as sections are titled."""
+    span: str
+    """From where to where its latency goes."""
+    has_size: bool = False
+
+
+_TILES = "from the end of tile 0's wait to the end of tile 1's"
+
+
+def _transfer(name: str, *, has_size: bool = False) -> Subject:
+    return Subject("sarc-remote-store", name, f"One {name}", _TILES, has_size)
+
+
+def _lock(name: str) -> Subject:
+    held = "from tile 0's having the lock to tile 1's"
+    return Subject("sarc-locks", name, f"One hand-over of a {name}", held)
+
+
+SUBJECTS = {
+    MESSAGE: Subject(
+        "roundtrip",
+        "message",
+        "One message's life",
+        "from the call that sends to the handler",
+        has_size=True,
+    ),
+    "remote-store": _transfer("remote store"),
+    "rdma": _transfer("RDMA copy", has_size=True),
+    "queue-lock": _lock("queue lock"),
+    "lock-box": _lock("lock of the lock box"),
+    "test-and-set-lock": _lock("test-and-set lock"),
+    "ticket-lock": _lock("ticket lock"),
+    "mcs-lock": _lock("MCS lock"),
+}
+"""By what `explain` takes for `of`."""
+
+
+def subject(document: dict[str, Any]) -> Subject:
+    """Return what a document explains."""
+    return named(document.get("of", MESSAGE))
+
+
+def named(of: str) -> Subject:
+    """Return what `explain` takes for `of`."""
+    if of not in SUBJECTS:
+        raise unknown("subject of an explanation", str(of), SUBJECTS)
+    return SUBJECTS[of]
+
+
+def what(document: dict[str, Any]) -> str:
+    """Say what a document explains: "64 bytes" for a message, "RDMA copy of 64 bytes"."""
+    about = subject(document)
+    named = [] if about is SUBJECTS[MESSAGE] else [about.name]
+    sized = [f"{document['bytes']} bytes"] if about.has_size else []
+    return " of ".join([*named, *sized])
+
+
+def title(document: dict[str, Any]) -> str:
+    """Say what a document explains, and over which interface."""
+    return f"{what(document)} over {document['interface']}"
+
+
+def ends(document: dict[str, Any]) -> str:
+    """Say what sends and receives: nodes, or tiles of one."""
+    return document.get("ends", "node")
+
 
 Row = dict[str, Any]
 
@@ -43,7 +124,7 @@ class Explanation(Loaded):
     @property
     def title(self) -> str:
         """What is explained: the message's size and the interface."""
-        return f"{self.document['bytes']} bytes over {self.document['interface']}"
+        return title(self.document)
 
     @property
     def latency_ps(self) -> int:
@@ -108,8 +189,9 @@ class Explanation(Loaded):
 
 def explain(
     interface: str,
-    bytes: int = 64,  # noqa: A002 - the option's name on the command line
+    bytes: int | None = None,  # noqa: A002 - the option's name on the command line
     *,
+    of: str = MESSAGE,
     machine: str | Path = DEFAULT_MACHINE,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
     firmware: Firmware = (),
@@ -117,11 +199,12 @@ def explain(
     program: Program | None = None,
     observer: Observer | None = None,
 ) -> Explanation:
-    """Explain the latency of one message of `bytes` bytes over an interface.
+    """Explain the latency of one message of `bytes` bytes (64) over an interface.
 
     Round trips are run on two nodes of `machine`; of the measured requests
     from node 0 to node 1 the one with the median latency is shown, and the
-    mean of all beside it.
+    mean of all beside it. `of` is one of `SUBJECTS`: on a chip whose tiles have
+    the interface also a transfer or the hand-over of a lock, from tile 0 to 1.
 
     >>> import narthex
     >>> message = narthex.explain("CNI32Qm", 64)
@@ -130,10 +213,11 @@ def explain(
 
     Raises `NarthexError` when something is wrong with the arguments.
     """
-    guest = program or find(PROGRAM)
+    guest = program or find(named(of).program)
     request: dict[str, Any] = {
+        "of": of,
         "interface": arguments.text("interface", interface),
-        "bytes": arguments.whole_number("bytes", bytes),
+        "bytes": arguments.whole_number_or_none("bytes", bytes),
         "machine": arguments.text("machine", machine),
         "set": arguments.settings(set),
         "seed": arguments.whole_number_or_none("seed", seed),

@@ -333,7 +333,9 @@ class Explanation(TypedDict):
     version: str
     interface: str
     machine: OfNamed
-    bytes: Whole
+    of: NotRequired[str]
+    ends: NotRequired[Literal["node", "tile"]]
+    bytes: NotRequired[Whole]
     packets: Whole
     latency_ps: Positive
     rounds: Rounds

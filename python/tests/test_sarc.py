@@ -17,7 +17,8 @@ PARALLEL = [name for name in PROGRAMS if name != "thread-sort"]
 RUNS = {
     "sarc-locks": [(kind, 4, 20) for kind in ("queue", "queue-load")],
     "sarc-barriers": [("counters", tiles, 20) for tiles in (1, 3, 4)],
-    "sarc-remote-store": [(method, 3, 20) for method in ("store", "message", "copy")],
+    "sarc-remote-store": [(method, 3, 20) for method in ("store", "message", "copy")]
+    + [("transfer", 2, 20, 200)],
     "sarc-stream": [
         ("on-chip", "dma", 3, 1, 3, 256, 1),
         ("on-chip", "stores", 2, 2, 2, 64, 1),
@@ -147,3 +148,9 @@ def test_a_kept_program_says_its_interface_when_it_is_compiled(tmp_path):
     run(str(kept))
     with pytest.raises(NarthexError, match="compile it again"):
         run(str(compiler.compile_program(source, tmp_path / "plain")))
+
+
+def test_messages_to_another_chip_are_refused_instead_of_waiting_for_ever():
+    asked = {"machine": "sarc-prototype", "set": {"interfaces.sarc.chips": 2}, "nodes": 2}
+    with pytest.raises(NarthexError, match="between the tiles of one chip"):
+        narthex.run("roundtrip", 64, 2, interface="SARC", **asked)

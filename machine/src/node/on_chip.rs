@@ -17,6 +17,7 @@ use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
 use narthex_interfaces::on_chip::{End, FirstLevel, Packet};
 use narthex_interfaces::sarc::messages::lane;
+use narthex_interfaces::sarc::registers::LINE_BYTES;
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
 use narthex_memory::AgentId;
@@ -26,6 +27,9 @@ use narthex_memory::interconnects::{Home, InterconnectId};
 use serde::{Deserialize, Serialize};
 
 use super::{Event, Node, NodeProcessor, after, probe};
+
+/// Bytes of a line of scratchpad.
+const LINE: usize = LINE_BYTES as usize;
 
 /// What happens on a network on chip, and that no processor hears of at once.
 #[derive(Debug, Serialize, Deserialize)]
@@ -323,9 +327,9 @@ impl Node {
                 self.stop_watching(tile);
                 self.processors[tile].memory.take_scratchpad_line(line, bytes);
             }
-            FirstLevel::Loses if self.processors[tile].memory.has_scratchpad_line(line) => {
+            FirstLevel::Loses if self.processors[tile].memory.has_scratchpad_line(line, LINE) => {
                 self.disturb(now, tile);
-                self.processors[tile].memory.drop_scratchpad_line(line);
+                self.processors[tile].memory.drop_scratchpad_line(line, LINE);
             }
             FirstLevel::Loses => {}
         }

@@ -117,6 +117,10 @@ fn a_write_through_store_waits_for_the_port_and_for_nothing_else() {
     assert_eq!(cycles(&[], prepare, stores), 6);
     assert_eq!(cycles(&[through], prepare, stores), 6);
     assert_eq!(cycles(&[through, ONE_AT_A_TIME], prepare, stores), 32, "the last begins at E + 31");
+    let eight: String = (0..8).map(|word| format!("sd a0, {}(s2)\n", 8 * word % 32)).collect();
+    let six = "second_level_cache.latency_cycles=6";
+    let eight = format!("{eight} ld a1, 0(s2)\n add a1, a1, a1");
+    assert_eq!(cycles(&[through, ONE_AT_A_TIME, six], prepare, &eight), 44, "the last begins at E + 43");
 }
 
 #[test]

@@ -142,6 +142,9 @@ fn a_line_that_is_selected_hits_the_first_level_until_a_remote_store_arrives() {
     let executed = with(prototype(), "interfaces.sarc.first_level=false");
     let without = result(&executed, &guest(&body));
     assert_eq!(reported(&without, 0, "hit"), below, "without it each load goes below");
+    let halves = result(&with(prototype(), "data_cache.block=32B"), &guest(&body));
+    let values = ["hit", "value", "kept"].map(|name| reported(&halves, 0, name));
+    assert_eq!(values, [hit, 5, 5], "a line in two blocks of the first level");
 }
 
 #[test]
@@ -236,4 +239,30 @@ fn a_store_reaches_a_tile_of_another_chip_the_same_with_any_number_of_threads() 
     assert_eq!(one.to_string(), run(2).to_string());
     let packets = |node| statistic(&one, node, "sarc_off_chip_packets");
     assert_eq!([packets(0), packets(1)], [1, 1], "the store, and that it is there");
+}
+
+/// Two chips: tile 0 of chip 1 copies two lines into the scratchpad of tile 0 of chip 0, and its
+/// counter is zero once all of it is there.
+#[test]
+fn a_copy_reaches_a_tile_of_another_chip_and_is_acknowledged_over_the_way_back() {
+    let body = format!(
+        "{}{} ld s8, 8(s2)\n bnez s3, end\n bnez s8, other\n poll: ld t0, 120(s4)\n beqz t0, poll\n \
+         ld t1, 0(s4)\n report first, t1\n report last, t0\n j end\n other: li s8, 300\n \
+         later: addi s8, s8, -1\n bnez s8, later\n {}{}{} li t0, 7\n sd t0, 0(s4)\n li t0, 9\n sd t0, 120(s4)\n \
+         li t0, -128\n sd t0, 0(s7)\n sd s5, 8(s6)\n sd s7, 16(s6)\n sd s4, 24(s6)\n li t0, 0x8001\n sd t0, 0(s6)\n \
+         written: ld t0, 0(s7)\n bnez t0, written\n report acknowledged, t0\n end:",
+        allocate("2", "s4"),
+        window(0, "s5"),
+        allocate("2", "s6"),
+        mark("s6", 2),
+        format_args!("addi s7, s6, 64\n {}", mark("s7", 3)),
+    );
+    let two = with(RunRequest { nodes: Some(2), ..prototype() }, "interfaces.sarc.chips=2");
+    let run = |threads| run_guest(&RunRequest { threads, ..two.clone() }, &guest(&body)).expect("it runs");
+    let one = run(1);
+    assert_eq!([reported(&one, 0, "first"), reported(&one, 0, "last")], [7, 9]);
+    assert_eq!(reported(&one, 1, "acknowledged"), 0);
+    assert_eq!(one.to_string(), run(2).to_string());
+    let packets = |node| statistic(&one, node, "sarc_off_chip_packets");
+    assert_eq!([packets(0), packets(1)], [2, 2], "two acknowledgements, and two packets");
 }

@@ -22,23 +22,34 @@ use crate::protocols::{Access, State};
 use super::{ProcessorMemory, ProcessorPort};
 
 impl ProcessorMemory {
-    /// The data cache takes a line of scratchpad from which the processor loads, unless a dirty
-    /// block is in its place.
+    /// The data cache takes a line of scratchpad from which the processor loads, as many blocks as
+    /// it is long, unless a dirty block is in the place of one. A cache of longer blocks takes none.
     pub fn take_scratchpad_line(&mut self, address: u64, bytes: &[u8]) {
-        let block = self.data.block_of(address);
-        if let (line, None) = self.data.line_to_refill(block) {
-            self.data.refill(line, block, State::Shared, bytes, Tag::None);
+        for (part, address) in
+            bytes.chunks_exact(self.data.block_bytes()).zip(self.blocks_of(address, bytes.len()))
+        {
+            let block = self.data.block_of(address);
+            if let (line, None) = self.data.line_to_refill(block) {
+                self.data.refill(line, block, State::Shared, part, Tag::None);
+            }
         }
     }
 
-    /// A line of scratchpad has changed below.
-    pub fn drop_scratchpad_line(&mut self, address: u64) {
-        self.data.remove(address);
+    /// A line of scratchpad of so many bytes has changed below.
+    pub fn drop_scratchpad_line(&mut self, address: u64, bytes: usize) {
+        for address in self.blocks_of(address, bytes) {
+            self.data.remove(address);
+        }
     }
 
-    /// Whether the data cache has a line of scratchpad.
-    pub fn has_scratchpad_line(&self, address: u64) -> bool {
-        self.data.holds(address)
+    /// The addresses of the data cache's blocks in a line.
+    fn blocks_of(&self, address: u64, bytes: usize) -> impl Iterator<Item = u64> + use<> {
+        (address..address + bytes as u64).step_by(self.data.block_bytes())
+    }
+
+    /// Whether the data cache has a part of a line of scratchpad.
+    pub fn has_scratchpad_line(&self, address: u64, bytes: usize) -> bool {
+        self.blocks_of(address, bytes).any(|address| self.data.holds(address))
     }
 
     /// The load is over with which the data cache took the line.

@@ -89,13 +89,32 @@ impl NodeHistory {
 
     /// Whether the processor takes in a packet at that instant.
     fn receives(&self, at: Time) -> bool {
+        matches!(self.activity_at(at), Some(Activity::Receive | Activity::Buffering))
+    }
+
+    /// The instants at which a wait of its program for others is over.
+    pub fn waits_over(&self) -> impl Iterator<Item = Time> {
+        self.bookings
+            .iter()
+            .filter(|booking| {
+                booking.before == Activity::Synchronisation && booking.activity != booking.before
+            })
+            .map(|booking| booking.from)
+    }
+
+    /// Whether its program waits for others at that instant.
+    pub fn waits_at(&self, at: Time) -> bool {
+        self.activity_at(at) == Some(Activity::Synchronisation)
+    }
+
+    /// What its program is at.
+    fn activity_at(&self, at: Time) -> Option<Activity> {
         let begun = self.bookings.partition_point(|booking| booking.from <= at);
-        let activity = begun.checked_sub(1).map(|place| self.bookings[place].activity);
-        matches!(activity, Some(Activity::Receive | Activity::Buffering))
+        begun.checked_sub(1).map(|place| self.bookings[place].activity)
     }
 
     /// Packets that left for node 1, returned ones again: when, and which.
-    fn packets_sent(&self) -> impl Iterator<Item = (Time, u64)> {
+    pub fn packets_sent(&self) -> impl Iterator<Item = (Time, u64)> {
         self.records.iter().filter_map(|record| match record.event {
             Event::Departure(note, NodeId(1)) if note.kind == FrameKind::Packet => {
                 Some((record.at, note.sequence))
@@ -105,7 +124,7 @@ impl NodeHistory {
     }
 
     /// Packets of node 0 that found a buffer here: when, and which.
-    fn packets_received(&self) -> impl DoubleEndedIterator<Item = (Time, u64)> {
+    pub fn packets_received(&self) -> impl DoubleEndedIterator<Item = (Time, u64)> {
         self.records.iter().filter_map(|record| match record.event {
             Event::Arrival(FrameSummary { source: Rank(0), sequence, .. }, true) => {
                 Some((record.at, sequence))
@@ -192,10 +211,12 @@ pub struct Life {
     pub noticed: Time,
     /// H: the handler starts.
     pub handled: Time,
-    /// The number of that packet at its source.
-    pub sequence: u64,
+    /// The number of that packet at its source, if there is one.
+    pub sequence: Option<u64>,
     /// Packets of the message.
     pub packets: usize,
+    /// It ends a wait, and is not a message.
+    pub ends_wait: bool,
 }
 
 impl Life {
@@ -255,8 +276,9 @@ fn life(sender: &NodeHistory, receiver: &NodeHistory, sent: Time, next: Time) ->
         visible: visible(receiver, arrived, noticed),
         noticed,
         handled,
-        sequence,
+        sequence: Some(sequence),
         packets: packets.iter().map(|&(_, number)| number).collect::<BTreeSet<_>>().len(),
+        ends_wait: false,
     })
 }
 
@@ -269,7 +291,7 @@ fn left(sender: &NodeHistory, sent: Time) -> Time {
 
 /// A store may leave the store buffer after the processor has gone on; other
 /// transactions that are granted later belong to other work.
-fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -> Time {
+pub fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -> Time {
     let belongs = |(crossing, touched): &(&Crossing, [bool; 2])| {
         let in_time = crossing.granted >= sent && crossing.released <= injected;
         let of_the_send = crossing.granted < left || crossing.kind == Kind::UncachedStore;
@@ -283,7 +305,7 @@ fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -> Ti
 /// The last that the receive half did by itself for a packet that arrived at
 /// `arrived`, before the library noticed. What it does while the processor is at
 /// work on an earlier packet does not keep that from going on.
-fn visible(receiver: &NodeHistory, arrived: Time, noticed: Time) -> Time {
+pub fn visible(receiver: &NodeHistory, arrived: Time, noticed: Time) -> Time {
     let own = receiver.records.iter().filter_map(|record| match record.event {
         Event::Timer(RECEIVE_HALF) => Some(record.at),
         Event::Crossing(crossing) if crossing.agent == Agent::Seat(RECEIVE_HALF) => Some(crossing.released),

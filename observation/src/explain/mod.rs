@@ -43,15 +43,20 @@
 //! that find nothing, acknowledgements. The parts are booked in a [`Ledger`], so
 //! they add up to the latency to the picosecond or the program stops.
 //!
+//! Beside messages, transfers between tiles of a chip and hand-overs of locks are explained
+//! ([`subject`]): what one tile does, and another waits for ([`hand_over`]).
+//!
 //! A poll loop meets a message at any phase, so a single life is one of many.
 //! The round trip's program pauses between rounds for times drawn from the
 //! run's seed; the life that is shown is the one with the median latency, and
 //! the mean of the parts over all rounds stands beside it.
 
+mod hand_over;
 mod journal;
 mod life;
 mod path;
 mod rows;
+mod subject;
 
 use std::collections::BTreeMap;
 
@@ -59,7 +64,7 @@ use narthex_fabrics::Frame;
 use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Ledger, Time};
 use narthex_machine::compose::Blueprint;
-use narthex_machine::config::{self, MachineConfig};
+use narthex_machine::config;
 use narthex_machine::node::Node;
 use narthex_machine::run::{Explanation, Finished, Halt, Monitor, Progress, SCHEMA_VERSION, simulate};
 use narthex_machine::sha256::sha256;
@@ -72,6 +77,7 @@ use journal::Journal;
 use life::{Life, NodeHistory};
 use path::Part;
 use rows::AddressNames;
+pub use subject::Subject;
 
 /// Which message is to be explained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -81,8 +87,12 @@ pub struct ExplainRequest {
     pub machine: String,
     /// The interface, in the taxonomy's notation.
     pub interface: String,
-    /// Bytes of payload.
-    pub bytes: u64,
+    /// What of it.
+    #[serde(default)]
+    pub of: Subject,
+    /// Bytes of payload; [`DEFAULT_BYTES`] if not given to what has a size.
+    #[serde(default)]
+    pub bytes: Option<u64>,
     /// Changes to the machine: "bus.clock=125MHz".
     #[serde(default)]
     pub set: Vec<String>,
@@ -94,11 +104,8 @@ pub struct ExplainRequest {
     pub firmware: BTreeMap<String, FirmwareFile>,
 }
 
-/// The guest whose messages are explained; its arguments are bytes, measured
-/// rounds and rounds to warm up.
-pub const PROGRAM: &str = "roundtrip";
-/// The region in which that guest measures.
-const REGION: &str = "round trips";
+/// Of what has a size.
+const DEFAULT_BYTES: u64 = 64;
 /// Longer messages are refused: their tables would fill books.
 const MOST_BYTES: u64 = 65_536;
 /// Packets until caches and queues are warm: more than a lap of a queue of 128 messages.
@@ -121,39 +128,47 @@ pub fn explain(
     elf: &[u8],
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
-    let ExplainRequest { machine, interface, bytes, set, seed, firmware } = request.clone();
-    if bytes > MOST_BYTES {
-        let problem =
-            format!("a message of {bytes} bytes is too long to be explained; at most {MOST_BYTES} are");
+    let bytes = bytes(request)?;
+    let tiles = has_tiles(request)?;
+    let (subject, payload) = (request.of, bytes.unwrap_or(0));
+    if subject.is_hand_over() && !tiles.in_tiles {
+        let problem = format!(
+            "one {subject} is explained between the tiles of a chip, and '{}' on {} has no tiles with an interface: \
+             take SARC on sarc-prototype or sarc-chip",
+            request.interface, request.machine
+        );
         return Err(Failure::usage(problem));
     }
-    let changed =
-        config::load(&machine).and_then(|machine| machine.with_settings(&set)).map_err(Failure::usage)?;
-    let nodes = if has_tiles(&changed.config, &interface) { 1 } else { 2 };
-    let packets = bytes.div_ceil(changed.config.payload_bytes()).max(1);
+    let packets = payload.div_ceil(tiles.payload_bytes).max(1);
     let rounds = (MEASURED_PACKETS / packets).max(FEWEST_ROUNDS);
     let warm_up = (WARM_UP_PACKETS / packets).max(FEWEST_ROUNDS);
-    let run = RunRequest {
-        program: PROGRAM.into(),
-        args: [bytes, rounds, warm_up].map(|number| number.to_string()).into(),
-        machine,
-        interface,
-        nodes: Some(nodes),
-        set,
-        threads: 1,
-        seed,
-        execute_wait_loops: true,
-        schedule_steps: false,
-        job_nodes: None,
-        jobs: Vec::new(),
-        firmware,
-        checkpoint: None,
-        until: None,
-        timeout: None,
+    let args = match subject {
+        Subject::Message => [payload, rounds, warm_up].map(|number| number.to_string()).into(),
+        _ => subject.arguments(payload),
     };
-    let mut document = explain_run(&run, elf, warm_up * packets, observer)?;
-    document["bytes"] = json!(bytes);
+    let skip = if subject.is_hand_over() { 0 } else { warm_up * packets };
+    let mut document = explain_subject(subject, &request.run(args, tiles.in_tiles), elf, skip, observer)?;
+    document["of"] = json!(subject);
+    if let Some(bytes) = bytes {
+        document["bytes"] = json!(bytes);
+    }
     Ok(document)
+}
+
+/// The bytes that are asked for, of what has a size.
+fn bytes(request: &ExplainRequest) -> Result<Option<u64>, Failure> {
+    let ExplainRequest { of, bytes, .. } = request;
+    match bytes {
+        Some(bytes) if !of.has_size() => Err(Failure::usage(format!(
+            "one {of} has no size that could be chosen: leave out the {bytes} bytes"
+        ))),
+        Some(bytes) if *bytes > MOST_BYTES => Err(Failure::usage(format!(
+            "one {of} of {bytes} bytes is too long to be explained; at most {MOST_BYTES} are"
+        ))),
+        Some(0) if *of == Subject::Rdma => Err(Failure::usage("an RDMA copy has at least one byte")),
+        None if of.has_size() => Ok(Some(DEFAULT_BYTES)),
+        given => Ok(*given),
+    }
 }
 
 /// Explains a message from node 0 to node 1 of any program, once that node has
@@ -167,29 +182,82 @@ pub fn explain_run(
     skip: u64,
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
+    explain_subject(Subject::Message, request, elf, skip, observer)
+}
+
+fn explain_subject(
+    subject: Subject,
+    request: &RunRequest,
+    elf: &[u8],
+    skip: u64,
+    observer: &mut dyn FnMut(Time) -> bool,
+) -> Result<Value, Failure> {
     let mut finished = simulate(request, elf, &mut Journals { skip }, &mut |progress| match progress {
         Progress::Time(now) => observer(now),
         _ => true,
     })?;
-    let since = measured_since(&finished.nodes[0]);
+    let since = measured_since(&finished.nodes[0], subject.region());
     let histories = match &mut finished.nodes[..] {
         [chip] => NodeHistory::of_tiles(chip),
         nodes => [0, 1].map(|number| NodeHistory::new(&mut nodes[number])),
     };
-    let mut lives: Vec<Life> = life::lives(&histories, since);
+    let mut lives: Vec<Life> = match subject {
+        Subject::Message => life::lives(&histories, since),
+        _ => {
+            let all = hand_over::hand_overs(&histories, since);
+            let warm_up = subject::WARM_UP.min(all.len() / 2);
+            all.into_iter().skip(warm_up).collect()
+        }
+    };
     lives.sort_by_key(|life| (life.latency(), life.sent));
     let Some(median) = lives.get(lives.len().saturating_sub(1) / 2) else {
-        let problem =
-            format!("'{}' sends no message from node 0 to node 1 that could be explained", request.program);
+        let problem = format!(
+            "'{}' has no {subject} that goes from {} 0 to 1 and that could be explained",
+            request.program,
+            ends(&finished)
+        );
         return Err(Failure::guest(problem));
     };
     Ok(document(request, elf, &finished, &histories, &lives, median))
 }
 
-/// Whether the interface has a part in each tile of a node: its messages go from tile to tile.
-fn has_tiles(machine: &MachineConfig, interface: &str) -> bool {
-    let built = interface.parse().ok().and_then(|interface| machine.build_interface(&interface).ok());
-    built.is_some_and(|device| device.seats().iter().any(|seat| seat.of_tile.is_some()))
+/// What of the machine decides on the run.
+struct Tiles {
+    /// The interface has a part in each tile of a node: its messages go from tile to tile.
+    in_tiles: bool,
+    payload_bytes: u64,
+}
+
+fn has_tiles(request: &ExplainRequest) -> Result<Tiles, Failure> {
+    let changed = config::load(&request.machine).and_then(|machine| machine.with_settings(&request.set));
+    let machine = changed.map_err(Failure::usage)?.config;
+    let built = request.interface.parse().ok().and_then(|name| machine.build_interface(&name).ok());
+    let in_tiles = built.is_some_and(|device| device.seats().iter().any(|seat| seat.of_tile.is_some()));
+    Ok(Tiles { in_tiles, payload_bytes: machine.payload_bytes() })
+}
+
+impl ExplainRequest {
+    /// The run in which it is looked for.
+    fn run(&self, args: Vec<String>, in_tiles: bool) -> RunRequest {
+        RunRequest {
+            program: self.of.program().into(),
+            args,
+            machine: self.machine.clone(),
+            interface: self.interface.clone(),
+            nodes: Some(if in_tiles { 1 } else { 2 }),
+            set: self.set.clone(),
+            threads: 1,
+            seed: self.seed,
+            execute_wait_loops: true,
+            schedule_steps: false,
+            job_nodes: None,
+            jobs: Vec::new(),
+            firmware: self.firmware.clone(),
+            checkpoint: None,
+            until: None,
+            timeout: None,
+        }
+    }
 }
 
 /// Keeps a journal on each node, once it has sent `skip` packets.
@@ -215,12 +283,17 @@ impl Monitor for Journals {
 }
 
 /// The instant from which the program measures.
-fn measured_since(node: &Node) -> Time {
+fn measured_since(node: &Node, name: &str) -> Time {
     node.processes[0]
         .regions
         .iter()
-        .find(|region| region.name == REGION)
+        .find(|region| region.name == name)
         .map_or(Time::ZERO, |region| region.begin)
+}
+
+/// What sends and receives: nodes, or tiles of one.
+fn ends(finished: &Finished) -> &'static str {
+    if finished.nodes.len() == 1 { "tile" } else { "node" }
 }
 
 fn document(
@@ -242,6 +315,7 @@ fn document(
         "binary_sha256": sha256(elf),
         "interface": finished.interface.to_string(),
         "machine": finished.machine.resolved(),
+        "ends": ends(finished),
         "packets": life.packets,
         "latency_ps": life.latency().as_ps(),
         "sent_at_ps": life.sent.as_ps(),

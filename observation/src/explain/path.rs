@@ -90,7 +90,12 @@ pub fn segments(life: &Life, [sender, receiver]: &[NodeHistory; 2]) -> Vec<Segme
     path.go(life.arrived, Part::Network);
     path.interface(receiver, RECEIVE_HALF, life.visible, [Part::ReceiveBus, Part::ReceiveEngine]);
     for booking in receiver.bookings.iter().filter(|booking| booking.to > life.visible) {
-        path.go(booking.to.min(life.handled), receiving(booking));
+        if life.ends_wait {
+            path.go(booking.to.min(life.noticed), Part::ReceiverPolling);
+            path.go(booking.to.min(life.handled), taking_in(booking.occupation));
+        } else {
+            path.go(booking.to.min(life.handled), receiving(booking));
+        }
     }
     path.segments
 }
@@ -121,15 +126,19 @@ fn receiving(booking: &Booking) -> Part {
     let finds = booking.activity == Activity::Poll && booking.next == Activity::Receive;
     match (booking.activity, booking.occupation) {
         (Activity::Poll | Activity::Application, _) if !finds => Part::ReceiverPolling,
-        (Activity::Poll | Activity::Receive, Occupation::Execute | Occupation::SystemCall) => {
-            Part::ReceiverSoftware
-        }
-        (Activity::Poll | Activity::Receive, Occupation::DataMiss | Occupation::InstructionMiss) => {
-            Part::ReceiverBlocks
-        }
-        (Activity::Poll | Activity::Receive, Occupation::Uncached) => Part::ReceiverUncached,
-        (Activity::Poll | Activity::Receive, Occupation::StoreBuffer) => Part::ReceiverStoreBuffer,
+        (Activity::Poll | Activity::Receive, occupation) => taking_in(occupation),
         _ => Part::ReceiverBusy,
+    }
+}
+
+/// What the receiver's time is spent on while it takes in what has come.
+fn taking_in(occupation: Occupation) -> Part {
+    match occupation {
+        Occupation::Execute | Occupation::SystemCall => Part::ReceiverSoftware,
+        Occupation::DataMiss | Occupation::InstructionMiss => Part::ReceiverBlocks,
+        Occupation::Uncached => Part::ReceiverUncached,
+        Occupation::StoreBuffer => Part::ReceiverStoreBuffer,
+        Occupation::Asleep | Occupation::Interrupt => Part::ReceiverBusy,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use narthex_fabrics::{FrameKind, FrameSummary};
 use narthex_kernel::Time;
-use narthex_machine::node::probe::{Crossing, Event, Refused, Supplier};
+use narthex_machine::node::probe::{Crossing, Event, Packet, Refused, Supplier};
 use narthex_machine::node::{Agent, Node};
 use serde_json::{Value, json};
 
@@ -56,6 +56,7 @@ pub fn rows(
                 Event::Refused(refused) => refusal(life, (node, history), refused, segments, words),
                 Event::Departure(note, _) => frame(life, node, record.at, note, "departs"),
                 Event::Arrival(note, _) => frame(life, node, record.at, note, "arrives"),
+                Event::Packet(packet) => own_packet(life, node, record.at, packet),
                 _ => None,
             };
             rows.extend(row);
@@ -79,6 +80,9 @@ fn landmarks(life: &Life) -> Vec<Row> {
         critical: true,
         value: json!({ "agent": "program", "what": what, "deed": what, "kind": "program" }),
     };
+    if life.ends_wait {
+        return vec![program(life.sent, 0, "its wait is over"), program(life.handled, 1, "its wait is over")];
+    }
     vec![
         program(life.sent, 0, "begins to send"),
         program(life.noticed, 1, "finds the packet"),
@@ -110,7 +114,7 @@ fn transaction(
         node,
         critical: part.is_some(),
         value: json!({
-            "agent": words.node(node).name_of_agent(crossing.agent),
+            "agent": words.node(node).name_of_agent(agent),
             "what": crossing.kind.in_words(&place.to_string()),
             "deed": crossing.kind.in_words(&place.name),
             "kind": crossing.kind.name(),
@@ -146,6 +150,22 @@ fn refusal(
     Some(row)
 }
 
+/// A packet between tiles that carries no bytes from one end to the other: what answers them,
+/// asks for them, or stays at a tile. The last that come before the receiver's processor can see
+/// anything are on the path.
+fn own_packet(life: &Life, node: usize, at: Time, packet: &Packet) -> Option<Row> {
+    let own = if packet.is_there { packet.to == Some(node) } else { packet.seat == node };
+    if !own || at < life.sent || at > life.handled {
+        return None;
+    }
+    let verb = if packet.is_there { "arrives" } else { "departs" };
+    let deed = format!("{} {verb}", packet.name);
+    let what = format!("{} {} {verb}", packet.name, packet.number);
+    let critical = node == 1 && life.ends_wait && at > life.arrived && at <= life.visible;
+    let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": packet.name });
+    Some(Row { at, node, critical, value })
+}
+
 /// A frame of the network that belongs to the life.
 fn frame(life: &Life, node: usize, at: Time, note: &FrameSummary, verb: &str) -> Option<Row> {
     if at < life.sent || at > life.handled {
@@ -157,7 +177,7 @@ fn frame(life: &Life, node: usize, at: Time, note: &FrameSummary, verb: &str) ->
         FrameKind::Acknowledgement => format!("acknowledgement of packet {} {verb}", note.sequence),
     };
     let kind = note.kind.name();
-    let last = note.kind == FrameKind::Packet && note.sequence == life.sequence && note.source.0 == 0;
+    let last = note.kind == FrameKind::Packet && Some(note.sequence) == life.sequence && note.source.0 == 0;
     let deed = format!("{kind} {verb}");
     let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": kind });
     Some(Row { at, node, critical: last, value })

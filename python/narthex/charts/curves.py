@@ -12,7 +12,7 @@ one be seen. `coinciding` names them, for those who do not see it.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,9 @@ NAMES_WIDTH = 90
 BY_RATIO_FROM = 10
 """Times that the largest number is the smallest, from which on the scale is by ratio."""
 
+MANY_TIMES = 100
+"""Times that the largest value is the smallest, from which on its axis may be by ratio."""
+
 MOST_TICKS = 16
 """Numbers that are all written at the axis."""
 
@@ -57,11 +60,13 @@ def curves(
     series: str | None = "",
     panels: str | None = None,
     is_joined: bool = True,
+    is_by_ratio: bool = False,
 ) -> Spec:
     """Draw a curve for each of the `names` of `interface`; a row has `x` and `value` besides.
 
     `x` and `series` are the words at the axis and the legend; without a series, one
-    curve has no legend. `is_joined` draws lines between the points.
+    curve has no legend. `is_joined` draws lines between the points. With
+    `is_by_ratio`, values that differ by orders of magnitude have an axis by ratio.
     """
     from narthex.extras import altair as alt
 
@@ -79,6 +84,8 @@ def curves(
         tooltip=[alt.Tooltip("x:N", title=x), *tooltip(rows, unit)],
     )
     value = alt.Y("value:Q", title=unit)
+    if is_by_ratio and _spans_orders(row["value"] for row in rows):
+        value = value.scale(type="log")
     hand = {"cursor": "pointer"} if any("run" in row for row in rows) else {}
     points = base.mark_point(filled=True, size=45, **hand).encode(y=value).add_params(chosen)
     layers = beside(base, rows, along="y", fill="var(--surface)")
@@ -145,6 +152,11 @@ def fitted(rows: Rows, unit: str, names: Sequence[str], *, x: str, panels: str) 
     layered = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=PANEL_HEIGHT)
     order = list(dict.fromkeys(row[panels] for row in rows))
     return finish(layered, panels, order, ["x"]) | {"usermeta": {"namesWidth": NAMES_WIDTH}}
+
+
+def _spans_orders(values: Iterable[float]) -> bool:
+    found = list(values)
+    return min(found, default=0) > 0 and max(found) / min(found) >= MANY_TIMES
 
 
 def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":

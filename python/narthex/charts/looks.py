@@ -17,6 +17,8 @@ LONG_NAME, SHORT_NAME = 400, 185
 """Points of the longest name at an axis, and where there is little room."""
 PANEL_TICKS = 4
 """Values at the axis of a panel, about."""
+TICKS = {"expr": "ceil(width / 90)"}
+"""Those of a chart that is as wide as its place."""
 
 
 def beside(base: "alt.Chart", rows: Rows, along: str, fill: str | None = None) -> list["alt.Chart"]:
@@ -107,7 +109,7 @@ def values_axis(panels: str | None = None) -> "alt.Axis":
     """Return an axis of numbers, with a value each 90 points; fewer in a panel."""
     from narthex.extras import altair as alt
 
-    ticks = PANEL_TICKS if panels else {"expr": "ceil(width / 90)"}
+    ticks = PANEL_TICKS if panels else TICKS
     return alt.Axis(tickCount=ticks, labelOverlap=True)
 
 

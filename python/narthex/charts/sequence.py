@@ -34,20 +34,18 @@ def svg(diagram: "Diagram") -> str:
     width = round(words + LETTER * max(len(_told(step)) for step in steps) + MARGIN)
     foot = MARGIN + HEAD + ROW * len(steps)
     paper = f'<rect {fill("surface")} width="100%" height="100%"/>'
-    drawn = [
-        paper, _arrow_heads(), *_lanes(diagram.lanes, lanes, foot), *_rows(steps, lanes, words)
-    ]  # fmt: skip
+    drawn = [paper, _arrow_heads(), *_lanes(diagram, lanes, foot), *_rows(steps, lanes, words)]
     return document(width, foot + MARGIN, f"{diagram.caption}: {len(steps)} steps", drawn)
 
 
-def _lanes(names: Sequence[str], left: int, foot: int) -> Iterator[str]:
+def _lanes(diagram: "Diagram", left: int, foot: int) -> Iterator[str]:
     yield text(left - 8, MARGIN + 14, "ns", anchor="end", colour="muted")
-    for count, name in enumerate(names):
+    for count, name in enumerate(diagram.lanes):
         x = left + LANE * count + LANE // 2
         what, _, node = name.rpartition(" ")
         yield text(x, MARGIN + 14, what or name, anchor="middle", is_bold=True)
         if what:
-            yield text(x, MARGIN + 30, f"node {node}", anchor="middle", colour="muted")
+            yield text(x, MARGIN + 30, f"{diagram.end} {node}", anchor="middle", colour="muted")
         top = MARGIN + HEAD - 8
         yield f'<path {stroke("line")} d="M{x} {top}V{foot}"/>'
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from narthex.charts import palette
-from narthex.charts.looks import LONG_NAME
+from narthex.charts.looks import LONG_NAME, TICKS
 
 if TYPE_CHECKING:
     import altair
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 WIDTH = 640
 """Of a chart by itself, in points."""
+
+FIXED_TICKS = 7
+"""Values at its axis, about."""
 
 PANELS, PANEL_WIDTH = 2, 260
 """Of a chart with panels: how many are side by side, and the points of each."""
@@ -75,7 +78,12 @@ def _by_itself(part: "Chart") -> dict[str, Any]:
 
 
 def _still(drawn: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a drawing in which nothing can be pointed out: Vega has names once in a chart."""
+    """Return a drawing in which nothing can be pointed out: Vega has names once in a chart.
+
+    Nor has a chart of several a `width` that an axis could ask for.
+    """
+    if drawn == TICKS:
+        return FIXED_TICKS
     if isinstance(drawn, list):
         return [_still(each) for each in drawn]
     if not isinstance(drawn, dict):

@@ -47,6 +47,13 @@ def programs(incomplete: str) -> Offered:
     return _beginning(incomplete, names)
 
 
+def subjects(incomplete: str) -> Offered:
+    """Offer what can be explained."""
+    from narthex.explanation import SUBJECTS
+
+    return _beginning(incomplete, ((of, about.name) for of, about in SUBJECTS.items()))
+
+
 def experiments(incomplete: str) -> Offered:
     """Offer the experiments that come with Narthex, or `all` of them."""
     from narthex.assets import experiment_names

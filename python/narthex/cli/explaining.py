@@ -49,6 +49,9 @@ def register(app: typer.Typer) -> None:
             "narthex explain CNI512Q --set bus.clock=125MHz --json life.json",
             "narthex explain CNI32Qm --bytes 256 --report life.html",
             "narthex explain CNI32Qm --diagram life.svg",
+            "narthex explain SARC --of remote-store --machine sarc-prototype",
+            "narthex explain SARC --of mcs-lock --machine sarc-chip"
+            " --set machine.processors_per_process=16",
         ),
     )(explain)
 
@@ -57,7 +60,20 @@ def explain(
     interface: str = typer.Argument(
         ..., help="The network interface.", autocompletion=completion.interfaces
     ),
-    bytes_: int = typer.Option(64, "--bytes", "-b", **within("bytes"), help="Bytes of payload."),
+    bytes_: int | None = typer.Option(
+        None,
+        "--bytes",
+        "-b",
+        **within("bytes"),
+        help="Bytes of payload of a message or an RDMA copy; 64 by default.",
+    ),
+    of: str = typer.Option(
+        "message",
+        "--of",
+        help="What: message, or on a chip whose tiles have the interface remote-store, rdma,"
+        " queue-lock, lock-box, test-and-set-lock, ticket-lock, mcs-lock.",
+        autocompletion=completion.subjects,
+    ),
     machine: str = MACHINE,
     set_: list[str] = SET_OPTION,
     firmware: list[str] = FIRMWARE,
@@ -70,6 +86,9 @@ def explain(
 ) -> None:
     """Show one message's life, transaction by transaction, and the parts of its latency.
 
+    --of says what else is to be shown: one transfer from tile to tile, or how a
+    lock goes from one tile to the next.
+
     The page of --report plays it over the picture of the machine.
     """
     from narthex import explanation
@@ -78,13 +97,14 @@ def explain(
     target, page = JsonTarget(json_file), ReportTarget(report)
     if diagram:
         check_diagram(diagram)
-    guest = find(explanation.PROGRAM)
+    guest = find(explanation.named(of).program)
     compile_program(guest)
     warn_of_idle(machine, set_, [interface])
     with Waiting(f"Explaining {interface}") as waiting:
         found = explanation.explain(
             interface,
             bytes_,
+            of=of,
             machine=machine,
             set=set_,
             firmware=firmware,
@@ -110,24 +130,27 @@ def _draw(document: dict[str, Any], file: Path) -> None:
 
 def show(document: dict[str, Any]) -> None:
     """Print the transactions and the breakdown."""
+    from narthex.explanation import subject
+
     _show_transactions(document)
     _show_breakdown(document)
-    rounds = document["rounds"]
+    about, rounds = subject(document), document["rounds"]
     say(
-        f"The message with the median latency of {rounds['count']} rounds, which differ by the"
-        f" phase of the receiver's polls\n({_ns(rounds['minimum_ps'])} to"
-        f" {_ns(rounds['maximum_ps'])} ns). Rows marked 'beside' are not on the critical path."
+        f"The {about.name} with the median latency of {rounds['count']} rounds"
+        f" ({_ns(rounds['minimum_ps'])} to {_ns(rounds['maximum_ps'])} ns),\n{about.span};"
+        " the phase of polls makes rounds differ.\nRows marked 'beside' are not on the critical"
+        " path."
     )
 
 
 def _show_transactions(document: dict[str, Any]) -> None:
-    from narthex.explanation import condensed, words
+    from narthex.explanation import condensed, ends, words
 
     rows = condensed(document["transactions"])
     if len(rows) > LONGEST_ROWS:
         rows = condensed(document["transactions"], critical_too=True)
     several_buses = len({row["bus"] for row in rows if row.get("bus")}) > 1
-    columns = ["ns", "node, agent", "what", "data", *["bus"] * several_buses]
+    columns = ["ns", f"{ends(document)}, agent", "what", "data", *["bus"] * several_buses]
     columns += ["cycles", "part"]
     cells = []
     for row in rows:
@@ -140,11 +163,12 @@ def _show_transactions(document: dict[str, Any]) -> None:
 
 
 def _title(document: dict[str, Any]) -> str:
+    from narthex.explanation import what
+
     packets = document["packets"]
-    return (
-        f"{document['bytes']} bytes in {packets} packet{'s' if packets > 1 else ''}"
-        f" over {document['interface']} on {document['machine']['machine']['name']}"
-    )
+    told = f" in {packets} packet{'s' if packets > 1 else ''}" if packets else ""
+    machine = document["machine"]["machine"]["name"]
+    return f"{what(document)}{told} over {document['interface']} on {machine}"
 
 
 def _show_breakdown(document: dict[str, Any]) -> None:

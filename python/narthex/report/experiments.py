@@ -232,15 +232,15 @@ def _measured(summary: Summary, rows: list[Row]) -> Chart:
     title = f"{summary.title}, {unit}"
     names = columns("interface", "workload", *numbers, numbers=numbers)
     table = Table(title, names, cells, is_folded=len(cells) > LONGEST_TABLE)
-    drawn = [_drawn(row) for row in rows if row.value is not None]
-    interfaces = list(dict.fromkeys(row["interface"] for row in drawn))
-    printed = sum("published" in row for row in drawn)
+    shown = [drawn(row) for row in rows if row.value is not None]
+    interfaces = list(dict.fromkeys(row["interface"] for row in shown))
+    printed = sum("published" in row for row in shown)
     told = f"Measured values of {len(interfaces)} interface{'s' * (len(interfaces) > 1)}"
-    if any("low" in row for row in drawn):
+    if any("low" in row for row in shown):
         told += ", with error bars as long as the spread"
     if printed:
         told += f"; {printed} published values as diamonds"
-    return Chart(title, told, _values_chart(drawn, unit, interfaces), table)
+    return Chart(title, told, _values_chart(shown, unit, interfaces), table)
 
 
 def _values_chart(rows: looks.Rows, unit: str, interfaces: list[str]) -> looks.Spec:
@@ -254,19 +254,19 @@ def _values_chart(rows: looks.Rows, unit: str, interfaces: list[str]) -> looks.S
     return drawings.bars(rows, unit, interfaces, panels="workload")
 
 
-def _drawn(row: Row) -> dict[str, Any]:
+def drawn(row: Row) -> dict[str, Any]:
     """Return what a chart shows of a row; what the row does not have is missing."""
-    drawn: dict[str, Any] = {
+    found: dict[str, Any] = {
         "interface": row.interface,
         "workload": row.workload,
         "value": row.value,
     }
     if row.spread and row.value is not None:
-        drawn |= {"low": row.value - row.spread / 2, "high": row.value + row.spread / 2}
+        found |= {"low": row.value - row.spread / 2, "high": row.value + row.spread / 2}
     if row.published_low is not None:
-        drawn |= {"published_low": row.published_low, "published_high": row.published_high}
-        drawn |= {"published": wording.published(row), "error": wording.error(row)}
-    return drawn
+        found |= {"published_low": row.published_low, "published_high": row.published_high}
+        found |= {"published": wording.published(row), "error": wording.error(row)}
+    return found
 
 
 def _ledger_chart(summary: Summary, ledgers: Ledgers) -> Chart:
@@ -316,16 +316,25 @@ def _derived_parts(summary: Summary, rows: list[Row]) -> list[Any]:
         cells,
         is_folded=len(cells) > LONGEST_TABLE,
     )
-    parts: list[Any] = []
-    for unit in dict.fromkeys(row.unit for row in rows):
-        both = [
-            row
-            for row in rows
-            if row.unit == unit and row.value is not None and row.published_low is not None
-        ]
-        if both:
-            parts.append(_pairs(summary, both, unit))
-    return [*parts, table]
+    return [*derived_charts(summary, rows), table]
+
+
+def derived_charts(summary: Summary, rows: list[Row]) -> list[Chart]:
+    """Return the derived rows beside their published values, as a chart for each unit."""
+    both = [row for row in rows if row.value is not None and row.published_low is not None]
+    units = dict.fromkeys(row.unit for row in both)
+    return [_pairs(summary, [row for row in both if row.unit == unit], unit) for unit in units]
+
+
+def beside_published(summary: Summary, rows: list[Row]) -> list[Chart]:
+    """Return every chart in which a measured value is beside a published one."""
+    measured = [row for row in rows if row.baseline is None and row.value is not None]
+    printed = any(row.published_low is not None for row in measured)
+    derived = [row for row in rows if row.baseline is not None]
+    return [
+        *(measured_charts(summary, measured) if printed else []),
+        *derived_charts(summary, derived),
+    ]
 
 
 def _pairs(summary: Summary, rows: list[Row], unit: str) -> Chart:
@@ -337,9 +346,9 @@ def _pairs(summary: Summary, rows: list[Row], unit: str) -> Chart:
     numbers = ["measured", "published", "error"]
     return Chart(
         title,
-        f"For each of {len(rows)} relations of {summary.title} the measured value as a circle, the"
-        " published one as a diamond or a range",
-        drawings.pairs([{**_drawn(row), "name": label(row)} for row in rows], unit),
+        f"{summary.title}: the measured value as a circle, the published one as a diamond, a"
+        " published range as two",
+        drawings.pairs([{**drawn(row), "name": label(row)} for row in rows], unit),
         Table(title, columns("row", *numbers, numbers=numbers), cells, is_folded=True),
     )
 

@@ -13,6 +13,7 @@ sentence, and the picture hides itself from screen readers.
 from dataclasses import dataclass
 from typing import Any
 
+from narthex import explanation
 from narthex.charts import drawings
 from narthex.explanation import condensed, words
 from narthex.report import player
@@ -56,7 +57,7 @@ TO_DEVICE = ("uncached_store", "block_store")
 FROM_DEVICE = ("uncached_load", "block_load")
 
 MEANINGS = {
-    "program": "The program reaches this point of the messaging library.",
+    "program": "The program reaches this point.",
     "packet": "A packet of the message crosses the network.",
     "returned packet": "The receiver had no buffer: the packet goes back to its sender, which"
     " sends it again later.",
@@ -112,6 +113,8 @@ class Diagram:
 
     caption: str
     steps: list[Step]
+    end: str = "node"
+    """What each side is: a node, or a tile of one."""
     lanes: tuple[str, ...] = LANES
     unit: str = "ns"
     """Of the steps' times."""
@@ -122,7 +125,7 @@ def section(document: dict[str, Any]) -> Section:
     """Describe a message's life."""
     packets = document["packets"]
     rounds = document["rounds"]
-    over = f"{document['bytes']} bytes over {document['interface']}"
+    about = explanation.subject(document)
     facts = Facts(
         [
             ("Latency", f"{_ns(document['latency_ps'])} ns"),
@@ -134,20 +137,28 @@ def section(document: dict[str, Any]) -> Section:
         ]
     )
     told = (
-        "The message with the median latency of all rounds. Point at a row, or go to it with the"
+        "The one with the median latency of all rounds. Point at a row, or go to it with the"
         " keyboard (Tab, then the arrow keys), to read what happens in it. An arrow points where"
         " data go, a broken one carries only an address, and a pale one is beside the critical"
         " path: it costs no latency."
     )
-    parts = [facts, player.player(document, steps(document)), Paragraph(told)]
-    parts += [diagram(document), breakdown(document)]
-    return Section(f"One message's life: {over}", parts)
+    played = (
+        [player.player(document, steps(document))] if explanation.ends(document) == "node" else []
+    )
+    parts = [facts, *played, Paragraph(told), diagram(document), breakdown(document)]
+    return Section(f"{about.one}: {_over(document, about)}", parts)
+
+
+def _over(document: dict[str, Any], about: explanation.Subject) -> str:
+    sized = [f"{document['bytes']} bytes"] if about.has_size else []
+    return " ".join([*sized, f"over {document['interface']}"])
 
 
 def diagram(document: dict[str, Any]) -> Diagram:
     """Return a message's life as rows under lanes."""
-    over = f"{document['bytes']} bytes over {document['interface']}"
-    return Diagram(f"{over}, from the call that sends to the handler", steps(document))
+    about = explanation.subject(document)
+    caption = f"{explanation.title(document)}, {about.span}"
+    return Diagram(caption, steps(document), explanation.ends(document))
 
 
 def steps(document: dict[str, Any]) -> list[Step]:
@@ -155,15 +166,16 @@ def steps(document: dict[str, Any]) -> list[Step]:
     rows = condensed(document["transactions"])
     if len(rows) > LONGEST_ROWS:
         rows = condensed(document["transactions"], critical_too=True)
-    return [_step(row) for row in rows]
+    end = explanation.ends(document)
+    return [_step(row, end) for row in rows]
 
 
-def _step(row: dict[str, Any]) -> Step:
+def _step(row: dict[str, Any], end: str) -> Step:
     ends, is_broken = _way(row)
-    source, target = (_lane(end, row["node"]) for end in ends)
+    source, target = (_lane(place, row["node"]) for place in ends)
     return Step(
         time=_ns(row["time_ps"]),
-        who=f"node {row['node']}, {row['agent']}",
+        who=f"{end} {row['node']}, {row['agent']}",
         what=words(row),
         meaning=_meaning(row),
         source=source,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, files
+from narthex import _native, explanation, files
 from narthex.charts import library, palette
 from narthex.documents import (
     CHECK,
@@ -126,7 +126,7 @@ def _title(found: Sequence[Found]) -> str:
         case kind if kind == CHECK:
             return f"{len(document['checks'])} checks"
         case kind if kind == EXPLANATION:
-            return f"{document['bytes']} bytes over {document['interface']}"
+            return explanation.title(document)
     names = [summary["experiment"] for summary in document["summaries"]]
     return names[0] if len(names) == 1 else f"{len(names)} experiments"
 

@@ -247,8 +247,9 @@ class Experiment:
     normalise: str = ""
     """The interface that plots are normalised to; the first one if missing."""
     curves: str = ""
-    """How names of workloads are read where a plot draws curves instead of bars:
-    `{curve}`, `{x}` (a number) and `{panel}` stand for parts of them."""
+    """How names of workloads are read where a plot draws curves instead of bars: `{curve}`,
+    `{x}` (a number) and, if there are panels, `{panel}` stand for parts of them. Where the
+    interface's name has one of these parts: `INTERFACE @ WORKLOAD`."""
     published: str = ""
     """Whose published values are shown, where they are not its own."""
     set: list[str] = field(default_factory=list)

@@ -69,11 +69,12 @@ class Experiments(Loaded):
     def plot(self, name: str | None = None) -> "altair.TopLevelMixin":
         """Draw measured values with their spread, and published ones beside them as diamonds.
 
-        `name` chooses the experiment; the first if it is not given.
+        Derived rows with a published value have a drawing below. `name` chooses the
+        experiment; the first if it is not given.
         """
         from narthex import layouts
-        from narthex.charts.standalone import standalone
-        from narthex.report.experiments import measured_charts
+        from narthex.charts.standalone import standalone, together
+        from narthex.report.experiments import derived_charts, measured_charts
         from narthex.validation.outcome import Summary
 
         summaries = {
@@ -89,7 +90,9 @@ class Experiments(Loaded):
         if not measured:
             raise NarthexError(f"{chosen} has nothing to draw: no run gave a value")
         (chart,) = measured_charts(summary, measured)  # measured rows have one unit
-        return standalone(chart, f"{chosen}; {summary.source}")
+        title = f"{chosen}; {summary.source}"
+        derived = derived_charts(summary, [row for row in rows if row.baseline is not None])
+        return together([chart, *derived], title) if derived else standalone(chart, title)
 
     def __repr__(self) -> str:
         claims = self.document["claims"]

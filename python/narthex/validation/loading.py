@@ -20,8 +20,8 @@ from narthex.validation.definition import BreakEven, Comparison, Derived, Experi
 VALUES = ("report", "statistic", "ledger", "message_sizes", "load")
 """The keys that say what is measured: one of them."""
 
-CURVES = ["{curve}", "{panel}", "{x}"]
-"""What `curves` finds in the names of workloads, sorted."""
+CURVES = [["{curve}", "{x}"], ["{curve}", "{panel}", "{x}"]]
+"""What `curves` finds in the names of workloads, sorted: without panels or with them."""
 
 
 def load(name: str) -> Experiment:
@@ -178,9 +178,10 @@ def _check_names(experiment: Experiment, file: Path) -> None:
     for exception in experiment.exception:
         _all_known("interface", [exception.interface], interfaces, file)
         _all_known("workload", [exception.workload], workloads, file)
-    if experiment.curves and sorted(re.findall(r"\{.*?\}", experiment.curves)) != CURVES:
+    if experiment.curves and sorted(re.findall(r"\{.*?\}", experiment.curves)) not in CURVES:
         raise NarthexError(
-            f"{file}: curves = '{experiment.curves}': expected {', '.join(CURVES)}, once each"
+            f"{file}: curves = '{experiment.curves}': expected {{curve}}, {{x}} and, if"
+            f" there are panels, {{panel}}, once each"
         )
     if experiment.normalise:
         _all_known("interface", [experiment.normalise], interfaces, file)

@@ -1,11 +1,13 @@
-"""Pictures of an experiment: where the time goes, and how large the messages are.
+"""Pictures of an experiment: measured beside published, and where the time goes.
 
-A program's bars stand side by side, one for each interface: the execution time
+Where the paper prints values, measured rows stand beside them, and so do derived ones; what
+follows is below. A program's bars stand side by side, one for each interface: the execution time
 relative to the interface that the experiment is normalised to, as the papers
 draw it, divided by what the processors did meanwhile (the time ledger of the
 main part, all nodes together). Where messages are counted by size, a bar is the
 share of a size, beside the paper's. Where `curves` says how the names of workloads
-are read, the values are curves over the number in them.
+are read, the values are curves over the number in them. The values of a single interface are bars:
+relative to itself it would always be one.
 
 An HTML file holds all that it shows: no network is needed to look at it. The
 drawing is Vega-Altair's; it is loaded only where something is drawn.
@@ -53,8 +55,8 @@ def check(file: Path, experiments: Sequence[str]) -> None:
 
 def write(outcome: Outcome, file: Path) -> None:
     """Draw an experiment into a file: self-contained HTML, SVG or PNG."""
-    made = chart(outcome)
-    pictures.save([made], _title(outcome), file, [made.table])
+    made = charts(outcome)
+    pictures.save(made, _title(outcome), file, [each.table for each in made])
 
 
 def picture(outcome: Outcome) -> "altair.TopLevelMixin":
@@ -62,6 +64,26 @@ def picture(outcome: Outcome) -> "altair.TopLevelMixin":
     from narthex.charts.standalone import standalone
 
     return standalone(chart(outcome), _title(outcome))
+
+
+def charts(outcome: Outcome) -> list[Chart]:
+    """Return the experiment as charts of a page, those with published values first."""
+    from narthex.report.experiments import beside_published
+
+    experiment, rows = outcome.experiment, outcome.rows
+    if experiment.message_sizes:
+        return [chart(outcome)]
+    if experiment.curves:  # published values of measured rows are at the curves
+        rows = [row for row in rows if row.baseline is not None]
+    beside = beside_published(outcome.summary, rows)
+    is_drawn = any(row.published_low is not None for row in rows if row.baseline is None)
+    if is_drawn and _is_of_one(outcome):
+        return beside
+    return [*beside, chart(outcome)]
+
+
+def _is_of_one(outcome: Outcome) -> bool:
+    return len(outcome.experiment.interfaces) == 1
 
 
 def chart(outcome: Outcome) -> Chart:
@@ -73,6 +95,8 @@ def chart(outcome: Outcome) -> Chart:
         raise NarthexError(f"{outcome.experiment.name} has nothing to draw: no run gave a value")
     if outcome.experiment.message_sizes:
         return _sizes_chart(outcome, rows)
+    if _is_of_one(outcome):
+        return _values_chart(outcome)
     return _time_chart(outcome, rows)
 
 
@@ -105,15 +129,25 @@ def _time_chart(outcome: Outcome, rows: Rows) -> Chart:
     return Chart(experiment.title, told, specification, _table(experiment.title, rows))
 
 
+def _values_chart(outcome: Outcome) -> Chart:
+    from narthex.report.experiments import measured_charts
+
+    measured = [row for row in outcome.rows if row.baseline is None and row.value is not None]
+    (made,) = measured_charts(outcome.summary, measured)  # measured rows have one unit
+    return made
+
+
 def _curves_chart(outcome: Outcome) -> Chart:
     experiment = outcome.experiment
     rows = curve_rows(outcome)
     if not rows:
         raise NarthexError(f"{experiment.name} has nothing to draw: no workload's name is read")
     names = list(dict.fromkeys(row["interface"] for row in rows))
-    x = re.sub(r"\{\w+\}|,", "", experiment.curves).strip()
+    beside_x = re.search(r"\{x\} (\w+)|(\w+) = \{x\}", experiment.curves)
+    x = beside_x[beside_x.lastindex or 0] if beside_x else "x"
     unit = f"{_measured_name(outcome)}, {experiment.unit}"
-    drawn = curves.curves(rows, unit, names, x=x, panels="panel")
+    panels = "panel" if "{panel}" in experiment.curves else None
+    drawn = curves.curves(rows, unit, names, x=x, panels=panels, is_by_ratio=True)
     told = f"Curves: {unit}, over {x}"
     return Chart(experiment.title, told, drawn, _table(experiment.title, rows))
 
@@ -192,16 +226,21 @@ def time_rows(outcome: Outcome) -> Rows:
 
 
 def curve_rows(outcome: Outcome) -> Rows:
-    """Return every value with what its workload's name says: curve, x and panel."""
+    """Return every value with what the names of its cell say: curve, x and panel."""
+    from narthex.report.experiments import drawn
+
     pattern = re.escape(outcome.experiment.curves).replace(r"\{x\}", r"(?P<x>\d+)")
     parts = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", pattern)
     rows: Rows = []
     for row in outcome.rows:
-        name = re.fullmatch(parts, row.workload)
+        by_workload = re.fullmatch(parts, row.workload)
+        name = by_workload or re.fullmatch(parts, f"{row.interface} @ {row.workload}")
         if row.baseline is not None or row.value is None or name is None:
             continue
-        place = {"interface": f"{row.interface}: {name['curve']}", "x": int(name["x"])}
-        rows.append({**place, "panel": name["panel"], "value": row.value})
+        found = name.groupdict()
+        curve = f"{row.interface}: {found['curve']}" if by_workload else found["curve"]
+        place = {"interface": curve, "x": int(found["x"]), "panel": found.get("panel", "")}
+        rows.append({**drawn(row), **place})
     return rows
 
 

@@ -38,7 +38,7 @@ fn a_store_goes_through_the_line_and_is_posted_below() {
 #[test]
 fn a_line_that_changed_below_is_loaded_again() {
     let mut bench = with_line(UncachedStores::Posted);
-    bench.own.drop_scratchpad_line(REGISTERS);
+    bench.own.drop_scratchpad_line(REGISTERS, 64);
     assert_eq!(bench.port().load_hit::<8>(REGISTERS + 16), None);
     assert_eq!(bench.port().load(REGISTERS + 16, 8), Outcome::Wait);
 }
@@ -48,7 +48,7 @@ fn what_changes_while_the_first_value_is_under_way_is_not_missed() {
     let mut bench = bench(UncachedStores::Posted);
     assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Wait);
     bench.own.take_scratchpad_line(REGISTERS, &[7; 64]);
-    bench.own.drop_scratchpad_line(REGISTERS);
+    bench.own.drop_scratchpad_line(REGISTERS, 64);
     assert_eq!(bench.bus_turn(), (Kind::UncachedLoad, true));
     assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Done(0x77));
     assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Wait, "the line is not here");

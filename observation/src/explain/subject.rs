@@ -1,0 +1,99 @@
+//! What is explained, and the run in which it happens.
+//!
+//! Beside messages these are transfers from tile to tile of a chip, and locks that go
+//! from tile to tile: each by a program that does nothing else, over and over.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What is explained.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// A message of the messaging library.
+    #[default]
+    Message,
+    /// A store to another tile's scratchpad.
+    RemoteStore,
+    /// A copy between scratchpads, whose acknowledgements a counter of the receiver counts.
+    Rdma,
+    /// A lock over a multiple-reader queue of tile 0.
+    QueueLock,
+    /// A lock of the lock box.
+    LockBox,
+    /// A lock in coherent memory.
+    TestAndSetLock,
+    /// A lock in coherent memory.
+    TicketLock,
+    /// A lock in coherent memory.
+    McsLock,
+}
+
+/// Hand-overs of a run until caches are warm.
+pub const WARM_UP: usize = 16;
+/// Hand-overs that are measured.
+const MEASURED: usize = 64;
+/// The tiles between which a lock or a transfer goes.
+const TILES: usize = 2;
+
+impl Subject {
+    /// Whether it ends the wait of a tile and is not a message.
+    pub fn is_hand_over(self) -> bool {
+        self != Subject::Message
+    }
+
+    /// Whether it has a size.
+    pub fn has_size(self) -> bool {
+        matches!(self, Subject::Message | Subject::Rdma)
+    }
+
+    /// The guest that does it.
+    pub fn program(self) -> &'static str {
+        match self {
+            Subject::Message => "roundtrip",
+            Subject::RemoteStore | Subject::Rdma => "sarc-remote-store",
+            _ => "sarc-locks",
+        }
+    }
+
+    /// The region in which that guest measures.
+    pub fn region(self) -> &'static str {
+        match self {
+            Subject::Message => "round trips",
+            Subject::RemoteStore | Subject::Rdma => "transfers",
+            _ => "locks",
+        }
+    }
+
+    /// The arguments of the guest of a hand-over.
+    pub fn arguments(self, bytes: u64) -> Vec<String> {
+        let [times, tiles, other] = [WARM_UP + MEASURED, TILES, TILES - 1].map(|number| number.to_string());
+        let lock = |kind: &str| vec![kind.to_owned(), tiles.clone(), times.clone()];
+        match self {
+            Subject::Message => Vec::new(),
+            Subject::RemoteStore => vec!["store".into(), other, times],
+            Subject::Rdma => vec!["transfer".into(), other, times, bytes.to_string()],
+            Subject::QueueLock => lock("queue"),
+            Subject::LockBox => lock("box"),
+            Subject::TestAndSetLock => lock("test-and-set"),
+            Subject::TicketLock => lock("ticket"),
+            Subject::McsLock => lock("mcs"),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Subject::Message => "message",
+            Subject::RemoteStore => "remote store",
+            Subject::Rdma => "RDMA copy",
+            Subject::QueueLock => "queue lock",
+            Subject::LockBox => "lock of the lock box",
+            Subject::TestAndSetLock => "test-and-set lock",
+            Subject::TicketLock => "ticket lock",
+            Subject::McsLock => "MCS lock",
+        })
+    }
+}
