@@ -90,11 +90,12 @@ static void close(bool is_receive, uint64_t logical) {
     }
 }
 
-static void transfer(const uint64_t *words) {
+static void transfer(uint64_t sender, const uint64_t *words) {
     struct transfer transfer = {
         .to_firmware = words[0] == VOYAGER_DMA_FIRMWARE,
         .node = (uint16_t)words[1],
         .process = (uint8_t)(words[1] >> 16),
+        .sender = (uint8_t)sender,
         .local = words[2],
         .remote = words[3],
         .bytes = words[4],
@@ -120,6 +121,6 @@ void carry_out(uint64_t first) {
     case VOYAGER_CLOSE:
         return close(is_receive, logical);
     case VOYAGER_DMA:
-        return transfer(words);
+        return transfer(process, words);
     }
 }

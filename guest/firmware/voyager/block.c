@@ -85,7 +85,7 @@ void send_block_packet(void) {
     uint32_t sent = staging.taken - staging.freed;
     bool notifies = is_last || sent % AGGREGATED == 0;
     issue(FOR_TRANSMIT, VOYAGER_PACKET | (notifies ? AWAITED : VOYAGER_COMMAND_ORDERED), 1, place,
-          transfer->node | (uint64_t)transfer->process << 16);
+          transfer->node | (uint64_t)transfer->process << 16 | (uint64_t)transfer->sender << 25);
     if (notifies)
         suspend(FOR_TRANSMIT, (struct operation){FREE_PLACES, staging.taken, NULL});
     if (is_last) {

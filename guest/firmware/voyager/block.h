@@ -10,6 +10,7 @@ struct transfer {
     bool to_firmware; /* else hardware receives */
     uint16_t node;
     uint8_t process;        /* at that node */
+    uint8_t sender;         /* process of this node */
     uint64_t local, remote; /* addresses: of this node's memory, and a packet's place there */
     uint64_t bytes;
     uint64_t channel; /* that counts there; NO_CHANNEL for none */
