@@ -38,14 +38,14 @@ pub struct CallerState {
 }
 
 /// What the tables say of an address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Caller {
     /// They have nothing on it.
     Unknown,
     /// Its function was called from nowhere, or what it has saved cannot be read.
     None,
     /// Its function's caller.
-    Found(CallerState),
+    Found(Box<CallerState>),
 }
 
 impl<'a> FrameTables<'a> {
@@ -87,7 +87,7 @@ impl<'a> FrameTables<'a> {
         let found = self.eh_frame.as_ref().map_or(Caller::Unknown, |table| frame.caller(table, read));
         match (found, &self.debug_frame) {
             (Caller::Unknown, Some(table)) => frame.caller(table, read),
-            _ => found,
+            (found, _) => found,
         }
     }
 }
@@ -138,7 +138,7 @@ impl Frame<'_> {
         }
         match return_address {
             Some(return_address) if return_address != 0 => {
-                Caller::Found(CallerState { return_address, registers })
+                Caller::Found(CallerState { return_address, registers }.into())
             }
             _ => Caller::None,
         }

@@ -45,7 +45,7 @@ impl Node {
             let address = chain[chain.len() - 1] - u64::from(!is_innermost);
             let read = &mut |address| self.read_words(index, address).map(|[word, _]| word);
             let caller = match tables.caller(address, &registers, is_innermost, read) {
-                Caller::Found(caller) => Some(caller),
+                Caller::Found(caller) => Some(*caller),
                 Caller::None => None,
                 Caller::Unknown => {
                     let callee = Callee { program: &program, address, registers, is_innermost };
