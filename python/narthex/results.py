@@ -150,6 +150,56 @@ class Result(Loaded):
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     @property
+    def profile(self) -> "polars.DataFrame":
+        """Where the time went, of a run with `profile=True`, a row a stack and category.
+
+        node, processor, function, file, line, stack (a list of functions, outermost first),
+        activity, occupation, time_ps. `function` is null where the processor ran none; `file`
+        and `line` are null where the debug information has none. The rows of a processor add up to
+        its ledger. Without a profile the frame is empty.
+        """
+        from narthex import profiles
+        from narthex.extras import polars as pl
+
+        schema: dict[str, Any] = {
+            "node": pl.Int64,
+            "processor": pl.Int64,
+            "function": pl.String,
+            "file": pl.String,
+            "line": pl.Int64,
+            "stack": pl.List(pl.String),
+            "activity": pl.String,
+            "occupation": pl.String,
+            "time_ps": pl.Int64,
+        }
+        found = profiles.rows(self.document) if "profile" in self.document else ()
+        nowhere = profiles.Frame("", None, None)
+        rows = []
+        for row in found:
+            last = row.stack[-1] if row.stack else nowhere
+            stack = [frame.function for frame in row.stack]
+            place = (row.node, row.processor, last.function or None, last.file, last.line)
+            rows.append((*place, stack, row.activity, row.occupation, row.time_ps))
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def save_profile(self, file: str | Path, *, by_node: bool = False) -> Path:
+        """Write the profile of a run with `profile=True` into a file, by the end of its name.
+
+        ".txt" or ".folded" holds collapsed stacks, ".pb.gz" is for pprof, ".svg" and ".html" are
+        flame graphs; `by_node` keeps the nodes apart in stacks and flame graphs.
+
+        >>> import narthex
+        >>> result = narthex.run("hello", nodes=2, profile=True)
+        >>> result.save_profile("hello.svg").name
+        'hello.svg'
+        """
+        from narthex import profiles
+
+        if "profile" not in self.document:
+            raise NarthexError("this run has no profile; run it with profile=True (--profile)")
+        return profiles.save(self.document, file, by_node=by_node)
+
+    @property
     def regions(self) -> list[str]:
         """The names of the program's regions that ended: parts that are measured by themselves."""
         regions = self.document["regions"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, arguments, timelines
+from narthex import _native, arguments, profiles, timelines
 from narthex.arguments import Settings
 from narthex.errors import USAGE, NarthexError
 from narthex.firmware import Firmware
@@ -64,6 +64,8 @@ def run(
     trace_to: str | None = None,
     trace_functions: bool = False,
     traffic: bool = False,
+    profile: bool = False,
+    region: str | None = None,
     observer: Observer | None = None,
     output: Output | None = None,
     notice: Notice | None = None,
@@ -101,6 +103,9 @@ def run(
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
     (docs/traffic.md).
 
+    `profile` divides the time by function and line: `Result.profile`; of one `region` of the
+    program, if it is given (docs/profile.md). The run takes longer then.
+
     >>> import narthex
     >>> slow = narthex.run("roundtrip", 64, 10, interface="NI2w", nodes=2)
     >>> fast = narthex.run("roundtrip", 64, 10, interface="CNI32Qm", nodes=2)
@@ -130,7 +135,11 @@ def run(
     )
     timeline = trace_request(trace, trace_nodes, trace_from, trace_to, functions=trace_functions)
     check_traffic(wanted, traffic=traffic)
-    result = simulate(wanted, guest, observer, output, notice, trace=timeline, traffic=traffic)
+    divided = profile_request(wanted, region, profile=profile)
+    listeners = (observer, output, notice)
+    result = simulate(wanted, guest, *listeners, trace=timeline, traffic=traffic, profile=divided)
+    if divided is not None:
+        profiles.check_region(result.document)
     forget_checkpoint(wanted)
     return result
 
@@ -236,6 +245,27 @@ def check_traffic(wanted: dict[str, Any], *, traffic: bool) -> None:
         )
 
 
+def profile_request(
+    wanted: dict[str, Any], region: str | None, *, profile: bool
+) -> dict[str, Any] | None:
+    """Describe a run's profile, if one is asked for; not that of a run that is resumed."""
+    if not profile:
+        if region is not None:
+            raise NarthexError(
+                "a region is named, and no profile asked for; add --profile (in Python:"
+                " profile=True)",
+                USAGE,
+            )
+        return None
+    if wanted.get("checkpoint", {}).get("resume"):
+        raise NarthexError(
+            "a profile begins with the run, and a run that is resumed has a begin that is not"
+            " seen; leave out --profile or --resume",
+            USAGE,
+        )
+    return profiles.request(region)
+
+
 def _text_or_none(argument: str, given: str | None) -> str | None:
     return None if given is None else arguments.text(argument, given)
 
@@ -257,10 +287,11 @@ def simulate(
     *,
     trace: dict[str, Any] | None = None,
     traffic: bool = False,
+    profile: dict[str, Any] | None = None,
 ) -> Result:
     """Make the run that a request describes, with a timeline if `trace` describes one.
 
-    `traffic` counts who talks to whom.
+    `traffic` counts who talks to whom, and `profile` describes a profile that is made.
 
     `loss` hears what could not be written besides the result.
     """
@@ -273,5 +304,6 @@ def simulate(
         *listeners,
         timeline,
         traffic,
+        None if profile is None else json.dumps(profile),
     )
     return Result(json.loads(text))

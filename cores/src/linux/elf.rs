@@ -152,7 +152,8 @@ impl Program {
     /// Where its functions and code labels begin, and end if the file says so: in no order.
     pub fn function_bounds(&self) -> impl Iterator<Item = u64> {
         let sized = |symbol: &&Symbol| symbol.bytes > 0;
-        let ends = self.symbols.iter().filter(sized).map(|symbol| symbol.address.saturating_add(symbol.bytes));
+        let ends =
+            self.symbols.iter().filter(sized).map(|symbol| symbol.address.saturating_add(symbol.bytes));
         self.symbols.iter().map(|symbol| symbol.address).chain(ends)
     }
 

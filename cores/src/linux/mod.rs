@@ -27,6 +27,7 @@ pub mod report;
 pub mod source;
 pub mod start;
 mod threads;
+pub mod unwind;
 
 pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
 pub use calls::{CallResult, Effect, NarthexCall, NewThread, OutputStream, SystemCalls};

@@ -63,6 +63,7 @@ mod regions;
 mod report;
 pub mod stuck;
 mod threads;
+mod unwinding;
 mod waiting;
 mod work;
 

@@ -260,43 +260,6 @@ impl Node {
         (owner != process && owner < self.processes.len()).then(|| Addresses::describe(address))?
     }
 
-    /// Where a processor is, and the calls that led there, innermost first. It
-    /// follows the frame pointers that `narthex cc` has programs keep: in front
-    /// of where s0 points are the return address and the caller's s0. Code
-    /// without them, but for leaf functions, ends the chain early.
-    pub(super) fn call_chain(&mut self, index: usize) -> Vec<u64> {
-        const LONGEST: usize = 12;
-        let processor = &self.processors[index].processor;
-        let mut chain = vec![processor.pc()];
-        let (mut frame, stack) = (processor.x(8), processor.x(2));
-        // A leaf keeps no frame: its caller is in the return address register,
-        // where another function finds an address of its own once it has called.
-        // The first function was not called: its return address is zero.
-        let program = self.processes[self.processors[index].process].program.clone();
-        let function = |address| program.symbol(address).map(|(name, _)| name);
-        let (here, return_address) = (processor.pc(), processor.x(1));
-        if return_address != 0 && (frame < stack || function(return_address) != function(here)) {
-            chain.push(return_address);
-        }
-        while chain.len() < LONGEST && frame > stack && frame % 8 == 0 {
-            let Some([caller_frame, return_address]) = self.read_words(index, frame.wrapping_sub(16)) else {
-                break;
-            };
-            if program.symbol(return_address).is_none() {
-                break;
-            }
-            // A function that has a frame and has called none yet has its caller in both places.
-            if chain.len() != 2 || chain[1] != return_address {
-                chain.push(return_address);
-            }
-            if caller_frame <= frame {
-                break;
-            }
-            frame = caller_frame;
-        }
-        chain
-    }
-
     /// The call chain in lines. A return address is behind its call, which may
     /// be the last instruction of a function: the line is that of the byte before.
     pub(super) fn describe_calls(&mut self, index: usize) -> String {

@@ -181,12 +181,7 @@ impl SnoopingBus {
     /// Carries the transactions of an agent that are an [`Exchange`] with memory, if they
     /// concern nobody else and nothing else happens before their end; says whether it has.
     #[inline(always)]
-    fn exchange<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-    ) -> bool {
+    fn exchange<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) -> bool {
         let Some(exchange) = composition.exchange(agent) else { return false };
         let Some((granted, memory)) = Self::of(composition, on).grant_of_exchange(now, agent, &exchange)
         else {

@@ -42,6 +42,7 @@ from narthex.cli.terminal import (
     show_what_cannot_be_encoded,
 )
 from narthex.errors import GUEST_FAILED, USAGE, NarthexError, shown
+from narthex.profiles import ENDINGS
 
 OUT_OF_MEMORY = "there is not enough memory; a limit of the shell (ulimit -v) counts as well"
 
@@ -126,7 +127,7 @@ def _run(given: list[str]) -> int:
     try:
         _check_encoding(given)
         code = app(
-            args=_with_json_file(given),
+            args=_with_files(given),
             prog_name="narthex",
             standalone_mode=False,
             default_map=_defaults(given),
@@ -202,22 +203,27 @@ def _own_options(context: Any) -> set[str]:  # noqa: ANN401 - Click's, which Typ
     return {option for parameter in own for option in parameter.opts}
 
 
-def _with_json_file(arguments: list[str]) -> list[str]:
-    """Give every `--json` its file: `--json FILE`, or `-` where none follows.
+FILES = {"--json": (".json",), "--profile": tuple(ENDINGS)}
+"""Options whose file may be left out, and how names of such files end."""
+
+
+def _with_files(arguments: list[str]) -> list[str]:
+    """Give every `--json` and `--profile` its file: the word behind it, or `-` where none follows.
 
     A following word is the file if it can be told from another argument: it
-    ends in .json, has a slash, or is `-`. `--json=ANYTHING` always works.
+    ends as such files do, has a slash, or is `-`. `--json=ANYTHING` always works.
     """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     given, i = [], 0
     while i < end:
         given.append(arguments[i])
-        if arguments[i] == "--json":
+        if (option := arguments[i]) in FILES:
             following = arguments[i + 1] if i + 1 < end else ""
             is_file = following == "-" or (
-                not following.startswith("-") and ("/" in following or following.endswith(".json"))
+                not following.startswith("-")
+                and ("/" in following or following.endswith(FILES[option]))
             )
-            given[-1] = f"--json={following if is_file else '-'}"
+            given[-1] = f"{option}={following if is_file else '-'}"
             i += is_file
         i += 1
     return given + arguments[end:]

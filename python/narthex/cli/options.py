@@ -96,6 +96,19 @@ TRAFFIC = typer.Option(
     help="Count who talks to whom, latencies of messages, and what was busy when: in the result of "
     "--json and on the page of --report.",
 )
+PROFILE = typer.Option(
+    None,
+    "--profile",
+    metavar="[FILE]",
+    help="Show where the time goes by function and line; into FILE as collapsed stacks (.txt), for "
+    "pprof (.pb.gz) or as a flame graph (.svg, .html). The run takes longer.",
+)
+REGION = typer.Option(
+    None, "--region", metavar="NAME", help="Profile this region of the program only."
+)
+PROFILE_BY_NODE = typer.Option(
+    False, "--profile-by-node", help="Keep the nodes apart in the profile's FILE and page."
+)
 TRACE_NODES = typer.Option(
     None, "--trace-nodes", metavar="NODES", help="Only these nodes (0,3-5) in the timeline."
 )

@@ -33,8 +33,11 @@ from narthex.cli.options import (
     JOBS,
     MACHINE,
     NODES,
+    PROFILE,
+    PROFILE_BY_NODE,
     PROGRAM,
     PROGRAM_HELP,
+    REGION,
     RESUME,
     SEED,
     THREADS,
@@ -51,7 +54,7 @@ from narthex.cli.options import (
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.streams import OutputError
 from narthex.cli.terminal import console, inform, say
-from narthex.errors import NOT_WRITTEN, NarthexError
+from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
 
 if TYPE_CHECKING:
     from narthex.comparison import Comparison
@@ -62,6 +65,9 @@ MOST_REGIONS = 20
 
 MOST_PAIRS = 12
 """Pairs of ranks of which the terminal shows what they exchange: those with most packets."""
+
+MOST_FUNCTIONS, MOST_LINES, MOST_CATEGORIES = 20, 10, 2
+"""Of a profile: functions, lines, and categories of a function that the terminal shows."""
 
 LEDGER_NAMES, LEDGER_NODE, LEDGER_GROUP = 39, 9, 17
 """Characters of a ledger's activity and occupation, of a node, and of nodes that are alike."""
@@ -79,6 +85,8 @@ def register(app: typer.Typer) -> None:
             "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
             "narthex run em3d 64 2 --nodes 4 --trace em3d.html --trace-functions",
+            "narthex run em3d --profile --region main",
+            "narthex run em3d --profile em3d.svg",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
             "narthex run --job 'em3d 256' --job 'gauss 64' --set machine.processors_per_node=2",
@@ -131,6 +139,9 @@ def run(
     trace_to: str | None = TRACE_TO,
     trace_functions: bool = TRACE_FUNCTIONS,
     traffic: bool = TRAFFIC,
+    profile: str | None = PROFILE,
+    region: str | None = REGION,
+    profile_by_node: bool = PROFILE_BY_NODE,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
 ) -> None:
@@ -144,6 +155,7 @@ def run(
     )
     if trace:
         check_writable(trace, "--trace")
+    keeper = ProfileTarget(profile, by_node=profile_by_node)
     listed = [*job, *(jobs.read_file(jobs_file) if jobs_file else [])]
     guest, described = jobs.request(find(program) if program else None, listed, inform, interface)
     compile_program(guest, interface)
@@ -165,12 +177,14 @@ def run(
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
     running.check_traffic(wanted, traffic=traffic)
+    divided = running.profile_request(wanted, region, profile=keeper.wanted)
     warn_of_idle(machine, set_, [interface])
     printer = Printer(
         sys.stderr if target.to_stdout else sys.stdout,
-        goes_on=bool(report or trace or target.is_file),
+        goes_on=bool(report or trace or target.is_file or keeper.file),
     )
-    _simulate(wanted, guest, printer, target, page, timeline, traffic=traffic)
+    observed = {"trace": timeline, "traffic": traffic, "profile": divided}
+    _simulate(wanted, guest, printer, target, page, keeper, observed)
     running.forget_checkpoint(wanted)
 
 
@@ -180,9 +194,8 @@ def _simulate(
     printer: "Printer",
     target: JsonTarget,
     page: ReportTarget,
-    timeline: dict[str, Any] | None,
-    *,
-    traffic: bool,
+    keeper: "ProfileTarget",
+    observed: dict[str, Any],
 ) -> None:
     """Make a run, show it, and write what is wanted of it."""
     from narthex import running
@@ -197,29 +210,63 @@ def _simulate(
                 printer.write,
                 inform,
                 lost.append,
-                trace=timeline,
-                traffic=traffic,
+                **observed,
             ).document
     except NarthexError as error:
-        _keep_what_was(error, printer, target, page)
+        _keep_what_was(error, printer, target, page, keeper)
     finish(
         printer.finish,
         lambda: target.write(document),
         lambda: page.write_document(document),
+        lambda: keeper.write(document),
         lambda: None if target.to_stdout else show(document),
         problem=NarthexError("; ".join(lost), NOT_WRITTEN) if lost else None,
     )
 
 
 def _keep_what_was(
-    error: NarthexError, printer: "Printer", target: JsonTarget, page: ReportTarget
+    error: NarthexError,
+    printer: "Printer",
+    target: JsonTarget,
+    page: ReportTarget,
+    keeper: "ProfileTarget",
 ) -> NoReturn:
     """Write what there is of a run that has no result; then raise the error."""
     steps = [printer.finish]
     if (document := error.document) is not None:
         steps += [lambda: target.write(document), lambda: page.write_document(document)]
+        if "profile" in document:
+            steps.append(lambda: keeper.write(document))
     finish(*steps, problem=error)
     raise error
+
+
+class ProfileTarget:
+    """Where `--profile` writes; made before any work, so that a bad place is found first."""
+
+    def __init__(self, place: str | None, *, by_node: bool) -> None:
+        from narthex import profiles
+
+        self.wanted = place is not None
+        """Whether there is a `--profile` at all."""
+        self.file = None if place in (None, "-") else Path(str(place))
+        self._by_node = by_node
+        if by_node and not self.wanted:
+            raise NarthexError("--profile-by-node needs --profile", USAGE)
+        if self.file is not None:
+            profiles.ending(self.file)
+            check_writable(self.file, "--profile")
+
+    def write(self, document: dict[str, Any]) -> None:
+        """Write a run's profile, if one is wanted."""
+        from narthex import profiles
+
+        if not self.wanted:
+            return
+        profiles.check_region(document)
+        if self.file is not None:
+            profiles.save(document, self.file, by_node=self._by_node)
+            inform(f"the profile is in '{self.file}'")
 
 
 class Printer:
@@ -308,6 +355,8 @@ def show(document: dict[str, Any]) -> None:
     time_us = document["simulated_ps"] / 1e6
     if "traffic" in document:
         _show_traffic(document["traffic"])
+    if "profile" in document:
+        _show_profile(document)
     retired = sum(
         processor["retired"] for node in document["nodes"] for processor in node["processors"]
     )
@@ -341,6 +390,38 @@ def _show_traffic(traffic: dict[str, Any]) -> None:
     if len(pairs) > MOST_PAIRS:
         more = notation.counted(len(pairs) - MOST_PAIRS, "more pair")
         say(f"not shown: {more}; --json FILE has them all")
+
+
+def _show_profile(document: dict[str, Any]) -> None:
+    """Print the functions and lines with most time of their own."""
+    from narthex import profiles
+
+    found = profiles.functions(document)
+    all_ps = max(sum(each.own_ps for each in found), 1)
+    rows = []
+    for each in found[:MOST_FUNCTIONS]:
+        most = [
+            f"{100 * time / each.own_ps:.0f} {activity} / {occupation}"
+            for (activity, occupation), time in each.categories.most_common(MOST_CATEGORIES)
+        ]
+        times = (notation.text(time / 1e6) for time in (each.own_ps, each.total_ps))
+        shares = (f"{100 * time / all_ps:.1f}" for time in (each.own_ps, each.total_ps))
+        rows.append((*shares, *times, each.name, ", ".join(most)))
+    numbers = ["self, %", "total, %", "self, us", "total, us"]
+    columns = [*numbers, "function", "of self, percent"]
+    region = document["profile"]["region"]
+    of = "" if region is None else f" of region '{region}'"
+    print_table(f"Time{of} by function, all processors", columns, rows, numbers)
+    shown = [
+        (f"{100 * time / all_ps:.1f}", notation.text(time / 1e6), function, place)
+        for function, place, time in profiles.lines(document)[:MOST_LINES]
+    ]
+    if shown:
+        columns = ["self, %", "self, us", "function", "line"]
+        print_table(f"Time{of} by line, all processors", columns, shown, columns[:2])
+    if len(found) > MOST_FUNCTIONS:
+        more = notation.counted(len(found) - MOST_FUNCTIONS, "more function")
+        say(f"not shown: {more}; --profile FILE has them all")
 
 
 def _ledger_columns(nodes: int) -> int:

@@ -5,13 +5,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
-from narthex import groups, jobs, notation
+from narthex import groups, jobs, notation, profiles
 from narthex.charts import drawings, looks
 from narthex.report import networks, traffic
 from narthex.report.parts import (
+    Cell,
     Chart,
     Facts,
     Mark,
+    Picture,
     Section,
     Table,
     Verbatim,
@@ -40,6 +42,9 @@ ACTIVITY, OCCUPATION = 2, 3
 MOST_REGIONS = 3
 """Regions that have charts: those with the most time."""
 
+MOST_FUNCTIONS = 50
+"""Functions in the table of a profile: those with most time of their own."""
+
 LONGEST_OUTPUT = 20_000
 """Characters of output that a page shows."""
 
@@ -63,6 +68,8 @@ def section(document: Document) -> Section:
         sections.append(Section("Messages by size", [message_sizes(document)]))
     if "traffic" in document:
         sections.append(traffic.section(document))
+    if document.get("profile", {}).get("rows"):
+        sections.append(_profile(document))
     if "network" in document:
         sections.append(networks.section(document))
     if "network_on_chip" in document:
@@ -71,6 +78,27 @@ def section(document: Document) -> Section:
     if document["output"]:
         sections.append(Section("Output", [_output(document)]))
     return Section(f"{program} on {document['interface']}", parts, sections)
+
+
+def _profile(document: Document) -> Section:
+    """Show where the time went by function: a flame graph, and the numbers of functions."""
+    drawn = profiles.flame_graph(document, is_alone=False)
+    found = profiles.functions(document)
+    all_ps = sum(each.own_ps for each in found)
+    numbers = ["self", "total", "self, us", "total, us"]
+    rows: list[list[Cell]] = [
+        [
+            each.name,
+            percent(each.own_ps / all_ps),
+            percent(each.total_ps / all_ps),
+            number(each.own_ps / PS_PER_US, 3),
+            number(each.total_ps / PS_PER_US, 3),
+        ]
+        for each in found[:MOST_FUNCTIONS]
+    ]
+    table = Table("Functions", columns("function", *numbers, numbers=numbers), rows, is_folded=True)
+    caption = f"Time of {profiles.title(document)}: callers below, categories on top"
+    return Section("Profile", [Picture(caption, drawn), table])
 
 
 def _longest_first(document: Document) -> list[str]:
