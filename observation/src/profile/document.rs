@@ -42,9 +42,12 @@ pub struct Builder {
     files: HashMap<String, usize>,
     frames: HashMap<(usize, Option<usize>, u32), usize>,
     stacks: HashMap<(Option<usize>, usize), usize>,
-    /// By program: the frames of each row of its code, outermost first.
-    expanded: Vec<(Arc<CodeMap>, HashMap<u32, Vec<usize>>)>,
+    /// By program.
+    expanded: Vec<(Arc<CodeMap>, FramesOfRows)>,
 }
+
+/// The frames of each row of a program's code, outermost first.
+type FramesOfRows = HashMap<u32, Vec<usize>>;
 
 /// The number of a thing in a list, which it joins if it is new.
 fn number_of<T: Clone + Eq + std::hash::Hash>(
