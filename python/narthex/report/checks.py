@@ -140,7 +140,7 @@ def sequence(example: dict[str, Any]) -> Diagram:
         for place, (told, way) in enumerate(zip(example["steps"], ways, strict=True), 1)
     ]
     caption = f"{len(rows)} steps to a violation: {example['violated']}"
-    return Diagram(caption, rows, lanes, "step")
+    return Diagram(caption, rows, lanes=lanes, unit="step")
 
 
 def _parts(told: str) -> Sequence[str]:

@@ -101,10 +101,11 @@ class Step:
     """Whether only an address travels."""
     is_beside: bool
     """Whether it is off the critical path."""
-    node: int
-    ends: tuple[str, str]
-    """The parts of the node's picture between which something travels; twice the same one."""
-    bus: str | None
+    node: int = 0
+    ends: tuple[str, str] = ("", "")
+    """For the player: the parts of the node's picture between which something travels; twice the
+    same one."""
+    bus: str | None = None
 
 
 @dataclass(frozen=True)
