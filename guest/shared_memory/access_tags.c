@@ -35,23 +35,27 @@ enum { CALL_SHARED = 0x4e03 };
 /* utvec: aligned to 4 bytes. CSRs: 0x041 uepc, 0x042 ucause (5: load, 7: store), 0x043 utval; the
  * last word is uret. */
 __attribute__((naked, aligned(4))) static void trap(void) {
-    __asm__("addi sp, sp, -320\n" INTEGER_REGISTERS(SAVE_INTEGER) FLOAT_REGISTERS(
-        SAVE_FLOAT) "frcsr t0\n"
-                    "sd t0, 288(sp)\n"
-                    "sd s0, 304(sp)\n"
-                    "csrr a2, 0x041\n"
-                    "sd a2, 312(sp)\n"
-                    "addi s0, sp, 320\n"
-                    "csrr a0, 0x043\n"
-                    "csrr a1, 0x042\n"
-                    "addi a1, a1, -5\n"
-                    "snez a1, a1\n"
-                    "call segment_fault\n"
-                    "ld s0, 304(sp)\n"
-                    "ld t0, 288(sp)\n"
-                    "fscsr t0\n" FLOAT_REGISTERS(LOAD_FLOAT)
-                        INTEGER_REGISTERS(LOAD_INTEGER) "addi sp, sp, 320\n"
-                                                        ".word 0x00200073\n");
+    __asm__(".cfi_signal_frame\n"
+            "addi sp, sp, -320\n"
+            ".cfi_def_cfa_offset 320\n" INTEGER_REGISTERS(SAVE_INTEGER) FLOAT_REGISTERS(
+                SAVE_FLOAT) "frcsr t0\n"
+                            "sd t0, 288(sp)\n"
+                            "sd s0, 304(sp)\n"
+                            ".cfi_offset s0, -16\n"
+                            "csrr a2, 0x041\n"
+                            "sd a2, 312(sp)\n"
+                            ".cfi_offset ra, -8\n"
+                            "addi s0, sp, 320\n"
+                            "csrr a0, 0x043\n"
+                            "csrr a1, 0x042\n"
+                            "addi a1, a1, -5\n"
+                            "snez a1, a1\n"
+                            "call segment_fault\n"
+                            "ld s0, 304(sp)\n"
+                            "ld t0, 288(sp)\n"
+                            "fscsr t0\n" FLOAT_REGISTERS(LOAD_FLOAT)
+                                INTEGER_REGISTERS(LOAD_INTEGER) "addi sp, sp, 320\n"
+                                                                ".word 0x00200073\n");
 }
 
 static long map_tagged_memory(uintptr_t start, size_t bytes, size_t block_bytes) {

@@ -31,8 +31,10 @@ pub struct FrameTables<'a> {
 /// The state of a caller, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallerState {
-    /// The address behind the call.
+    /// The address behind the call; that of the instruction itself, if it was interrupted.
     pub return_address: u64,
+    /// Whether it has called nothing, and an interrupt or a refused access came.
+    pub was_interrupted: bool,
     /// Its integer registers; those that a function need not keep are as they were.
     pub registers: [u64; 32],
 }
@@ -73,17 +75,17 @@ impl<'a> FrameTables<'a> {
         FrameTables { bases, eh_frame, debug_frame }
     }
 
-    /// The caller of the function in which `address` is. `is_innermost` says whether the processor is
-    /// there itself: only then the return address may still be in its register. `read` gives the
+    /// The caller of the function in which `address` is. `is_leaf` says whether that has called nothing:
+    /// only then the return address may still be in its register. `read` gives the
     /// doubleword at an address of the program's memory.
     pub fn caller(
         &self,
         address: u64,
         registers: &[u64; 32],
-        is_innermost: bool,
+        is_leaf: bool,
         read: &mut dyn FnMut(u64) -> Option<u64>,
     ) -> Caller {
-        let frame = Frame { bases: &self.bases, address, registers, is_innermost };
+        let frame = Frame { bases: &self.bases, address, registers, is_leaf };
         let found = self.eh_frame.as_ref().map_or(Caller::Unknown, |table| frame.caller(table, read));
         match (found, &self.debug_frame) {
             (Caller::Unknown, Some(table)) => frame.caller(table, read),
@@ -97,7 +99,7 @@ struct Frame<'a> {
     bases: &'a BaseAddresses,
     address: u64,
     registers: &'a [u64; 32],
-    is_innermost: bool,
+    is_leaf: bool,
 }
 
 impl Frame<'_> {
@@ -107,9 +109,10 @@ impl Frame<'_> {
         read: &mut dyn FnMut(u64) -> Option<u64>,
     ) -> Caller {
         let mut context = UnwindContext::new();
-        let Ok(row) =
-            table.unwind_info_for_address(self.bases, &mut context, self.address, S::cie_from_offset)
-        else {
+        let Ok(entry) = table.fde_for_address(self.bases, self.address, S::cie_from_offset) else {
+            return Caller::Unknown;
+        };
+        let Ok(row) = entry.unwind_info_for_address(table, self.bases, &mut context, self.address) else {
             return Caller::Unknown;
         };
         let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else { return Caller::None };
@@ -117,7 +120,7 @@ impl Frame<'_> {
         let stack = base.wrapping_add_signed(offset);
         let mut registers = *self.registers;
         registers[usize::from(SP)] = stack;
-        let mut return_address = self.is_innermost.then_some(self.registers[usize::from(RA)]);
+        let mut return_address = self.is_leaf.then_some(self.registers[usize::from(RA)]);
         for (Register(number), rule) in row.registers() {
             if usize::from(*number) >= registers.len() {
                 continue;
@@ -138,7 +141,8 @@ impl Frame<'_> {
         }
         match return_address {
             Some(return_address) if return_address != 0 => {
-                Caller::Found(CallerState { return_address, registers }.into())
+                let was_interrupted = entry.is_signal_trampoline();
+                Caller::Found(CallerState { return_address, was_interrupted, registers }.into())
             }
             _ => Caller::None,
         }

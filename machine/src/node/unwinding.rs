@@ -5,7 +5,10 @@
 //! pointers that `narthex cc` has programs keep: in front of where s0 points are the
 //! return address and the caller's s0.
 //!
-//! **No stale address.** A return address is a frame only if a call stands in front of it. One that
+//! **Interrupted functions.** The handler of an interrupt or of a refused access says so in its frame table
+//! (`.cfi_signal_frame`): the function behind it goes on at the address that it gives.
+//!
+//! **No stale address.** Any other return address is a frame only if a call stands in front of it. One that
 //! the tables have not vouched for may be left in its register from a call that has returned: it
 //! is in the function itself then, or behind a call of another function, and is not taken.
 
@@ -28,7 +31,7 @@ struct Callee<'a> {
     program: &'a Program,
     address: u64,
     registers: [u64; 32],
-    is_innermost: bool,
+    is_leaf: bool,
 }
 
 impl Node {
@@ -39,26 +42,28 @@ impl Node {
         let processor = &self.processors[index].processor;
         let mut registers: [u64; 32] = std::array::from_fn(|number| processor.x(number));
         let mut chain = vec![processor.pc()];
+        let mut is_leaf = true;
         while chain.len() < LONGEST {
-            let is_innermost = chain.len() == 1;
             // A return address is behind its call, which may be the last instruction of a function.
-            let address = chain[chain.len() - 1] - u64::from(!is_innermost);
+            let address = chain[chain.len() - 1] - u64::from(!is_leaf);
             let read = &mut |address| self.read_words(index, address).map(|[word, _]| word);
-            let caller = match tables.caller(address, &registers, is_innermost, read) {
+            let caller = match tables.caller(address, &registers, is_leaf, read) {
                 Caller::Found(caller) => Some(*caller),
                 Caller::None => None,
                 Caller::Unknown => {
-                    let callee = Callee { program: &program, address, registers, is_innermost };
+                    let callee = Callee { program: &program, address, registers, is_leaf };
                     self.caller_by_frame_pointer(index, &callee)
                 }
             };
-            let Some(CallerState { return_address, registers: above }) = caller else { break };
-            let goes_up = above[SP] > registers[SP] || is_innermost && above[SP] == registers[SP];
-            if !goes_up || call_before(&program, return_address).is_none() {
+            let Some(CallerState { return_address, was_interrupted, registers: above }) = caller else {
+                break;
+            };
+            let goes_up = above[SP] > registers[SP] || is_leaf && above[SP] == registers[SP];
+            if !goes_up || !was_interrupted && call_before(&program, return_address).is_none() {
                 break;
             }
             chain.push(return_address);
-            registers = above;
+            (registers, is_leaf) = (above, was_interrupted);
         }
         chain
     }
@@ -71,13 +76,14 @@ impl Node {
         let saved = if is_frame { self.read_words(index, frame.wrapping_sub(16)) } else { None };
         // A leaf keeps no frame; one that it keeps has its caller in both places at first.
         let is_own = saved.is_some_and(|[_, return_address]| return_address == registers[RA]);
-        if callee.is_innermost && !is_own && callee.was_called_from(registers[RA]) {
-            return Some(CallerState { return_address: registers[RA], registers: *registers });
+        if callee.is_leaf && !is_own && callee.was_called_from(registers[RA]) {
+            let registers = *registers;
+            return Some(CallerState { return_address: registers[RA], was_interrupted: false, registers });
         }
         let [caller_frame, return_address] = saved?;
         let mut above = *registers;
         (above[S0], above[SP]) = (caller_frame, frame);
-        Some(CallerState { return_address, registers: above })
+        Some(CallerState { return_address, was_interrupted: false, registers: above })
     }
 }
 
