@@ -42,7 +42,6 @@ impl Archived for Node {
             sleepers: _,
             may_watch_bus: _,
             callers,
-            tiles_awake,
             skipped_instructions: _,
             reached: _,
             operating_system: _,
@@ -57,7 +56,6 @@ impl Archived for Node {
         assert!(!processors.iter().any(is_asleep), "a node rests before it is archived");
         events.archive(archive)?;
         archive.each(&mut *processors)?;
-        *tiles_awake = u128::MAX;
         *callers = processors.iter().filter(|unit| unit.state == State::Calling).count();
         archive.each(processes)?;
         archive.each(interconnects)?;

@@ -74,7 +74,6 @@ impl Node {
             unit.state = State::Running;
             unit.processor.pass_until(now);
             let at = now.max(unit.ledger.booked_until());
-            self.tile_awakes(index);
             self.book(index, at, Occupation::Execute);
         }
     }

@@ -187,9 +187,6 @@ pub struct Node {
     may_watch_bus: bool,
     /// How many of its threads call the system.
     callers: usize,
-    /// The tiles that may have something to execute: all that neither wait nor sleep, and
-    /// others that have come to that since they were last looked at.
-    tiles_awake: u128,
     /// Instructions that were computed instead of executed.
     skipped_instructions: u64,
     /// Everything before has happened, but for turns that can be computed.
@@ -284,7 +281,6 @@ impl Node {
             sleepers: waiting::Sleepers::NONE,
             may_watch_bus: false,
             callers: 0,
-            tiles_awake: u128::MAX,
             skipped_instructions: 0,
             reached: Time::ZERO,
             instant: endless::Instant::default(),
@@ -311,7 +307,6 @@ impl Node {
             *state = State::Running;
             processor.pass_until(at);
             let at = processor.now();
-            self.tile_awakes(index);
             self.book(index, at, Occupation::Execute);
         }
         any
@@ -323,7 +318,6 @@ impl Node {
         let unit = &mut self.processors[index];
         unit.state = State::Woken;
         unit.processor.resume_at(now);
-        self.tile_awakes(index);
         self.book(index, now, Occupation::Execute);
     }
 

@@ -350,25 +350,12 @@ impl Node {
     #[inline(never)]
     pub(super) fn run_tiles(&mut self, limit: Time, lookahead: Duration) -> Option<Stop> {
         let (mut active, mut slowest) = (0_u128, Time::NEVER);
-        let all = u128::MAX >> (MOST_HOLDERS - self.processors.len());
-        let mut awake = self.tiles_awake & all;
-        while awake != 0 {
-            let index = awake.trailing_zeros();
-            awake &= awake - 1;
-            let unit = &self.processors[index as usize];
+        for (index, unit) in self.processors.iter().enumerate() {
             if unit.is_active(limit) {
                 active |= 1 << index;
                 slowest = slowest.min(unit.processor.now());
-            } else if unit.is_still() {
-                self.tiles_awake &= !(1 << index);
             }
         }
-        debug_assert!(
-            (0..)
-                .zip(&self.processors)
-                .all(|(index, unit)| unit.is_active(limit) == (active >> index & 1 == 1)),
-            "a tile that has something to execute is known to be awake"
-        );
         if active == 0 {
             return None;
         }
@@ -383,12 +370,6 @@ impl Node {
             }
         }
         Some(Stop::Horizon)
-    }
-
-    /// A tile may have something to execute from now on.
-    #[inline(always)]
-    pub(super) fn tile_awakes(&mut self, index: usize) {
-        self.tiles_awake |= 1_u128.wrapping_shl(index as u32);
     }
 
     /// What happens next on the network on chip, if no other event is before it.

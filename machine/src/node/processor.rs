@@ -156,12 +156,6 @@ impl NodeProcessor {
         }
     }
 
-    /// Whether it executes nothing until something awakes it.
-    #[inline]
-    pub(super) fn is_still(&self) -> bool {
-        !matches!(self.state, State::Running | State::Woken) || self.waiting.is_asleep()
-    }
-
     /// Whether it has anything to do before `limit`.
     #[inline]
     pub(super) fn is_active(&self, limit: Time) -> bool {

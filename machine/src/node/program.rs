@@ -36,7 +36,6 @@ impl Node {
         let (now, process) = (processor.now(), *process);
         let is_caller = std::mem::replace(state, State::Running) == State::Calling;
         self.callers -= usize::from(is_caller);
-        self.tile_awakes(index);
         if self.processes[process].personality == Personality::Bare {
             return self.fail(index, "firmware calls a system, and there is none on its processor");
         }

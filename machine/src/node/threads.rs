@@ -40,7 +40,6 @@ impl Node {
         processor.pass_until(now);
         *activities = Activities::default();
         *state = State::Running;
-        self.tile_awakes(index);
         self.book(index, now, Occupation::Execute);
     }
 
@@ -90,8 +89,6 @@ impl Node {
         let unit = &mut self.processors[index];
         unit.state = State::Running;
         unit.processor.pass_until(now);
-        self.tile_awakes(index);
-        let unit = &self.processors[index];
         // The call itself may not be over.
         let at = now.max(unit.ledger.booked_until());
         self.book(index, at, Occupation::Execute);

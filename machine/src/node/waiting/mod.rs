@@ -302,7 +302,6 @@ impl Node {
         let retired = unit.processor.retired();
         unit.waiting.detector.saved(turns, turn.instructions(), retired);
         self.skipped_instructions += instructions;
-        self.tile_awakes(index);
         // It may use the bus from now on.
         self.stop_watching_buses();
         if !sums.is_empty() {
