@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import narthex
@@ -32,17 +33,30 @@ def result() -> narthex.Result:
     return narthex.run("roundtrip", 64, 20, nodes=2, profile=True)
 
 
-def test_rows_of_a_processor_add_up_to_its_ledger(result: narthex.Result) -> None:
+def assert_adds_up(result: narthex.Result) -> None:
     keys = ["node", "processor", "activity", "occupation"]
-    summed = result.profile.group_by(keys).agg(time_ps=narthex_sum())
+    summed = result.profile.group_by(keys).agg(pl.col("time_ps").sum())
     assert summed.sort(keys).rows() == result.ledger.sort(keys).rows()
+
+
+def test_rows_of_a_processor_add_up_to_its_ledger(result: narthex.Result) -> None:
+    assert_adds_up(result)
     assert {"main", "narthex_send"} <= set(result.profile["function"])
 
 
-def narthex_sum() -> object:
-    import polars as pl
-
-    return pl.col("time_ps").sum()
+@pytest.mark.parametrize(
+    ("words", "machine", "interface", "nodes"),
+    [
+        (["thread-sort", 256, 4], "chip", "NI2w", 1),
+        (["em3d", 64], "voyager", "Voyager-nonresident", 2),
+        (["sarc-barriers", "counters", 0, 10], "sarc-prototype", "SARC", 1),
+    ],
+    ids=["threads", "firmware", "tiles"],
+)
+def test_threads_firmware_and_tiles_have_profiles_too(words, machine, interface, nodes) -> None:
+    assert_adds_up(
+        narthex.run(*words, machine=machine, interface=interface, nodes=nodes, profile=True)
+    )
 
 
 def test_a_run_with_a_profile_has_the_same_result(result: narthex.Result) -> None:
