@@ -70,7 +70,7 @@ def test_a_page_ends_where_a_browser_has_enough_and_says_so(tmp_path, monkeypatc
     )
     assert open_slices == 0
     machine = [each.track_descriptor for each in trace.packet if each.track_descriptor.uuid == 1]
-    assert machine[-1].description.startswith("The run goes on behind")
+    assert machine[-1].description.startswith("The run goes on after")
 
 
 def test_a_compressed_page_is_refused(tmp_path):

@@ -153,8 +153,9 @@ impl Config {
         if needed <= own {
             return Ok(());
         }
+        let places = if nodes == 1 { "one node".into() } else { format!("{nodes} nodes") };
         let problem = format!(
-            "{own} entries have no place for the {needed} receive queues that a job of {nodes} nodes has \
+            "{own} entries have no place for the {needed} receive queues that a job of {places} has \
              ({queues} of each process, logical_queues); set destinations to {needed} at least, or logical_queues \
              to {} at most",
             own / nodes

@@ -23,7 +23,7 @@ FILES = Path(__file__).parent / "page"
 SCRIPTS = ("decode.js", "rows.js", "draw.js", "input.js", "view.js", "start.js")
 
 MOST_EVENTS = 4_000_000
-"""Of a page. A browser opens so many in a few seconds and keeps about 300 MB for them."""
+"""Of a page. A browser opens this many in a few seconds and keeps some 400 MB for them."""
 
 AFTER = "</script>\n</body>\n</html>\n"
 

@@ -263,7 +263,7 @@ impl<W: Write + Send> Format for Perfetto<W> {
         let machine = TrackDescriptor {
             uuid: Some(MACHINE),
             description: Some(format!(
-                "The run goes on behind {at}, where its timeline has {} events.",
+                "The run goes on after {at}, where its timeline has {} events.",
                 self.events
             )),
             ..TrackDescriptor::default()
