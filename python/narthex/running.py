@@ -1,6 +1,7 @@
 """Runs one program on one simulated machine."""
 
 import contextlib
+import difflib
 import json
 import logging
 import os
@@ -215,20 +216,22 @@ def trace_request(
             "a part of a timeline is asked for, and no timeline; name its file with --trace", USAGE
         )
     name = arguments.file("trace", file)
-    if Path(name).suffix in NO_TIMELINES:
+    suffix = Path(name).suffix
+    is_misspelt = suffix not in PAGES and bool(difflib.get_close_matches(suffix, PAGES, cutoff=0.7))
+    if suffix in NO_TIMELINES or is_misspelt:
         raise NarthexError(
-            f"a timeline is no {Path(name).suffix} file: '{name}' must end in .html, for a"
+            f"a timeline is no {suffix} file: '{name}' must end in .html, for a"
             " browser, in .pftrace, for Perfetto, or in .vcd, for a viewer of waveforms",
             USAGE,
         )
-    if Path(name).suffix == ".gz" and Path(name).with_suffix("").suffix in PAGES:
+    if suffix == ".gz" and Path(name).with_suffix("").suffix in PAGES:
         raise NarthexError(
             f"the page of a timeline is compressed already: '{name}' must end in .html", USAGE
         )
     return {
         "file": name,
         "functions": functions,
-        "page": timelines.page() if Path(name).suffix in PAGES else None,
+        "page": timelines.page() if suffix in PAGES else None,
         "nodes": _text_or_none("trace_nodes", nodes),
         "from": _text_or_none("trace_from", begin),
         "to": _text_or_none("trace_to", end),

@@ -235,3 +235,8 @@ def test_a_recursion_that_is_deeper_than_the_page_shows_is_opened(tmp_path):
     assert 'data-state="open"' in dom
     (hits,) = re.findall(r'id="hits"[^>]*>(\d+) hits', dom)
     assert 50 < int(hits) <= 64
+
+
+def test_a_misspelt_ending_of_a_page_is_refused(tmp_path):
+    with pytest.raises(narthex.NarthexError, match=r"no \.htlm file: .* must end in \.html"):
+        narthex.run("roundtrip", 8, 1, nodes=2, trace=tmp_path / "k.htlm")
