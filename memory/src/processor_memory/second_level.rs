@@ -240,7 +240,10 @@ impl SecondLevel {
         }
         let state = self.state_above(access);
         if data.holds(address) {
-            data.change(address, state);
+            // A block above that is newer stays so.
+            if state == State::Modified {
+                data.change(address, state);
+            }
             return Obtained::AtOnce;
         }
         self.refill(data, address, state, most).map_or(Obtained::Missing, Obtained::Late)
