@@ -15,10 +15,14 @@
 //! receiving node"). A message to the same node leaves through the port and
 //! comes back from the network like any other: neither its sender nor its
 //! receiver can tell (isca96, Section 1).
+//!
+//! Packets that are refused again and again cost no frames where all of their attempts can
+//! be foreseen: see `port/refused.rs`.
 
+mod refused;
 mod relay;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use narthex_kernel::{Archive, Archived, Damage, Time};
 
@@ -30,7 +34,10 @@ use crate::packet::{Frame, Header, Job, NodeId, Packet, Placement, Rank};
 use crate::parcel::{Credit, Parcel, Sending};
 use crate::terminal::Terminal;
 
+pub use refused::{Attempt, Dispersed, Place, Rounds};
 pub use relay::Relay;
+
+use refused::Refused;
 
 /// What a port asks of its node after a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +48,8 @@ pub struct Calls {
     pub depart_at: Option<Time>,
     /// There is room for sending that there was not before.
     pub room: bool,
+    /// When to call [`NetworkPort::attempt`], in its place among the arrivals.
+    pub attempt: Option<Attempt>,
 }
 
 /// A node's end of the fabric.
@@ -65,6 +74,14 @@ pub struct NetworkPort {
     /// Processes that have taken such a packet, and whether it was urgent.
     taken: Vec<(u8, bool)>,
     faults: Faults,
+    /// Frames may be lost here, or elsewhere.
+    loses_frames: bool,
+    /// Packets that it has refused, if their further attempts are computed.
+    refused: Option<Box<Refused>>,
+    /// A buffer may be free for one of them.
+    may_accept_refused: bool,
+    /// The place of what arrives just now.
+    arriving: Option<Place>,
     header_bytes: u64,
     message_sizes: MessageSizes,
     next_sequence: u64,
@@ -91,6 +108,10 @@ impl NetworkPort {
         NetworkPort {
             own,
             placement,
+            refused: None,
+            loses_frames: false,
+            may_accept_refused: false,
+            arriving: None,
             jobs: vec![Job::whole(placement); placement.processes.into()],
             flow,
             relay: None,
@@ -110,9 +131,23 @@ impl NetworkPort {
         }
     }
 
-    /// The same with frames that it loses.
+    /// The same on a machine that may lose frames.
     pub fn with_faults(self, faults: Faults) -> Self {
-        NetworkPort { faults, ..self }
+        NetworkPort { faults, loses_frames: true, ..self }
+    }
+
+    /// From now on the attempts of packets that it refuses are computed, where flow control
+    /// and network let it: nobody looks at single frames.
+    pub fn compute_attempts(&mut self) {
+        let times = self.network.fixed_latency().zip(self.flow.retry_delay()).filter(|_| !self.loses_frames);
+        let placement = self.placement;
+        self.refused = times.map(|(latency, delay)| Box::new(Refused::new(latency, delay, placement)));
+    }
+
+    /// From now on all of them are frames. None is kept, or all are dispersed.
+    pub fn execute_attempts(&mut self) {
+        assert!(self.refused.as_ref().is_none_or(|refused| refused.is_empty()), "a packet would be lost");
+        self.refused = None;
     }
 
     /// The same where processes belong to these jobs, by their number on the node.
@@ -154,7 +189,7 @@ impl NetworkPort {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let header = header.with_peer(self.job_of(source).rank_of(source));
-        let packet = Packet { source, destination, sequence, is_urgent, header, payload };
+        let packet = Packet { source, destination, sequence, is_urgent, came_back: false, header, payload };
         self.flow.send(Box::new(packet), &mut self.emitted);
     }
 
@@ -173,10 +208,80 @@ impl NetworkPort {
         self.last_sender
     }
 
-    /// A frame has arrived from the network.
+    /// A frame has arrived from the network. All that happens because of it is over when
+    /// [`NetworkPort::end_arrival`] is called.
     pub fn arrive(&mut self, now: Time, frame: Frame) -> Arrival {
         self.changes += 1;
-        self.flow.arrive(now, frame, &mut self.emitted)
+        if self.refused.is_none() {
+            return self.flow.arrive(now, frame, &mut self.emitted);
+        }
+        self.arriving = Some((self.placement.node(frame.from()), frame.order(0)));
+        let arrival = self.flow.arrive(now, frame, &mut self.emitted);
+        if let Some(packet) = self.take_returned()
+            && let Some(refused) = &mut self.refused
+        {
+            refused.keep(now, packet);
+        }
+        arrival
+    }
+
+    /// What has arrived has had its effects.
+    pub fn end_arrival(&mut self) {
+        self.arriving = None;
+    }
+
+    /// The packet that was refused just now, instead of the frame in which it would return.
+    fn take_returned(&mut self) -> Option<Box<Packet>> {
+        match self.emitted.frames.pop() {
+            Some((_, Frame::Returned(packet))) => Some(packet),
+            other => {
+                self.emitted.frames.extend(other);
+                None
+            }
+        }
+    }
+
+    /// A packet that was refused comes again, as [`Calls::attempt`] has asked.
+    pub fn attempt(&mut self, attempt: Attempt) -> Arrival {
+        let now = attempt.at;
+        let Some((first, packet)) = self.refused.as_mut().and_then(|refused| refused.take(attempt)) else {
+            return Arrival::default();
+        };
+        self.changes += 1;
+        self.arriving = Some(attempt.place);
+        self.may_accept_refused = true;
+        let source = self.placement.node(packet.source);
+        let arrival = self.flow.arrive(now, Frame::Data(packet), &mut self.emitted);
+        let packet = self.take_returned();
+        if let Some(refused) = &mut self.refused {
+            match packet {
+                Some(packet) => refused.put_back(first, packet),
+                None => refused.accepted(source, first, now),
+            }
+        }
+        arrival
+    }
+
+    /// Everything before `now` has happened: takes out the packets that it has refused, and
+    /// how often others' packets have come back; see [`Dispersed`].
+    pub fn disperse(&mut self, now: Time) -> (Vec<Dispersed>, BTreeMap<NodeId, Rounds>) {
+        self.refused.as_mut().map(|refused| refused.disperse(now)).unwrap_or_default()
+    }
+
+    /// The node that has sent a packet.
+    pub fn sender(&self, dispersed: &Dispersed) -> NodeId {
+        self.placement.node(dispersed.packet().source)
+    }
+
+    /// Packets of this node have come back, and were sent again, without a frame.
+    pub fn count_rounds(&mut self, rounds: Rounds) {
+        self.flow.count_rounds(rounds);
+    }
+
+    /// The earliest instant from `now` on at which an attempt that is computed would send a
+    /// frame or let one arrive, here or at its sender.
+    pub fn awaits(&self, now: Time) -> Option<Time> {
+        self.refused.as_ref()?.awaits(now)
     }
 
     /// The next parcel has arrived from the node's switch: the frame in it.
@@ -218,7 +323,7 @@ impl NetworkPort {
     #[inline]
     pub fn has_departures(&self) -> bool {
         let emits = !self.emitted.frames.is_empty() || self.emitted.retry_at.is_some();
-        emits || self.is_switched || self.relay.is_some()
+        emits || self.may_accept_refused || self.is_switched || self.relay.is_some()
     }
 
     /// Hands over what leaves now, after each frame for a node was shown, and says what
@@ -242,8 +347,20 @@ impl NetworkPort {
             1 => emitted.frames.pop().into_iter().for_each(leave),
             _ => emitted.frames.drain(..).for_each(&mut leave),
         }
-        let calls = Calls { retry_at: self.emitted.retry_at.take(), ..Calls::default() };
+        let calls = Calls {
+            retry_at: self.emitted.retry_at.take(),
+            attempt: self.next_attempt(now),
+            ..Calls::default()
+        };
         if self.is_switched { self.use_link(now, calls, &mut send) } else { calls }
+    }
+
+    /// The next attempt of a packet that was refused, if a buffer has become free.
+    fn next_attempt(&mut self, now: Time) -> Option<Attempt> {
+        let is_due = std::mem::take(&mut self.may_accept_refused);
+        let refused = self.refused.as_mut().filter(|refused| is_due && !refused.is_empty())?;
+        let flow = &self.flow;
+        refused.ask(now, self.arriving, |destination| flow.can_accept(destination))
     }
 
     /// Lets what waits for the node's link leave, and gives places in its buffer back.
@@ -267,6 +384,7 @@ impl NetworkPort {
     /// Takes the oldest packet that waits for a process from the flow control.
     fn take_from_flow(&mut self, own: Rank) -> Option<Box<Packet>> {
         let packet = self.flow.take(own, &mut self.emitted)?;
+        self.may_accept_refused = self.refused.as_ref().is_some_and(|refused| !refused.is_empty());
         if self.is_switched && self.flow.keeps_places() {
             self.taken.push((self.placement.process(own), packet.is_urgent));
         }
@@ -328,6 +446,10 @@ impl Archived for NetworkPort {
             kept,
             taken,
             faults,
+            loses_frames: _,
+            refused,
+            may_accept_refused: _,
+            arriving: _,
             header_bytes: _,
             message_sizes,
             next_sequence,
@@ -335,6 +457,7 @@ impl Archived for NetworkPort {
             emitted,
             changes: _,
         } = self;
+        assert!(refused.as_ref().is_none_or(|refused| refused.is_empty()), "a packet is in no frame");
         flow.archive(archive)?;
         archive.value(relay)?;
         network.archive(archive)?;
@@ -398,10 +521,10 @@ impl ProcessPort<'_> {
     /// With the rank and what there is.
     pub fn check(&self, destination: Rank) -> Result<(), String> {
         let (placement, job) = (self.port.placement, self.job());
-        let (ranks, name) = (job.ranks, placement.name(destination));
         if job.process(destination).is_some() {
             return Ok(());
         }
+        let (ranks, name) = (job.ranks, placement.name(destination));
         let existing = match placement.processes {
             _ if ranks != placement.ranks() => format!("its job has the ranks 0 to {}", ranks - 1),
             1 => format!("nodes are 0 to {}", ranks - 1),
@@ -460,7 +583,9 @@ impl ProcessPort<'_> {
         };
         port.changes += 1;
         let header = header.with_peer(destination);
-        let packet = Packet { source: self.own, destination, sequence: 0, is_urgent: false, header, payload };
+        let source = self.own;
+        let packet =
+            Packet { source, destination, sequence: 0, is_urgent: false, came_back: false, header, payload };
         relay.push(Box::new(packet));
     }
 
