@@ -12,7 +12,7 @@
 //!   receiver        └───────┘ refused           └─── first + period
 //! ```
 //!
-//! While the node has no buffer for it nothing happens. When one becomes free, the next
+//! While the node has no buffer for it, nothing happens. When one becomes free, the next
 //! of these *attempts* is an event of the node ([`NetworkPort::attempt`]), in its place
 //! among the arrivals of that instant ([`Frame::order`]). The sender notices nothing: it
 //! keeps its buffer until the acknowledgement comes, as it would.
@@ -22,14 +22,14 @@
 //! waiting at their sender, who learns how often they have come back. So what is archived,
 //! explained and counted does not depend on what was computed. A node that is observed,
 //! and one whose frames may be lost, executes every attempt.
-//!
-//! [`NetworkPort::attempt`]: super::NetworkPort::attempt
 
 use std::collections::BTreeMap;
 
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use super::NetworkPort;
+use crate::flow_control::Arrival;
 use crate::packet::{Frame, NodeId, Packet, Placement, Rank};
 
 /// A place among the arrivals of one instant: the node that the frame comes from, and the
@@ -246,6 +246,85 @@ impl Dispersed {
             Dispersed::Coming { arrival, packet } => Ok((arrival, Frame::Data(packet))),
             Dispersed::Waiting { since, packet } => Err((since, packet)),
         }
+    }
+}
+
+/// The port's part in it.
+impl NetworkPort {
+    /// From now on the attempts of packets that it refuses are computed, where flow control
+    /// and network let it: nobody looks at single frames.
+    pub fn compute_attempts(&mut self) {
+        let times = self.network.fixed_latency().zip(self.flow.retry_delay()).filter(|_| !self.loses_frames);
+        let placement = self.placement;
+        self.refused = times.map(|(latency, delay)| Box::new(Refused::new(latency, delay, placement)));
+    }
+
+    /// From now on all of them are frames. None is kept, or all are dispersed.
+    pub fn execute_attempts(&mut self) {
+        assert!(self.refused.as_ref().is_none_or(|refused| refused.is_empty()), "a packet would be lost");
+        self.refused = None;
+    }
+
+    /// The packet that was refused just now, instead of the frame in which it would return.
+    pub(super) fn take_returned(&mut self) -> Option<Box<Packet>> {
+        match self.emitted.frames.pop() {
+            Some((_, Frame::Returned(packet))) => Some(packet),
+            other => {
+                self.emitted.frames.extend(other);
+                None
+            }
+        }
+    }
+
+    /// A packet that was refused comes again, as [`Calls::attempt`] has asked.
+    pub fn attempt(&mut self, attempt: Attempt) -> Arrival {
+        let now = attempt.at;
+        let Some((first, packet)) = self.refused.as_mut().and_then(|refused| refused.take(attempt)) else {
+            return Arrival::default();
+        };
+        self.changes += 1;
+        self.arriving = Some(attempt.place);
+        self.may_accept_refused = true;
+        let source = self.placement.node(packet.source);
+        let arrival = self.flow.arrive(now, Frame::Data(packet), &mut self.emitted);
+        let packet = self.take_returned();
+        if let Some(refused) = &mut self.refused {
+            match packet {
+                Some(packet) => refused.put_back(first, packet),
+                None => refused.accepted(source, first, now),
+            }
+        }
+        arrival
+    }
+
+    /// Everything before `now` has happened: takes out the packets that it has refused, and
+    /// how often others' packets have come back; see [`Dispersed`].
+    pub fn disperse(&mut self, now: Time) -> (Vec<Dispersed>, BTreeMap<NodeId, Rounds>) {
+        self.refused.as_mut().map(|refused| refused.disperse(now)).unwrap_or_default()
+    }
+
+    /// The node that has sent a packet.
+    pub fn sender(&self, dispersed: &Dispersed) -> NodeId {
+        self.placement.node(dispersed.packet().source)
+    }
+
+    /// Packets of this node have come back, and were sent again, without a frame.
+    pub fn count_rounds(&mut self, rounds: Rounds) {
+        self.flow.count_rounds(rounds);
+    }
+
+    /// The earliest instant from `now` on at which an attempt that is computed would send a
+    /// frame or let one arrive, here or at its sender.
+    pub fn awaits(&self, now: Time) -> Option<Time> {
+        self.refused.as_ref()?.awaits(now)
+    }
+
+    /// The next attempt of a packet that was refused, if a buffer has become free.
+    pub(super) fn next_attempt(&mut self, now: Time) -> Option<Attempt> {
+        let is_due = std::mem::take(&mut self.may_accept_refused);
+        let refused = self.refused.as_mut().filter(|refused| is_due && !refused.is_empty())?;
+        let flow = &self.flow;
+        refused.ask(now, self.arriving, |destination| flow.can_accept(destination))
     }
 }
 
