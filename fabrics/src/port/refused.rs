@@ -276,7 +276,7 @@ impl NetworkPort {
         }
     }
 
-    /// A packet that was refused comes again, as [`Calls::attempt`] has asked.
+    /// A packet that was refused comes again, as [`super::Calls::attempt`] has asked.
     pub fn attempt(&mut self, attempt: Attempt) -> Arrival {
         let now = attempt.at;
         let Some((first, packet)) = self.refused.as_mut().and_then(|refused| refused.take(attempt)) else {
