@@ -36,5 +36,5 @@ pub mod topologies;
 
 pub use message_sizes::MessageSizes;
 pub use packet::{Frame, FrameKind, FrameSummary, Header, Job, NodeId, Packet, Placement, Rank};
-pub use parcel::{Credit, Mail, Parcel, Sending};
+pub use parcel::{Credit, Mail, Parcel, Phase, Sending};
 pub use port::{NetworkPort, ProcessPort, Relay};

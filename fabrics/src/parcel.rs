@@ -7,7 +7,7 @@
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::packet::NodeId;
+use crate::packet::{Frame, NodeId};
 
 /// Something on its way through switches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,11 +46,25 @@ impl<C> Parcel<C> {
     }
 }
 
+/// What a node was at when it sent a frame. Frames of one node that arrive at the same instant
+/// arrive in this order, so that one that keeps a refused packet knows what its next attempt
+/// comes before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Phase {
+    /// Something arrived from the network: acknowledgements, and what there is room for then.
+    Arrival,
+    /// A packet that came back was to be sent again.
+    Retry,
+    /// All else.
+    #[default]
+    Own,
+}
+
 /// What partitions of a machine send to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mail<C> {
     /// A cargo that arrives over a network without switches.
-    Direct(C),
+    Direct(C, Phase),
     /// A parcel comes to a port.
     Parcel {
         /// The port of the receiver.
@@ -75,3 +89,25 @@ pub struct Credit {
 
 /// Something for another partition: when it arrives, where, and what it is.
 pub type Sending<C> = (Time, usize, Mail<C>);
+
+impl Phase {
+    /// The place, among the frames from one node that arrive at the same instant, of one that
+    /// was sent in this phase and has this number among the others of the phase.
+    #[inline]
+    pub fn order(self, number: u64) -> u64 {
+        (self as u64) << 38 | number
+    }
+}
+
+impl Frame {
+    /// Its place among the frames from one node that arrive at the same instant, if it was
+    /// sent in this phase after so many others: packets that are sent again are in the order
+    /// of their sequence numbers, all others in that in which they were sent.
+    #[inline]
+    pub fn order(&self, phase: Phase, sent_before: u64) -> u64 {
+        match (phase, self) {
+            (Phase::Retry, Frame::Data(packet)) => phase.order(packet.sequence),
+            _ => phase.order(sent_before),
+        }
+    }
+}

@@ -32,7 +32,7 @@ use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, State, Stati
 use crate::message_sizes::MessageSizes;
 use crate::networks::Network;
 use crate::packet::{Frame, Header, Job, NodeId, Packet, Placement, Rank};
-use crate::parcel::{Credit, Parcel, Sending};
+use crate::parcel::{Credit, Mail, Parcel, Phase, Sending};
 use crate::terminal::Terminal;
 
 pub use process::ProcessPort;
@@ -82,6 +82,8 @@ pub struct NetworkPort {
     refused: Option<Box<Refused>>,
     /// A buffer may be free for one of them.
     may_accept_refused: bool,
+    /// What it is at.
+    phase: Phase,
     /// The place of what arrives just now.
     arriving: Option<Place>,
     header_bytes: u64,
@@ -113,6 +115,7 @@ impl NetworkPort {
             refused: None,
             loses_frames: false,
             may_accept_refused: false,
+            phase: Phase::Own,
             arriving: None,
             jobs: vec![Job::whole(placement); placement.processes.into()],
             flow,
@@ -177,7 +180,7 @@ impl NetworkPort {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let header = header.with_peer(self.job_of(source).rank_of(source));
-        let packet = Packet { source, destination, sequence, is_urgent, came_back: false, header, payload };
+        let packet = Packet { source, destination, sequence, is_urgent, header, payload };
         self.flow.send(Box::new(packet), &mut self.emitted);
     }
 
@@ -196,26 +199,23 @@ impl NetworkPort {
         self.last_sender
     }
 
-    /// A frame has arrived from the network. All that happens because of it is over when
-    /// [`NetworkPort::end_arrival`] is called.
-    pub fn arrive(&mut self, now: Time, frame: Frame) -> Arrival {
+    /// A frame has arrived from the network, sent in this phase. All that happens because of
+    /// it is over when [`NetworkPort::end_step`] is called.
+    pub fn arrive(&mut self, now: Time, frame: Frame, phase: Phase) -> Arrival {
         self.changes += 1;
+        self.phase = Phase::Arrival;
         if self.refused.is_none() {
             return self.flow.arrive(now, frame, &mut self.emitted);
         }
-        self.arriving = Some((self.placement.node(frame.from()), frame.order(0)));
+        self.arriving = Some((self.placement.node(frame.from()), frame.order(phase, 0)));
         let arrival = self.flow.arrive(now, frame, &mut self.emitted);
-        if let Some(packet) = self.take_returned()
-            && let Some(refused) = &mut self.refused
-        {
-            refused.keep(now, packet);
-        }
+        self.keep_refused(now);
         arrival
     }
 
-    /// What has arrived has had its effects.
-    pub fn end_arrival(&mut self) {
-        self.arriving = None;
+    /// What has arrived, or the retry, has had its effects.
+    pub fn end_step(&mut self) {
+        (self.phase, self.arriving) = (Phase::Own, None);
     }
 
     /// The next parcel has arrived from the node's switch: the frame in it.
@@ -250,6 +250,7 @@ impl NetworkPort {
     /// The instant that [`NetworkPort::departures`] asked for has come.
     pub fn retry(&mut self, now: Time) {
         self.changes += 1;
+        self.phase = Phase::Retry;
         self.flow.retry(now, &mut self.emitted);
     }
 
@@ -268,12 +269,13 @@ impl NetworkPort {
         mut show: impl FnMut(&Frame, NodeId),
         mut send: impl FnMut(Sending<Frame>),
     ) -> Calls {
-        let NetworkPort { emitted, placement, faults, network, .. } = self;
+        let NetworkPort { emitted, placement, faults, network, phase, .. } = self;
         let mut leave = |(rank, frame)| {
             let destination = placement.node(rank);
             if !faults.lose(destination, &frame) {
                 show(&frame, destination);
-                network.send(now, destination, frame).into_iter().for_each(&mut send);
+                let sending = network.send(now, destination, frame);
+                sending.into_iter().map(|sending| in_phase(sending, *phase)).for_each(&mut send);
             }
         };
         // Mostly one frame leaves.
@@ -375,6 +377,7 @@ impl Archived for NetworkPort {
             loses_frames: _,
             refused,
             may_accept_refused: _,
+            phase: _,
             arriving: _,
             header_bytes: _,
             message_sizes,
@@ -398,6 +401,14 @@ impl Archived for NetworkPort {
         archive.value(next_sequence)?;
         archive.value(last_sender)?;
         archive.value(emitted)
+    }
+}
+
+/// The same, if it goes to another node directly, with what its sender is at.
+fn in_phase(sending: Sending<Frame>, phase: Phase) -> Sending<Frame> {
+    match sending {
+        (arrival, node, Mail::Direct(frame, _)) => (arrival, node, Mail::Direct(frame, phase)),
+        parcel => parcel,
     }
 }
 

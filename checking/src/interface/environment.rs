@@ -61,7 +61,6 @@ impl Environment {
             destination: OWN,
             sequence: self.arrived,
             is_urgent: false,
-            came_back: false,
             header,
             payload: message.payload(),
         };

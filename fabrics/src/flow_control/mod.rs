@@ -207,7 +207,6 @@ mod tests {
             destination: Rank(destination),
             sequence,
             is_urgent: false,
-            came_back: false,
             header: Header(0),
             payload: vec![sequence as u8; 3],
         })

@@ -204,14 +204,13 @@ impl ReturnToSender {
         *self.in_flight.get_mut(&(source, destination)).expect("a packet was sent") -= 1;
     }
 
-    fn accept(&mut self, mut packet: Box<Packet>, emitted: &mut Emitted) -> Arrival {
+    fn accept(&mut self, packet: Box<Packet>, emitted: &mut Emitted) -> Arrival {
         let Packet { source: to, destination: from, sequence, .. } = *packet;
         let process = self.placement.process(from);
         if !self.can_accept(from) {
             emitted.frames.push((to, Frame::Returned(packet)));
             return Arrival::default();
         }
-        packet.came_back = false;
         self.statistics.accepted.increment();
         emitted.frames.push((to, Frame::Acknowledgement { from, to, sequence }));
         self.waiting[usize::from(process)].push_back(packet);
@@ -266,9 +265,8 @@ impl FlowControl for ReturnToSender {
     }
 
     fn retry(&mut self, now: Time, emitted: &mut Emitted) {
-        while let Some((mut packet, came_back)) = self.waiting_to_send.take_due(now) {
+        while let Some((packet, came_back)) = self.waiting_to_send.take_due(now) {
             self.statistics.retried.add(u64::from(came_back));
-            packet.came_back |= came_back;
             emitted.frames.push((packet.destination, Frame::Data(packet)));
         }
         self.retry_is_due = None;

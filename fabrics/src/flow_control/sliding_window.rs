@@ -157,7 +157,6 @@ mod tests {
             destination,
             sequence,
             is_urgent: false,
-            came_back: false,
             header: Header(0),
             payload: vec![],
         })

@@ -179,7 +179,7 @@ impl Partition for Part {
                     Event::Arrive
                 }
                 Mail::Credit(credit) => Event::Credit(credit),
-                Mail::Direct(()) => unreachable!("there are switches"),
+                Mail::Direct(..) => unreachable!("there are switches"),
             }),
             Part::Switch(switch) => switch.deliver(envelope),
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Network, Parameters, Surroundings};
 use crate::packet::{Frame, NodeId};
-use crate::parcel::{Mail, Sending};
+use crate::parcel::{Mail, Phase, Sending};
 
 /// Every frame takes the same time, and none meets another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -37,7 +37,7 @@ impl Parameters for Config {
 
 impl Network for Ideal {
     fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>> {
-        Some((now + self.latency, usize::from(destination.0), Mail::Direct(frame)))
+        Some((now + self.latency, usize::from(destination.0), Mail::Direct(frame, Phase::Own)))
     }
 
     fn fixed_latency(&self) -> Option<Duration> {
@@ -57,7 +57,7 @@ mod tests {
         let mut network = config.build(NodeId(0), &around);
         let frame = Frame::Acknowledgement { from: Rank(0), to: Rank(1), sequence: 1 };
         let sent = network.send(Time::from_ps(7), NodeId(1), frame.clone());
-        assert_eq!(sent, Some((Time::from_ps(40_007), 1, Mail::Direct(frame))));
+        assert_eq!(sent, Some((Time::from_ps(40_007), 1, Mail::Direct(frame, Phase::Own))));
         assert_eq!(config.lookahead(), Duration::from_ns(40));
         assert_eq!(config.problems(&around), []);
     }

@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use super::NetworkPort;
 use crate::flow_control::Arrival;
 use crate::packet::{Frame, NodeId, Packet, Placement, Rank};
+use crate::parcel::Phase;
 
 /// A place among the arrivals of one instant: the node that the frame comes from, and the
 /// frame's order among those of that node.
@@ -80,9 +81,9 @@ pub struct Rounds {
     pub retried: u64,
 }
 
-/// A packet, and when it was refused first.
+/// A packet that was refused first at this instant.
 #[derive(Debug)]
-struct Entry {
+pub(super) struct Entry {
     first: Time,
     packet: Box<Packet>,
 }
@@ -122,8 +123,8 @@ impl Refused {
         (now - first).as_ps() / self.period().as_ps()
     }
 
-    fn place(&self, packet: &Packet) -> Place {
-        (self.placement.node(packet.source), packet.sequence)
+    fn place(&self, entry: &Entry) -> Place {
+        (self.placement.node(entry.packet.source), Phase::Retry.order(entry.packet.sequence))
     }
 
     /// A packet was refused for the first time.
@@ -148,7 +149,7 @@ impl Refused {
     }
 
     fn next(&self, entry: &Entry, now: Time, handled: Option<Place>) -> Attempt {
-        let place = self.place(&entry.packet);
+        let place = self.place(entry);
         let after = |periods: u64| entry.first + Duration::from_ps(periods * self.period().as_ps());
         let attempts = self.attempts(entry.first, now);
         let is_to_come = attempts > 0 && handled.is_some_and(|handled| handled < place);
@@ -156,20 +157,13 @@ impl Refused {
         if latest.at == now && is_to_come { latest } else { Attempt { at: after(attempts + 1), place } }
     }
 
-    /// Takes the packet of an attempt, and when it was refused first; none if it has got
-    /// a buffer since the node was asked.
-    pub fn take(&mut self, attempt: Attempt) -> Option<(Time, Box<Packet>)> {
+    /// Takes the packet of an attempt; none if it has got a buffer since the node was asked.
+    pub fn take(&mut self, attempt: Attempt) -> Option<Entry> {
         if self.asked == Some(attempt) {
             self.asked = None;
         }
-        let found = self.entries.iter().position(|entry| self.place(&entry.packet) == attempt.place)?;
-        let Entry { first, packet } = self.entries.swap_remove(found);
-        Some((first, packet))
-    }
-
-    /// A packet that was taken is refused again.
-    pub fn put_back(&mut self, first: Time, packet: Box<Packet>) {
-        self.entries.push(Entry { first, packet });
+        let found = self.entries.iter().position(|entry| self.place(entry) == attempt.place)?;
+        Some(self.entries.swap_remove(found))
     }
 
     /// A packet of this node that was refused first at `first` is accepted at `now`.
@@ -206,7 +200,7 @@ impl Refused {
         (dispersed, std::mem::take(&mut self.rounds))
     }
 
-    fn disperse_one(&mut self, Entry { first, mut packet }: Entry, now: Time) -> Dispersed {
+    fn disperse_one(&mut self, Entry { first, packet }: Entry, now: Time) -> Dispersed {
         let period = self.period();
         // The last attempt before now.
         let attempts = (now - first).as_ps().saturating_sub(1) / period.as_ps();
@@ -218,7 +212,6 @@ impl Refused {
         let is_sent = again < now;
         let rounds = attempts + u64::from(is_sent);
         self.count(source, Rounds { returned: rounds, retried: rounds });
-        packet.came_back = attempts > 0 || is_sent;
         if returned >= now {
             Dispersed::Returning { arrival: returned, packet }
         } else if is_sent {
@@ -239,11 +232,19 @@ impl Dispersed {
         }
     }
 
-    /// The frame that it is in and when it arrives, if it is on its way.
-    pub fn frame(self) -> Result<(Time, Frame), (Time, Box<Packet>)> {
+    /// If it is on its way, when it arrives, in which order, in which frame, and sent in which
+    /// phase; else since when it waits.
+    pub fn frame(self) -> Result<(Time, u64, Frame, Phase), (Time, Box<Packet>)> {
         match self {
-            Dispersed::Returning { arrival, packet } => Ok((arrival, Frame::Returned(packet))),
-            Dispersed::Coming { arrival, packet } => Ok((arrival, Frame::Data(packet))),
+            Dispersed::Returning { arrival, packet } => {
+                // Behind all others: what comes back changes nothing at this instant.
+                let order = 3 << 38 | packet.sequence;
+                Ok((arrival, order, Frame::Returned(packet), Phase::Arrival))
+            }
+            Dispersed::Coming { arrival, packet } => {
+                let order = Phase::Retry.order(packet.sequence);
+                Ok((arrival, order, Frame::Data(packet), Phase::Retry))
+            }
             Dispersed::Waiting { since, packet } => Err((since, packet)),
         }
     }
@@ -251,6 +252,15 @@ impl Dispersed {
 
 /// The port's part in it.
 impl NetworkPort {
+    /// Keeps the packet that was refused just now, if one was.
+    pub(super) fn keep_refused(&mut self, now: Time) {
+        if let Some(packet) = self.take_returned()
+            && let Some(refused) = &mut self.refused
+        {
+            refused.keep(now, packet);
+        }
+    }
+
     /// From now on the attempts of packets that it refuses are computed, where flow control
     /// and network let it: nobody looks at single frames.
     pub fn compute_attempts(&mut self) {
@@ -266,7 +276,7 @@ impl NetworkPort {
     }
 
     /// The packet that was refused just now, instead of the frame in which it would return.
-    pub(super) fn take_returned(&mut self) -> Option<Box<Packet>> {
+    fn take_returned(&mut self) -> Option<Box<Packet>> {
         match self.emitted.frames.pop() {
             Some((_, Frame::Returned(packet))) => Some(packet),
             other => {
@@ -279,18 +289,19 @@ impl NetworkPort {
     /// A packet that was refused comes again, as [`super::Calls::attempt`] has asked.
     pub fn attempt(&mut self, attempt: Attempt) -> Arrival {
         let now = attempt.at;
-        let Some((first, packet)) = self.refused.as_mut().and_then(|refused| refused.take(attempt)) else {
+        let Some(entry) = self.refused.as_mut().and_then(|refused| refused.take(attempt)) else {
             return Arrival::default();
         };
+        let Entry { first, packet } = entry;
         self.changes += 1;
-        self.arriving = Some(attempt.place);
+        (self.phase, self.arriving) = (Phase::Arrival, Some(attempt.place));
         self.may_accept_refused = true;
         let source = self.placement.node(packet.source);
         let arrival = self.flow.arrive(now, Frame::Data(packet), &mut self.emitted);
         let packet = self.take_returned();
         if let Some(refused) = &mut self.refused {
             match packet {
-                Some(packet) => refused.put_back(first, packet),
+                Some(packet) => refused.entries.push(Entry { first, packet }),
                 None => refused.accepted(source, first, now),
             }
         }

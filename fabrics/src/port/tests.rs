@@ -44,7 +44,9 @@ fn at(nanoseconds: u64) -> Time {
 fn leaving(port: &mut NetworkPort, now: Time) -> (VecDeque<Departure>, Option<Time>) {
     let mut departures = VecDeque::new();
     let send = |sending: Sending<Frame>| match sending {
-        (arrival, node, Mail::Direct(frame)) => departures.push_back((arrival, NodeId(node as u16), frame)),
+        (arrival, node, Mail::Direct(frame, _)) => {
+            departures.push_back((arrival, NodeId(node as u16), frame))
+        }
         other => panic!("{other:?} over an ideal network"),
     };
     let calls = port.departures(now, |_, _| {}, send);
@@ -61,7 +63,7 @@ fn a_packet_arrives_after_the_latency_and_waits_for_its_process_alone() {
     assert_eq!((departures.len(), retry_at), (1, None));
     let (arrival, node, frame) = departures.pop_front().unwrap();
     assert_eq!((arrival, node, frame.kind()), (at(50), NodeId(1), crate::FrameKind::Packet));
-    let Arrival { packet, room } = there.arrive(arrival, frame);
+    let Arrival { packet, room } = there.arrive(arrival, frame, Phase::Own);
     assert_eq!((packet, room, there.changes()), (Some(1), false, 1));
     assert_eq!((there.waiting(0), there.waiting(1)), (0, 1));
     let mut other = there.of_process(0);
@@ -84,11 +86,11 @@ fn an_acknowledgement_makes_room_again() {
     assert!(!here.has_room(0) && !here.of_process(0).has_room() && !here.of_process(0).can_send(Rank(1)));
     assert_eq!(here.occupancy(), Occupancy { unacknowledged: 1, returned: 0, waiting: 0 });
     let (_, _, frame) = leaving(&mut here, at(0)).0.pop_front().expect("the packet");
-    there.arrive(at(40), frame);
+    there.arrive(at(40), frame, Phase::Own);
     let (mut acknowledgements, _) = leaving(&mut there, at(40));
     let (arrival, node, frame) = acknowledgements.pop_front().expect("an acknowledgement");
     assert_eq!((arrival, node), (at(80), NodeId(0)));
-    assert_eq!(here.arrive(arrival, frame), Arrival { packet: None, room: true });
+    assert_eq!(here.arrive(arrival, frame, Phase::Own), Arrival { packet: None, room: true });
     assert!(here.has_room(0));
     assert_eq!(here.occupancy(), Occupancy::default());
 }
@@ -104,13 +106,13 @@ fn a_packet_that_finds_no_buffer_is_sent_again_after_the_delay() {
     }
     let (packets, _) = leaving(&mut here, at(0));
     for (arrival, _, frame) in packets {
-        there.arrive(arrival, frame);
+        there.arrive(arrival, frame, Phase::Own);
     }
     let (answers, _) = leaving(&mut there, at(40));
     let kinds: Vec<_> = answers.iter().map(|(_, _, frame)| frame.kind().name()).collect();
     assert_eq!(kinds, ["acknowledgement", "returned packet"]);
     for (arrival, _, frame) in answers {
-        here.arrive(arrival, frame);
+        here.arrive(arrival, frame, Phase::Own);
     }
     let (departures, retry_at) = leaving(&mut here, at(80));
     assert_eq!((departures.len(), retry_at), (0, Some(at(160))));
@@ -168,7 +170,7 @@ fn a_process_sends_to_the_ranks_of_its_job_and_receives_from_them() {
     let (mut departures, _) = leaving(&mut here, at(0));
     let (arrival, node, frame) = departures.pop_front().expect("a packet");
     assert_eq!(node, NodeId(1));
-    there.arrive(arrival, frame);
+    there.arrive(arrival, frame, Phase::Own);
     assert_eq!(there.of_process(0).waiting(), 0, "the other job's process gets nothing");
     let packet = there.of_process(1).take().expect("it has arrived");
     assert_eq!((packet.source, packet.destination), (Rank(1), Rank(3)));

@@ -316,7 +316,7 @@ impl<C: Send> Partition for Switch<C> {
         self.events.receive(envelope, |mail| match mail {
             Mail::Parcel { port, parcel } => Event::Parcel(port, parcel),
             Mail::Credit(credit) => Event::Credit(credit),
-            Mail::Direct(_) => unreachable!("what goes through a switch has a label"),
+            Mail::Direct(..) => unreachable!("what goes through a switch has a label"),
         });
     }
 

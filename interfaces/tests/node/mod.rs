@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{
-    Frame, Header, Mail, NetworkPort, NodeId, Placement, Rank, Sending, flow_control, networks,
+    Frame, Header, Mail, NetworkPort, NodeId, Phase, Placement, Rank, Sending, flow_control, networks,
 };
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::half::Context;
@@ -290,7 +290,7 @@ impl Node {
                 let (_, destination, frame) = nodes[sender].frames.remove(place);
                 let receiver = &mut nodes[usize::from(destination.0)];
                 receiver.now = at;
-                receiver.network.arrive(at, frame);
+                receiver.network.arrive(at, frame, Phase::Own);
                 for side in receiver.own_sides() {
                     receiver.with_interface(|device, context| device.network(side, context));
                 }
@@ -323,7 +323,7 @@ impl Node {
         let result = call(interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");
         let send = |(arrival, node, mail): Sending<Frame>| match mail {
-            Mail::Direct(frame) => self.frames.push((arrival, NodeId(node as u16), frame)),
+            Mail::Direct(frame, _) => self.frames.push((arrival, NodeId(node as u16), frame)),
             other => unreachable!("{other:?} over an ideal network"),
         };
         let calls = self.network.departures(self.now, |_, _| {}, send);

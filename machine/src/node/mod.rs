@@ -73,7 +73,7 @@ use std::collections::VecDeque;
 use narthex_fabrics::flow_control::Arrival;
 use narthex_fabrics::port::Attempt;
 use narthex_fabrics::terminal::Terminal;
-use narthex_fabrics::{Credit, Frame, Mail, NetworkPort, NodeId, Sending};
+use narthex_fabrics::{Credit, Frame, Mail, NetworkPort, NodeId, Phase, Sending};
 use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
 use narthex_interfaces::on_chip::{self as on_chip_effects, End};
@@ -111,8 +111,8 @@ enum Event {
     BlockMoved(usize),
     /// A seat of a device asked to be called.
     Timer(usize, usize),
-    /// A frame arrives from the network.
-    Frame(Frame),
+    /// A frame arrives from the network, sent in this phase.
+    Frame(Frame, Phase),
     /// The flow control asked to be called.
     Retry,
     /// A packet that the node has refused comes again.
@@ -383,7 +383,7 @@ impl Node {
             }
             Event::Lines(index, lines) => self.assert_lines(now, index, lines),
             Event::Relayed => self.announce_relayed(now),
-            Event::Frame(frame) => self.frame(now, frame),
+            Event::Frame(frame, phase) => self.frame(now, frame, phase),
             Event::Attempt(attempt) => {
                 let arrival = self.network.attempt(attempt);
                 self.arrived(now, arrival);
@@ -391,7 +391,7 @@ impl Node {
             Event::Parcel => {
                 let Node { network, departures, .. } = self;
                 let frame = network.receive(now, &mut |sending| departures.push(sending));
-                self.frame(now, frame);
+                self.frame(now, frame, Phase::Own);
             }
             Event::Credit(credit) => {
                 self.network.credit(credit);
@@ -402,14 +402,15 @@ impl Node {
             Event::Retry => {
                 self.network.retry(now);
                 self.depart(now);
+                self.network.end_step();
             }
             Event::SleepOver(index, sleep) => self.end_sleep(now, index, sleep),
         }
     }
 
-    fn frame(&mut self, now: Time, frame: Frame) {
+    fn frame(&mut self, now: Time, frame: Frame, phase: Phase) {
         let summary = self.probe.is_attached().then(|| frame.summary());
-        let arrival = self.network.arrive(now, frame);
+        let arrival = self.network.arrive(now, frame, phase);
         if let Some(summary) = summary {
             self.probe.report(now, || probe::Event::Arrival(summary, arrival.packet.is_some()));
         }
@@ -426,7 +427,7 @@ impl Node {
             self.offer_room(now);
         }
         self.depart(now);
-        self.network.end_arrival();
+        self.network.end_step();
     }
 
     /// A message was delivered, or a program called the system.
@@ -452,11 +453,11 @@ impl Node {
         };
         let node = usize::from(id.0);
         let send = |(arrival, destination, mail): Sending<Frame>| match mail {
-            Mail::Direct(payload) if destination == node => {
-                let sequence = payload.order(*sent_to_itself);
+            Mail::Direct(frame, phase) if destination == node => {
+                let sequence = frame.order(phase, *sent_to_itself);
                 *sent_to_itself += 1;
-                let envelope = Envelope { arrival, source: node, sequence, destination, payload };
-                events.receive(envelope, Event::Frame);
+                let envelope = Envelope { arrival, source: node, sequence, destination, payload: frame };
+                events.receive(envelope, |frame| Event::Frame(frame, phase));
             }
             mail => departures.push((arrival, destination, mail)),
         };
@@ -537,12 +538,12 @@ impl Partition for Node {
     }
 
     fn deliver(&mut self, mut envelope: Envelope<Mail<Frame>>) {
-        if let Mail::Direct(frame) = &envelope.payload {
-            envelope.sequence = frame.order(envelope.sequence);
+        if let Mail::Direct(frame, phase) = &envelope.payload {
+            envelope.sequence = frame.order(*phase, envelope.sequence);
         }
         let Node { events, network, .. } = self;
         events.receive(envelope, |mail| match mail {
-            Mail::Direct(frame) => Event::Frame(frame),
+            Mail::Direct(frame, phase) => Event::Frame(frame, phase),
             Mail::Parcel { parcel, .. } => {
                 network.expect(parcel);
                 Event::Parcel
@@ -556,7 +557,7 @@ impl Partition for Node {
         let is_awaited = |event: &Event| {
             matches!(
                 event,
-                Event::Frame(_)
+                Event::Frame(..)
                     | Event::Retry
                     | Event::Timer(..)
                     | Event::Lines(..)

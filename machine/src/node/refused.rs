@@ -4,7 +4,7 @@
 //! See [`narthex_fabrics::port`] for what is computed, and why.
 
 use narthex_fabrics::port::Place;
-use narthex_fabrics::{Frame, NodeId};
+use narthex_fabrics::{Frame, NodeId, Phase};
 use narthex_kernel::Time;
 use narthex_kernel::partition::Envelope;
 
@@ -23,14 +23,18 @@ pub fn disperse(nodes: &mut [&mut Node], now: Time) {
         for packet in packets {
             let sender = usize::from(nodes[receiver].network.sender(&packet).0);
             match packet.frame() {
-                Ok((arrival, frame @ Frame::Returned(_))) => {
-                    nodes[sender].expect_frame(arrival, NodeId(receiver as u16), frame);
+                Ok((arrival, order, frame, phase)) => {
+                    let (from, to) = match frame {
+                        Frame::Returned(_) => (receiver, sender),
+                        _ => (sender, receiver),
+                    };
+                    let event = Event::Frame(frame, phase);
+                    nodes[to].receive(arrival, (NodeId(from as u16), order), event);
                 }
-                Ok((arrival, frame)) => nodes[receiver].expect_frame(arrival, NodeId(sender as u16), frame),
                 Err((since, packet)) => {
-                    nodes[sender].network.arrive(since, Frame::Returned(packet));
-                    nodes[sender].network.end_arrival();
+                    nodes[sender].network.arrive(since, Frame::Returned(packet), Phase::Arrival);
                     nodes[sender].depart(now);
+                    nodes[sender].network.end_step();
                 }
             }
         }
@@ -47,12 +51,6 @@ impl Node {
     /// From now on each of them is executed. For a machine that rests.
     pub fn execute_attempts(&mut self) {
         self.network.execute_attempts();
-    }
-
-    /// A frame is under way from a node.
-    fn expect_frame(&mut self, arrival: Time, source: NodeId, frame: Frame) {
-        let place = (source, frame.order(0));
-        self.receive(arrival, place, Event::Frame(frame));
     }
 
     /// An event happens in this place among what arrives at that instant.

@@ -230,7 +230,7 @@ impl Node {
     /// Frames that come without a further stop.
     fn frames_to_arrive(&self) -> impl Iterator<Item = &Frame> {
         let direct = self.events.iter().filter_map(|(_, event)| match event {
-            Event::Frame(frame) => Some(frame),
+            Event::Frame(frame, _) => Some(frame),
             _ => None,
         });
         let parcels = self.terminal().into_iter().flat_map(Terminal::arriving);
@@ -367,7 +367,7 @@ impl Node {
 
     fn is_anything_scheduled(&self) -> bool {
         let is_on_chip = self.on_chip.as_ref().is_some_and(|own| own.next_time().is_some());
-        is_on_chip || self.events.iter().any(|(_, event)| !matches!(event, Event::Frame(_) | Event::Retry))
+        is_on_chip || self.events.iter().any(|(_, event)| !matches!(event, Event::Frame(..) | Event::Retry))
     }
 
     fn call(&self, index: usize, address: u64) -> Call {

@@ -34,7 +34,7 @@ enum Action {
 /// What happens at a node.
 #[derive(Debug)]
 enum Happening {
-    Frame(Frame),
+    Frame(Frame, Phase),
     Attempt(Attempt),
     Retry,
     Act(Action),
@@ -96,8 +96,8 @@ impl World {
             self.queue.pop();
             let Some(happening) = self.happenings[place].take() else { continue };
             match happening {
-                Happening::Frame(frame) => {
-                    let arrival = self.ports[node].arrive(now, frame);
+                Happening::Frame(frame, phase) => {
+                    let arrival = self.ports[node].arrive(now, frame, phase);
                     self.arrived(now, node, arrival);
                 }
                 Happening::Attempt(attempt) => {
@@ -108,7 +108,7 @@ impl World {
                 Happening::Act(action) => self.act(now, node, action),
             }
             self.depart(now, node);
-            self.ports[node].end_arrival();
+            self.ports[node].end_step();
         }
     }
 
@@ -148,10 +148,10 @@ impl World {
         let mut sent = Vec::new();
         let calls = self.ports[node].departures(now, |_, _| {}, |sending| sent.push(sending));
         for (arrival, destination, mail) in sent {
-            let Mail::Direct(frame) = mail else { panic!("{mail:?} over an ideal network") };
-            let place = (NodeId(node as u16), frame.order(self.frames));
+            let Mail::Direct(frame, phase) = mail else { panic!("{mail:?} over an ideal network") };
+            let place = (NodeId(node as u16), frame.order(phase, self.frames));
             self.frames += 1;
-            self.arrives(arrival, destination, place, Happening::Frame(frame));
+            self.arrives(arrival, destination, place, Happening::Frame(frame, phase));
         }
         if let Some(retry) = calls.retry_at {
             self.happens(retry, node, Happening::Retry);
@@ -173,15 +173,15 @@ impl World {
                     _ => (receiver, sender),
                 };
                 match packet.frame() {
-                    Ok((arrival, frame)) => {
+                    Ok((arrival, order, frame, phase)) => {
                         assert!(arrival >= now);
-                        self.arrives(arrival, node, (source, frame.order(0)), Happening::Frame(frame));
+                        self.arrives(arrival, node, (source, order), Happening::Frame(frame, phase));
                     }
                     Err((since, packet)) => {
                         let sender = usize::from(sender.0);
-                        self.ports[sender].arrive(since, Frame::Returned(packet));
-                        self.ports[sender].end_arrival();
+                        self.ports[sender].arrive(since, Frame::Returned(packet), Phase::Arrival);
                         self.depart(now, sender);
+                        self.ports[sender].end_step();
                     }
                 }
             }

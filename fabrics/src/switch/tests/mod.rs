@@ -101,7 +101,7 @@ impl Partition for Part {
                     NodeEvent::Arrive
                 }
                 Mail::Credit(credit) => NodeEvent::Credit(credit),
-                Mail::Direct(_) => unreachable!("there are switches"),
+                Mail::Direct(..) => unreachable!("there are switches"),
             }),
             Part::Switch(switch) => switch.deliver(envelope),
         }

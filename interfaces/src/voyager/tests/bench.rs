@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use narthex_fabrics::networks::ideal;
 use narthex_fabrics::{
-    Frame, Job, Mail, NetworkPort, NodeId, Placement, Rank, Sending, flow_control, networks,
+    Frame, Job, Mail, NetworkPort, NodeId, Phase, Placement, Rank, Sending, flow_control, networks,
 };
 use narthex_kernel::{Duration, Time};
 use narthex_memory::main_memory::PAGE_BYTES;
@@ -191,7 +191,7 @@ impl Bench {
             now,
             |_, _| {},
             |(at, destination, mail): Sending<Frame>| match mail {
-                Mail::Direct(frame) => frames.push((at, destination, frame)),
+                Mail::Direct(frame, _) => frames.push((at, destination, frame)),
                 other => unreachable!("{other:?} over an ideal network"),
             },
         );
@@ -299,7 +299,7 @@ impl Bench {
             self.now = next;
             while let Some(place) = self.frames.iter().position(|&(at, ..)| at == next) {
                 let (_, node, frame) = self.frames.remove(place);
-                self.nodes[node].port.arrive(next, frame);
+                self.nodes[node].port.arrive(next, frame, Phase::Own);
                 self.with_device(node, 0, |device, context, _| device.network(SERVICE, context));
                 self.serve_bus(node);
             }
