@@ -68,6 +68,7 @@ impl<T: Timing> Processor<T> {
             fetched_line: NO_LINE,
             line_mask: code.line_bytes() - 1,
             exit: Exit::Continue,
+            fault: None,
             code: CodeView::new(code),
             clock_stands: false,
             counter_reads: 0,
@@ -376,16 +377,31 @@ impl<T: Timing> Processor<T> {
         match self.core.exit {
             Exit::Continue => None,
             Exit::Enabled => self.take_interrupt(port, follower),
-            Exit::Stop(Stop::Fault(fault)) => match self.core.trap.take(fault, self.core.pc) {
-                Ok(()) => {
-                    self.core.t = self.core.timing.trap(self.core.t);
-                    self.enter_handler(follower);
-                    None
-                }
-                Err(fault) => Some(self.explain(fault, port)),
-            },
+            Exit::Stop(Stop::Fault) => self.take_fault(port, follower),
             Exit::Stop(stop) => Some(stop),
         }
+    }
+
+    /// The program's handler takes a fault, if it has one for it.
+    #[cold]
+    #[inline(never)]
+    fn take_fault<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) -> Option<Stop> {
+        match self.core.trap.take(self.fault(), self.core.pc) {
+            Ok(()) => {
+                self.core.t = self.core.timing.trap(self.core.t);
+                self.enter_handler(follower);
+                None
+            }
+            Err(fault) => Some(self.explain(fault, port)),
+        }
+    }
+
+    /// Why the instruction cannot be executed for which it has stopped.
+    ///
+    /// # Panics
+    /// If it has not stopped for a [`Stop::Fault`].
+    pub fn fault(&self) -> Fault {
+        self.core.fault.expect("it has stopped for a fault")
     }
 
     /// A trap was taken: its handler is next.
@@ -398,11 +414,12 @@ impl<T: Timing> Processor<T> {
     }
 
     /// Adds to a fault where it happened.
-    fn explain<P: Port>(&self, Fault { kind, address, .. }: Fault, port: &mut P) -> Stop {
+    fn explain<P: Port>(&mut self, Fault { kind, address, .. }: Fault, port: &mut P) -> Stop {
         let pc = self.core.pc;
         let bits = port.code(pc).unwrap_or(0);
         let bits = if bits & 3 == 3 { bits } else { bits & 0xffff };
-        Stop::Fault(Fault { kind, pc, address, bits })
+        self.core.fault = Some(Fault { kind, pc, address, bits });
+        Stop::Fault
     }
 
     /// The local time: the first instant at which the next instruction may issue.
@@ -522,6 +539,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             fetched_line,
             line_mask: _,
             exit,
+            fault: _,
             code,
             slots: _,
             clock_stands: _,

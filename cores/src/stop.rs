@@ -26,8 +26,9 @@ pub enum Stop {
     /// `wfi`: no line is asserted for which the program waits. The program counter is
     /// behind it; the owner says with `pass_until` when a line is.
     WaitForInterrupt,
-    /// The instruction at the program counter cannot be executed.
-    Fault(Fault),
+    /// The instruction at the program counter cannot be executed;
+    /// [`Processor::fault`](crate::Processor::fault) says why.
+    Fault,
 }
 
 /// An instruction that cannot be executed.

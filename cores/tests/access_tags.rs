@@ -125,10 +125,9 @@ fn run_handled(access: &str) -> Bench<InOrder> {
 }
 
 fn message(source: &str) -> String {
-    match run::<InOrder>(&config(1), source) {
-        (_, Stop::Fault(fault)) => fault.to_string(),
-        (_, stop) => panic!("{stop:?}"),
-    }
+    let (bench, stop) = run::<InOrder>(&config(1), source);
+    assert_eq!(stop, Stop::Fault);
+    bench.processor.fault().to_string()
 }
 
 #[test]
@@ -269,7 +268,8 @@ fn the_registers_of_traps_hold_what_is_written_and_the_tag_register_says_the_blo
 fn a_refused_access_without_a_handler_ends_the_run() {
     let source = format!("li s1, {TAGGED}\n ld a0, 72(s1)");
     let (bench, stop) = run::<InOrder>(&config(1), &source);
-    let Stop::Fault(fault) = stop else { panic!("{stop:?}") };
+    assert_eq!(stop, Stop::Fault);
+    let fault = bench.processor.fault();
     let at = bench.processor.pc();
     assert_eq!(
         fault.to_string(),
@@ -317,8 +317,8 @@ fn plain_memory_has_no_tags() {
     processor.set_pc(TEXT);
     processor.set_x(18, 7);
     let stop = processor.run(&mut memory, Time::NEVER);
-    let Stop::Fault(fault) = stop else { panic!("{stop:?}") };
-    assert_eq!(fault.kind, FaultKind::TagChange(TagError::NoMemory));
+    assert_eq!(stop, Stop::Fault);
+    assert_eq!(processor.fault().kind, FaultKind::TagChange(TagError::NoMemory));
     assert_eq!(processor.x(18), 0);
 }
 
@@ -380,7 +380,8 @@ fn a_refused_access_of_an_interrupts_handler_cannot_be_handled() {
     let mut bench = Bench::<InOrder>::new(&config(1), &source);
     bench.processor = bench.processor.with_interrupts(1);
     bench.processor.assert_lines(1);
-    let Stop::Fault(fault) = bench.run_in(Duration::from_ns(1_000)) else { panic!("it is handled") };
+    assert_eq!(bench.run_in(Duration::from_ns(1_000)), Stop::Fault);
+    let fault = bench.processor.fault();
     let why = "the handler has not returned yet (uret) from the interrupt of line 0";
     assert!(fault.to_string().ends_with(why), "{fault}");
 }

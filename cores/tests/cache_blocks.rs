@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{DATA, cycles, prepared, run_program};
+use common::{DATA, cycles, prepared, run_to_fault};
 use narthex_cores::assemble::encode;
 use narthex_cores::{Config, FaultKind, Functional, Stop};
 use narthex_kernel::Time;
@@ -46,8 +46,7 @@ fn memory_without_caches_has_blocks_of_64_bytes_to_zero() {
 #[test]
 fn where_no_memory_is_mapped_they_are_refused_as_a_store_is() {
     for access in ["cbo.inval (a0)", "cbo.clean (a0)", "cbo.flush (a0)", "cbo.zero (a0)"] {
-        let (_, stop) = run_program(&format!("li a0, 0x800000\n {access}"));
-        let Stop::Fault(fault) = stop else { panic!("{access} is done") };
+        let (_, fault) = run_to_fault(&format!("li a0, 0x800000\n {access}"));
         assert_eq!(fault.kind, FaultKind::Store(AccessFault::Unmapped), "{access}");
     }
 }

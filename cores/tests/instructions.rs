@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{float_result, run, run_program};
-use narthex_cores::{FaultKind, Stop};
+use common::{float_result, run, run_to_fault};
+use narthex_cores::FaultKind;
 
 const INVALID: u32 = 16;
 const DIVIDE_BY_ZERO: u32 = 8;
@@ -146,8 +146,7 @@ fn a_store_conditional_succeeds_once_for_a_reservation() {
 
 #[test]
 fn a_misaligned_atomic_is_a_fault() {
-    let (processor, stop) = run_program("li s0, 0x100004\n amoadd.d a0, a0, (s0)");
-    let Stop::Fault(fault) = stop else { panic!("{stop:?}") };
+    let (processor, fault) = run_to_fault("li s0, 0x100004\n amoadd.d a0, a0, (s0)");
     assert_eq!(
         fault.to_string(),
         "store to 0x100004 at 0x10004: the address is not a multiple of the size"
@@ -159,8 +158,7 @@ fn a_misaligned_atomic_is_a_fault() {
 fn the_counters_count_and_cannot_be_written() {
     let processor = run("nop\n nop\n csrrs a0, 0xc02, zero\n csrrs a1, 0xc00, zero");
     assert_eq!((processor.x(10), processor.x(11)), (2, 3));
-    let (_, stop) = run_program("csrrw a0, 0xc00, a0");
-    assert!(matches!(stop, Stop::Fault(fault) if fault.kind == FaultKind::IllegalInstruction));
+    assert_eq!(run_to_fault("csrrw a0, 0xc00, a0").1.kind, FaultKind::IllegalInstruction);
 }
 
 #[test]
@@ -203,8 +201,7 @@ fn every_rounding_mode_rounds_its_way() {
 
 #[test]
 fn a_rounding_mode_that_does_not_exist_is_illegal() {
-    let (_, stop) = run_program("csrrwi zero, 2, 5\n fadd.d fa0, fa0, fa1");
-    let Stop::Fault(fault) = stop else { panic!("{stop:?}") };
+    let (_, fault) = run_to_fault("csrrwi zero, 2, 5\n fadd.d fa0, fa0, fa1");
     assert_eq!(fault.kind, FaultKind::IllegalInstruction);
     assert_eq!((fault.pc, fault.bits), (0x1_0004, 0x02b5_7553));
 }
@@ -274,28 +271,23 @@ fn compressed_instructions_take_two_bytes() {
 
 #[test]
 fn an_illegal_instruction_is_named_with_its_bits() {
-    let (_, stop) = run_program("nop\n .word 0xffffffff");
-    let Stop::Fault(fault) = stop else { panic!("{stop:?}") };
+    let (_, fault) = run_to_fault("nop\n .word 0xffffffff");
     assert_eq!(fault.to_string(), "illegal instruction 0xffffffff at 0x10004");
-    let (_, stop) = run_program(".half 0\n .half 1");
-    let Stop::Fault(fault) = stop else { panic!("{stop:?}") };
+    let (_, fault) = run_to_fault(".half 0\n .half 1");
     assert_eq!(fault.to_string(), "illegal instruction 0x0 at 0x10000");
-    let (_, stop) = run_program("ebreak");
-    assert!(matches!(stop, Stop::Fault(fault) if fault.kind == FaultKind::Breakpoint));
+    assert_eq!(run_to_fault("ebreak").1.kind, FaultKind::Breakpoint);
 }
 
 #[test]
 fn an_access_to_nothing_is_a_fault_at_the_instruction() {
-    let (processor, stop) = run_program("li a0, 8\n nop\n ld a1, 8(a0)");
-    let Stop::Fault(fault) = stop else { panic!("{stop:?}") };
+    let (processor, fault) = run_to_fault("li a0, 8\n nop\n ld a1, 8(a0)");
     assert_eq!(fault.to_string(), "load from 0x10 at 0x10008: no memory is mapped there");
     assert_eq!(processor.pc(), 0x1_0008);
 }
 
 #[test]
 fn a_jump_to_nothing_is_a_fault_there() {
-    let (processor, stop) = run_program("li a0, 0x400\n jr a0");
-    let Stop::Fault(fault) = stop else { panic!("{stop:?}") };
+    let (processor, fault) = run_to_fault("li a0, 0x400\n jr a0");
     assert_eq!(fault.to_string(), "instruction fetch from 0x400: no memory is mapped there");
     assert_eq!(processor.pc(), 0x400);
 }

@@ -151,11 +151,10 @@ impl std::fmt::Debug for dyn Device {
 /// process's registers are behind the seat of its send half.
 impl Device for Interface {
     fn access_time(&self, _seat: usize, kind: Kind) -> Duration {
-        let delays = self.halves.iter().map(|half| match kind {
-            Kind::BlockLoad | Kind::BlockStore => half.block_delay(),
-            _ => half.register_delay(),
-        });
-        delays.max().unwrap_or_default()
+        match kind {
+            Kind::BlockLoad | Kind::BlockStore => self.block_time,
+            _ => self.register_time,
+        }
     }
 
     fn access(

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use narthex_kernel::{Archive, Archived, Damage};
+use narthex_kernel::{Archive, Archived, Damage, Duration};
 use narthex_memory::protocols::Protocol;
 use narthex_memory::{AgentId, BlockData};
 use serde_json::{Map, Value};
@@ -146,6 +146,11 @@ pub struct Interface {
     pub halves: Vec<Box<dyn InterfaceHalf>>,
     /// All addresses that concern any half are in here; see [`Layout::cachable`].
     concern: Range<u64>,
+    /// What an access to a register takes beyond the interconnect's own cycles: as long as
+    /// that of the slowest half.
+    pub(crate) register_time: Duration,
+    /// The same for a block.
+    pub(crate) block_time: Duration,
 }
 
 impl Clone for Interface {
@@ -154,13 +159,14 @@ impl Clone for Interface {
             name: self.name,
             halves: self.halves.iter().map(|half| half.duplicate()).collect(),
             concern: self.concern.clone(),
+            ..*self
         }
     }
 }
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { name: _, halves, concern: _ } = self;
+        let Interface { name: _, halves, concern: _, register_time: _, block_time: _ } = self;
         halves.iter_mut().try_for_each(|half| {
             let layout = half.layout();
             half.archive(archive)?;
@@ -196,7 +202,12 @@ impl Interface {
         let ranges = || layouts.iter().flat_map(|layout| layout.cachable.iter().chain(&layout.home));
         let start = ranges().map(|range| range.start).min().unwrap_or_default();
         let concern = start..ranges().map(|range| range.end).max().unwrap_or_default();
-        Ok(Interface { name, halves, concern })
+        let slowest = |time: fn(&dyn InterfaceHalf) -> Duration| {
+            halves.iter().map(|half| time(&**half)).max().unwrap_or_default()
+        };
+        let register_time = slowest(|half| half.register_delay());
+        let block_time = slowest(|half| half.block_delay());
+        Ok(Interface { name, halves, concern, register_time, block_time })
     }
 
     /// The same interface without a rule, for a model checker.

@@ -337,6 +337,12 @@ impl Bus {
         is_idle.then(|| self.clock.edge_at_or_after(now.max(self.free_since)))
     }
 
+    /// An agent that is alone has asked for it at `asked`, and has it until [`Bus::release`].
+    #[inline(always)]
+    pub fn take(&mut self, asked: Time) {
+        (self.busy, self.granted_since) = (true, asked);
+    }
+
     /// An agent that was alone has asked for it at `asked`, for the last time, and it is free
     /// again since `end`.
     #[inline(always)]

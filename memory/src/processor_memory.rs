@@ -26,6 +26,7 @@ mod local;
 mod locking;
 pub mod misses;
 mod port;
+mod register_access;
 mod scratchpad;
 pub mod second_level;
 mod store_buffer;

@@ -174,10 +174,10 @@ impl Executor {
                     return Err(Violation { property: NO_FAULT, words });
                 }
                 Stop::WaitForInterrupt => unreachable!("programs have no interrupts"),
-                Stop::Fault(fault) => {
+                Stop::Fault => {
                     return Err(Violation {
                         property: NO_FAULT,
-                        words: format!("the program fails: {fault}"),
+                        words: format!("the program fails: {}", self.processor.fault()),
                     });
                 }
             }

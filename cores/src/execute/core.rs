@@ -105,6 +105,8 @@ pub(crate) struct Core<T> {
     /// Bytes in a line, less one: the place of an address in its line.
     pub line_mask: u64,
     pub exit: Exit,
+    /// The last instruction that could not be executed; apart, so that a stop is small.
+    pub fault: Option<Fault>,
     pub code: CodeView,
     /// The clock of its slots.
     pub slots: Clock,
@@ -281,7 +283,8 @@ impl<T: Timing> Core<T> {
     #[cold]
     #[inline(never)]
     pub fn fault(&mut self, kind: FaultKind, address: u64) {
-        self.exit = Exit::Stop(Stop::Fault(Fault { kind, pc: 0, address, bits: 0 }));
+        self.fault = Some(Fault { kind, pc: 0, address, bits: 0 });
+        self.exit = Exit::Stop(Stop::Fault);
     }
 
     /// Sets exception flags.

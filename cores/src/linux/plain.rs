@@ -78,7 +78,7 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
                     effect.iter().for_each(&mut outside);
                 }
                 Stop::Marker(_) => {}
-                Stop::Fault(fault) => return End::Fault(fault),
+                Stop::Fault => return End::Fault(self.processor.fault()),
                 Stop::Horizon => return End::Horizon,
                 Stop::Wait | Stop::NotReady | Stop::WaitForInterrupt => return End::Stuck,
             }

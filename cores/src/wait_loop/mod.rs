@@ -182,7 +182,7 @@ impl Observation {
                 self.waits = true;
                 Verdict::Open
             }
-            Some(Stop::SystemCall | Stop::Fault(_)) => Verdict::Futile,
+            Some(Stop::SystemCall | Stop::Fault) => Verdict::Futile,
             _ if !executed && !matches!(stop, Some(Stop::Marker(_))) => Verdict::Open,
             _ if processor.pc() == self.start.pc => self.arrive(processor, port),
             _ => Verdict::Open,

@@ -3,7 +3,7 @@
 
 use narthex_cores::assemble::assemble;
 use narthex_cores::linux::{GuestMemory, Protection};
-use narthex_cores::{Code, Config, FlatMemory, Functional, InOrder, Processor, Stop, Timing};
+use narthex_cores::{Code, Config, Fault, FlatMemory, Functional, InOrder, Processor, Stop, Timing};
 use narthex_kernel::Time;
 
 /// Where programs are.
@@ -27,6 +27,14 @@ pub fn run_program(source: &str) -> (Processor<Functional>, Stop) {
     let (mut processor, mut memory) = prepared(&Config::simple(), source);
     let stop = processor.run(&mut memory, Time::NEVER);
     (processor, stop)
+}
+
+/// Runs a program whose first stop is a fault.
+pub fn run_to_fault(source: &str) -> (Processor<Functional>, Fault) {
+    let (processor, stop) = run_program(source);
+    assert_eq!(stop, Stop::Fault, "{source}");
+    let fault = processor.fault();
+    (processor, fault)
 }
 
 /// Runs a program that ends well; an `ecall` is added to it.

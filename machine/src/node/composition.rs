@@ -270,6 +270,29 @@ impl Composition for Node {
         self.wake(index, over);
     }
 
+    #[inline(always)]
+    fn register_access(&self, agent: AgentId) -> Option<Transaction> {
+        self.processors.get(usize::from(agent.0))?.memory.register_access()
+    }
+
+    #[inline(always)]
+    fn make_register_access(
+        &mut self,
+        now: Time,
+        on: InterconnectId,
+        device: AgentId,
+        transaction: &Transaction,
+    ) {
+        let index = usize::from(transaction.agent.0);
+        let mut response = Response::default();
+        self.access(now, device, transaction, &mut response);
+        self.processors[index].memory.end_register_access(&response);
+        if self.processors[index].state == State::Waiting {
+            let over = now + self.processors_part(index, on, Some(WaitReason::Uncached));
+            self.wake(index, over);
+        }
+    }
+
     fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData) {
         self.memories[usize::from(memory.0)].bytes.write(address, data);
     }

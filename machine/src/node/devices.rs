@@ -83,7 +83,9 @@ impl Node {
         }
         self.depart(now);
         self.look_at_lines(now, place.device);
-        interconnects::ask(self, now, place.on, place.agent);
+        if self.devices[place.device].wants(place.seat) {
+            interconnects::request(self, now, place.on, place.agent);
+        }
         if place.is_engine {
             self.ask_beside(now, place);
         }
@@ -108,9 +110,9 @@ impl Node {
         let local_memory = bytes_of(memories, local_memories[device]);
         let mut context = Context { now, network, local_memory, timers, faults, on_chip: effects };
         let accessed = devices[device].access(seat, &mut context, transaction, response);
-        // Which seat asked for the instant is not known here: all of them are called.
-        let beside = self.devices[device].seats_beside(seat);
         if !self.timers.is_empty() {
+            // Which seat asked for the instant is not known here: all of them are called.
+            let beside = self.devices[device].seats_beside(seat);
             for at in self.timers.drain(..) {
                 self.events.extend(beside.clone().map(|seat| (at, Event::Timer(device, seat))));
             }
@@ -128,10 +130,13 @@ impl Node {
     }
 
     /// Asks for the interconnects of all seats beside one.
+    #[inline]
     fn ask_beside(&mut self, now: Time, place: SeatPlace) {
         for seat in self.devices[place.device].seats_beside(place.seat) {
-            let place = self.seat_of(place.device, seat);
-            interconnects::ask(self, now, place.on, place.agent);
+            if self.devices[place.device].wants(seat) {
+                let SeatPlace { on, agent, .. } = self.seat_of(place.device, seat);
+                interconnects::request(self, now, on, agent);
+            }
         }
     }
 

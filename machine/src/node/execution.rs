@@ -220,7 +220,7 @@ impl Node {
             Stop::SystemCall => self.system_call(index),
             Stop::Marker(immediate) => self.mark(index, immediate),
             Stop::WaitForInterrupt => self.wait_for_interrupt(index),
-            Stop::Fault(fault) => self.fault(index, &fault),
+            Stop::Fault => self.fault(index, &self.processors[index].processor.fault()),
         }
     }
 

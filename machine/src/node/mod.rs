@@ -327,14 +327,24 @@ impl Node {
     }
 
     /// From `at` on a processor's time belongs to its present activity and to `occupation`.
+    #[inline]
     fn book(&mut self, index: usize, at: Time, occupation: Occupation) {
         let activity = self.processors[index].activities.current();
         self.book_as(index, at, (activity, occupation));
     }
 
     /// From `at` on a processor's time belongs to this activity and occupation.
+    #[inline]
     fn book_as(&mut self, index: usize, at: Time, (activity, occupation): (Activity, Occupation)) {
         self.processors[index].ledger.switch(at, (activity, occupation));
+        if self.probe.is_attached() {
+            self.report_booking(index, at, (activity, occupation));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report_booking(&mut self, index: usize, at: Time, (activity, occupation): (Activity, Occupation)) {
         self.probe.report(at, || probe::Event::Booking { processor: index, activity, occupation });
     }
 

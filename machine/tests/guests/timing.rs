@@ -26,6 +26,9 @@ const ALIGNING_BLOCK: u64 = DATA + 0x8000;
 /// the 1996 machine they are 5 ns and 2. Both issue two instructions a cycle.
 const SLOTS_PER_CYCLE: u64 = 2;
 
+/// The header of a packet of eight bytes to node 0.
+const ONE_WORD_TO_NODE_0: u64 = 0x80000;
+
 /// Runs `prepare`, then measures `instruction` behind `padding` nops. Gives the
 /// cycles from E to its end, and the results.
 pub fn measure(request: &RunRequest, prepare: &str, instruction: &str, padding: u64) -> (u64, Value) {
@@ -324,5 +327,53 @@ fn an_exchange_with_memory_is_the_same_as_the_transactions_that_it_stands_for() 
             (statistic(&ways[0], 0, "load_misses"), statistic(&ways[0], 0, "bus_write_backs"));
         assert!(blocks >= 3 * 128 && dirty >= 2 * 128, "{machine}: {blocks} misses, {dirty} write-backs");
         assert!(ways[0] == ways[1], "{machine}, {interface}\n{:#}\n{:#}", ways[0], ways[1]);
+    }
+}
+
+/// Sends itself 20 words, one after the other: it polls until each is there. Reports their sum.
+fn words_to_itself() -> String {
+    format!(
+        "
+        li   s0, 0x50000000
+        ld   s0, 40(s0)
+        li   s1, 20
+        li   s2, {ONE_WORD_TO_NODE_0}
+    turn:
+        sd   s2, 8(s0)
+        sd   s1, 8(s0)
+    poll:
+        ld   t0, 0(s0)
+        andi t0, t0, 2
+        beqz t0, poll
+        ld   t0, 16(s0)
+        ld   t1, 16(s0)
+        add  s3, s3, t1
+        addi s1, s1, -1
+        bnez s1, turn
+        report sum, s3
+        exit 0"
+    )
+}
+
+/// A node whose processor is alone with the interface's registers accesses them in one go.
+/// Frames, acknowledgements and posted stores come between some of the accesses.
+#[test]
+fn an_access_to_a_register_in_one_go_is_the_same_as_its_transaction() {
+    for (machine, set) in [
+        ("hpca98", "data_cache.size=4KiB"),
+        ("hpca98", "processor.blocking_access_cycles=3"),
+        ("hpca98", "store_buffer.uncached_stores=posted"),
+        ("isca96", "data_cache.size=4KiB"),
+        ("isca96", "store_buffer.uncached_stores=blocking"),
+    ] {
+        let run = RunRequest { nodes: Some(1), ..with(request(machine, "NI2w"), set) };
+        let ways = [false, true].map(|schedule_steps| {
+            let run = RunRequest { schedule_steps, ..run.clone() };
+            result(&run, &words_to_itself())
+        });
+        assert_eq!(reported(&ways[0], 0, "sum"), 210);
+        let count = |name| statistic(&ways[0], 0, name);
+        assert!(count("bus_uncached_loads") >= 60 && count("bus_uncached_stores") == 40, "{machine}, {set}");
+        assert!(ways[0] == ways[1], "{machine}, {set}\n{:#}\n{:#}", ways[0], ways[1]);
     }
 }

@@ -205,6 +205,23 @@ pub trait Composition {
         unreachable!("{agent:?} has asked for no exchange")
     }
 
+    /// The access to a register for which an agent waits, if it needs nothing else now.
+    fn register_access(&self, _agent: AgentId) -> Option<Transaction> {
+        None
+    }
+
+    /// An agent's access to a register of the device whose seat is `device` has its effect,
+    /// and the agent its answer, at `now`: the end of the transaction.
+    fn make_register_access(
+        &mut self,
+        _now: Time,
+        _on: InterconnectId,
+        _device: AgentId,
+        transaction: &Transaction,
+    ) {
+        unreachable!("{:?} has asked for no access", transaction.agent)
+    }
+
     /// A memory takes bytes that a cache supplied to another.
     fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData);
 

@@ -17,7 +17,8 @@
 //! released in one go, and so is the next one that it asks for at the end, such as the read
 //! for which a write-back has made room. If they concern nobody but a memory, no transaction is
 //! formed at all: the agent exchanges blocks with that memory ([`Exchange`]), in the time and
-//! with the counts of the transactions.
+//! with the counts of the transactions. An access to a device's register is not issued before
+//! the device has answered it.
 //!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
@@ -231,6 +232,34 @@ impl SnoopingBus {
         Some((self.bus.grant_if_idle(now).filter(|_| is_same)?, fetched))
     }
 
+    /// Carries an agent's access to a register of a device on this bus, if nothing else happens
+    /// before its end: when that is.
+    #[inline(always)]
+    fn access_register<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) -> Option<Time> {
+        let transaction = composition.register_access(agent)?;
+        let bus = Self::of(composition, on);
+        let Home::Agent(device) = bus.homes.home(transaction.address) else { return None };
+        let granted = bus.bus.grant_if_idle(now).filter(|_| bus.refusals.is_none())?;
+        let time = composition.access_time(device, transaction.kind);
+        let end = Self::of(composition, on).bus.end_of(granted, transaction.kind, time);
+        if !composition.is_free_before(end) {
+            return None;
+        }
+        composition.pass(granted);
+        composition.pass(end);
+        let bus = &mut Self::of(composition, on).bus;
+        bus.carried(transaction.kind, end - granted);
+        // The device may ask for it already: it is granted when the agent has its answer.
+        bus.take(now);
+        composition.make_register_access(end, on, device, &transaction);
+        Some(end)
+    }
+
     /// Carries the transaction of the agent to which the bus goes, if nothing else happens
     /// before its end: when it is granted next, if an agent waits for it then. None if
     /// steps are scheduled instead.
@@ -314,7 +343,10 @@ impl Rules for SnoopingBus {
         if Self::exchange(composition, now, on, agent) {
             return;
         }
-        let mut next = Self::of(composition, on).bus.request(now, agent);
+        let mut next = match Self::access_register(composition, now, on, agent) {
+            Some(end) => Self::of(composition, on).bus.release(end),
+            None => Self::of(composition, on).bus.request(now, agent),
+        };
         while let Some(at) = next {
             if !composition.is_free_before(at) {
                 return composition.schedule(at, on, Step::Grant);

@@ -379,3 +379,50 @@ fn transactions_that_nothing_comes_between_take_no_steps_and_are_the_same() {
         assert_eq!(run(free_until_ns), (steps, seen.clone(), crossings.clone()), "{free_until_ns}");
     }
 }
+
+#[test]
+fn an_access_to_a_register_in_one_go_is_the_transaction_that_it_stands_for() {
+    let run = |free_until_ns, tells_registers| {
+        let free_until = Time::ZERO + Duration::from_ns(free_until_ns);
+        let mut bench = Bench { free_until, tells_registers, ..Bench::on_one_bus() };
+        bench.script(PROCESSOR, load(PROCESSOR));
+        // It is asked for at the end of the load, before the bus is free.
+        bench.script(PROCESSOR, store(PROCESSOR));
+        request_alone(&mut bench, Time::ZERO + Duration::from_ns(4), BUS, PROCESSOR);
+        bench.run();
+        assert!(bench.interconnects[0].is_idle_at(Time::from_ps(130_000)));
+        let mut counts = Vec::new();
+        for set in bench.interconnects[0].statistics_mut() {
+            set.sums(&mut |sum| counts.push(*sum));
+        }
+        (bench.due.taken(), bench.seen, counts, bench.crossings)
+    };
+    let (steps, seen, counts, crossings) = run(0, false);
+    let both = [(BUS, Kind::UncachedLoad, 10, 70), (BUS, Kind::UncachedStore, 70, 130)];
+    assert_eq!((steps, crossings), (4, both.to_vec()));
+    let completed = |kind| Seen::Completed(PROCESSOR, kind, false, None);
+    let expected = [
+        (70, Seen::Accessed(Kind::UncachedLoad)),
+        (70, completed(Kind::UncachedLoad)),
+        (130, Seen::Accessed(Kind::UncachedStore)),
+        (130, completed(Kind::UncachedStore)),
+    ];
+    assert_eq!(seen, expected);
+    for (free_until_ns, steps, transactions) in [(70, 3, 2), (71, 1, 1), (131, 0, 1)] {
+        let (taken, in_one_go, counted, crossings) = run(free_until_ns, true);
+        assert_eq!((taken, crossings.len()), (steps, transactions), "{free_until_ns}");
+        assert_eq!((&in_one_go, &counted), (&seen, &counts), "{free_until_ns}");
+    }
+}
+
+#[test]
+fn an_access_that_another_agent_keeps_from_the_bus_is_a_transaction() {
+    let mut bench = Bench { free_until: Time::NEVER, tells_registers: true, ..Bench::on_one_bus() };
+    bench.script(OTHER, read(OTHER, BLOCK));
+    bench.script(PROCESSOR, load(PROCESSOR));
+    bench.ask_at(0, &[OTHER]);
+    request_alone(&mut bench, Time::ZERO + Duration::from_ns(4), BUS, PROCESSOR);
+    bench.run();
+    assert_eq!(bench.crossings, [(BUS, Kind::Read, 0, 200), (BUS, Kind::UncachedLoad, 200, 260)]);
+    assert_eq!(bench.when(Seen::Accessed(Kind::UncachedLoad)), Some(260));
+}

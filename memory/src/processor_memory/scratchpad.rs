@@ -54,12 +54,14 @@ impl ProcessorMemory {
 
     /// The load is over with which the data cache took the line.
     pub(super) fn open_scratchpad_line(&mut self, address: u64) {
-        self.data.allow(address, Tag::Read);
+        if self.second.is_some() {
+            self.data.allow(address, Tag::Read);
+        }
     }
 
     /// A store goes through the data cache.
     pub(super) fn store_through_to_scratchpad(&mut self, address: u64, bytes: &[u8]) {
-        if self.data.holds(address) {
+        if self.second.is_some() && self.data.holds(address) {
             self.data.write(address, bytes);
         }
     }
@@ -69,7 +71,11 @@ impl ProcessorPort<'_> {
     /// A load from a line of scratchpad that the data cache has, but not as the most recent of
     /// its set.
     pub(super) fn load_scratchpad(&mut self, address: u64, size: usize) -> Option<Outcome<u64>> {
-        if !self.own.data.holds(address) || self.own.data.access(address, Access::Load).is_err() {
+        // Scratchpad is lines of a second level.
+        if self.own.second.is_none()
+            || !self.own.data.holds(address)
+            || self.own.data.access(address, Access::Load).is_err()
+        {
             return None;
         }
         let mut bytes = [0; 8];

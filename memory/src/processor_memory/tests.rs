@@ -5,7 +5,7 @@ mod at_once;
 mod instructions;
 mod parameters;
 mod paths;
-mod second_level;
+pub(super) mod second_level;
 mod tagged_memory;
 
 use super::*;
@@ -20,11 +20,11 @@ const BUFFERS: u64 = 0x4000;
 
 pub(super) struct Bench {
     pub(super) own: ProcessorMemory,
-    pages: PageTable,
-    memory: MainMemory,
+    pub(super) pages: PageTable,
+    pub(super) memory: MainMemory,
 }
 
-fn data_config() -> cache::Config {
+pub(super) fn data_config() -> cache::Config {
     cache::Config {
         size: "1KiB".parse().unwrap(),
         associativity: 1,

@@ -401,7 +401,8 @@ impl ProcessorMemory {
         by_data || by_instructions
     }
 
-    fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {
+    #[inline]
+    pub(super) fn uncached(&self, kind: Kind, access: Uncached) -> Transaction {
         Transaction::uncached(self.agent, kind, access.address, access.size, access.value)
     }
 
@@ -555,13 +556,15 @@ impl ProcessorMemory {
     }
 
     /// The access is over, and its instruction will be repeated.
-    fn finish_access(&mut self, value: u64) -> bool {
+    #[inline]
+    pub(super) fn finish_access(&mut self, value: u64) -> bool {
         let pending = self.pending.take().expect("an access was pending");
         self.finished = Some((pending, value));
         true
     }
 
     /// The value of `access` if it is the one that has just finished.
+    #[inline]
     pub(super) fn take_finished(&mut self, access: Pending) -> Option<u64> {
         let (finished, value) = self.finished?;
         (finished == access).then(|| {

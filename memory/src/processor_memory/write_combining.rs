@@ -184,6 +184,13 @@ impl ProcessorMemory {
 
     /// Closes all buffers: another uncached access, or a fence, comes behind them.
     pub(super) fn close_buffers(&mut self) {
+        if self.combining.is_some() {
+            self.close_all_buffers();
+        }
+    }
+
+    #[inline(never)]
+    fn close_all_buffers(&mut self) {
         let Some(combining) = &mut self.combining else { return };
         let all = combining.all();
         combining.open.drain(..).for_each(|buffer| buffer.close(all, &mut self.store_buffer));

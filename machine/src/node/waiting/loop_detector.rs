@@ -114,7 +114,7 @@ impl LoopDetector {
             return None;
         }
         let pc = processor.pc();
-        if self.filter & filter_bit(pc) != 0 && self.places.contains(&pc) {
+        if self.filter & filter_bit(pc) != 0 {
             let (registers, counter_reads) = (processor.registers(), processor.counter_reads());
             let mut is_same = |place: usize| {
                 let changed = &mut self.changed[place];

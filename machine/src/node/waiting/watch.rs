@@ -63,7 +63,7 @@ impl Node {
     /// A processor has stopped: if it seems to wait, its next turn is watched.
     #[inline(always)]
     pub(in crate::node) fn detect_loop(&mut self, index: usize, stop: Stop) {
-        let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault(_));
+        let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault);
         if self.executes_wait_loops || is_call {
             return;
         }

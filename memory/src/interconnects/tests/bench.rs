@@ -114,6 +114,8 @@ pub(super) struct Bench {
     pub(super) at_once: bool,
     /// Up to when a bus may take its steps without scheduling them.
     pub(super) free_until: Time,
+    /// Whether agents say which register they access next.
+    pub(super) tells_registers: bool,
 }
 
 pub(super) fn nanoseconds(time: Time) -> u64 {
@@ -155,6 +157,7 @@ impl Bench {
             owners: 0,
             at_once: false,
             free_until: Time::ZERO,
+            tells_registers: false,
         }
     }
 
@@ -246,6 +249,24 @@ impl Composition for Bench {
     fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
         let script = &mut self.agents[usize::from(agent.0)].script;
         (!script.is_empty()).then(|| script.remove(0))
+    }
+
+    fn register_access(&self, agent: AgentId) -> Option<Transaction> {
+        let next = self.agents[usize::from(agent.0)].script.first().filter(|_| self.tells_registers)?;
+        next.kind.is_uncached().then(|| next.clone())
+    }
+
+    fn make_register_access(
+        &mut self,
+        now: Time,
+        on: InterconnectId,
+        device: AgentId,
+        transaction: &Transaction,
+    ) {
+        self.agents[usize::from(transaction.agent.0)].script.remove(0);
+        let mut response = Response::default();
+        self.access(now, device, transaction, &mut response);
+        self.complete(now, transaction.agent, on, transaction, &response);
     }
 
     fn refuse(&mut self, _now: Time, agent: AgentId, _transaction: &Transaction) -> Option<Refusal> {

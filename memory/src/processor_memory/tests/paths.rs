@@ -1,5 +1,7 @@
 //! Which transaction a processor wants, on which interconnect, and when it wants none.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use super::*;
 
 /// What is wanted of all transactions, of those on blocks and of uncached accesses.
@@ -156,4 +158,47 @@ fn a_processor_that_always_misses_sends_its_posted_store_at_last() {
     let overtaking = kinds.iter().take_while(|&&kind| kind == Kind::Read).count();
     assert_eq!((overtaking, kinds[overtaking]), (16, Kind::UncachedStore));
     assert!(kinds[overtaking + 1..].iter().all(|&kind| kind == Kind::Read), "once");
+}
+
+#[test]
+fn an_access_to_a_register_is_told_and_ended_as_its_transaction_is() {
+    type Access = fn(&mut ProcessorPort<'_>) -> Outcome<u64>;
+    let accesses: [(Access, u64); 2] =
+        [(|port| port.load(REGISTERS + 8, 4), 0x77), (|port| port.store(REGISTERS + 8, 4, 5).map(|()| 0), 0)];
+    for (access, value) in accesses {
+        let [mut in_one_go, mut issued] = [(); 2].map(|()| bench(UncachedStores::Blocking));
+        for bench in [&mut in_one_go, &mut issued] {
+            assert_eq!(access(&mut bench.port()), Outcome::Wait);
+        }
+        let response = Response { value: 0x77, ..nothing() };
+        let transaction = issued.own.issue(Traffic::All).expect("the access");
+        assert_eq!(in_one_go.own.register_access(), Some(transaction.clone()));
+        assert_eq!(issued.own.register_access(), None, "it is under way");
+        assert!(issued.own.complete(&transaction, &response));
+        in_one_go.own.end_register_access(&response);
+        let state = |bench: &Bench| {
+            let mut hasher = DefaultHasher::new();
+            bench.own.hash_state(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(state(&in_one_go), state(&issued));
+        assert_eq!(access(&mut in_one_go.port()), Outcome::Done(value));
+        assert!(in_one_go.own.is_at_rest());
+    }
+}
+
+#[test]
+fn an_access_to_a_register_is_not_told_before_a_posted_store_nor_a_miss() {
+    let mut bench = bench(UncachedStores::Posted);
+    assert_eq!(bench.own.register_access(), None);
+    assert!(post(&mut bench, 7));
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Wait);
+    assert_eq!(bench.own.register_access(), None);
+    assert_eq!(bench.bus_turn(), (Kind::UncachedStore, false));
+    let load = Transaction::uncached(AgentId(0), Kind::UncachedLoad, REGISTERS, 8, 0);
+    assert_eq!(bench.own.register_access(), Some(load));
+    bench.own.end_register_access(&Response { value: 3, ..nothing() });
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Done(3));
+    assert_eq!(bench.port().load(DATA, 8), Outcome::Wait);
+    assert_eq!(bench.own.register_access(), None, "a block is missing");
 }

@@ -11,7 +11,7 @@ use crate::protocols::Access;
 
 const LATENCY: u32 = 10;
 
-pub(super) fn second_config() -> Config {
+pub(in crate::processor_memory) fn second_config() -> Config {
     Config {
         size: "2KiB".parse().unwrap(),
         associativity: 1,
