@@ -172,6 +172,8 @@ pub(crate) mod testing {
             assert_eq!(found.without.as_deref(), Some(rule));
             let example = found.counter_example.unwrap_or_else(|| panic!("{rule} is not missed"));
             assert_eq!(example.violated, violated, "{rule}: {:#?}", example.steps);
+            let is_words = |step: &String| !step.starts_with(char::is_uppercase);
+            assert!(example.steps.iter().all(is_words), "names of code: {:#?}", example.steps);
         }
     }
 

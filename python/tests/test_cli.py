@@ -105,6 +105,9 @@ def test_start_up_imports_nothing_heavy():
         (["cc", "missing.c", "-o", "missing"], 2, "missing.c"),
         (["report", "missing.json"], 2, "'missing.json' does not exist"),
         (["run", "roundtrip", "--report", "page.pdf"], 2, "must end in .html"),
+        (["run", "roundtrip", "8", "--profile", "x.sgv"], 2, "did you mean 'x.svg'"),
+        (["run", "roundtrip", "8", "--profile", "x.p.bp.gz"], 2, "did you mean 'x.p.pb.gz'"),
+        (["run", "roundtrip", "8", "--json", "x.jsno"], 2, "did you mean 'x.json'"),
         (["lst"], 2, "list"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -185,6 +188,26 @@ def test_everything_is_listed_as_json():
 
 def test_one_kind_is_listed_alone():
     assert set(json.loads(narthex("list", "--json", "machines").stdout)) == {"schema", "machines"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--json", "--", "words.jsn"],
+        ["--json", "there.jsn"],
+        ["--json", "0.5"],
+        ["--json", "other.c"],
+    ],
+    ids=" ".join,
+)
+def test_a_word_behind_json_that_is_no_file_of_it_stays_the_programs(arguments, tmp_path):
+    (tmp_path / "there.jsn").touch()
+    (tmp_path / "echo.c").write_text(
+        "#include <stdio.h>\nint main(int n, char **given) { puts(given[n - 1]); return 0; }\n"
+    )
+    done = narthex("run", "echo.c", "-n", 1, *arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["arguments"] == arguments[-1:]
 
 
 def test_a_run_writes_its_document_to_a_file(tmp_path):

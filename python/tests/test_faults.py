@@ -27,3 +27,23 @@ def test_a_wild_pointer_four_calls_deep_shows_them_all(tmp_path):
     named = [word.partition("+")[0] for words in lines for word in words if "+0x" in word]
     assert named[:6] == ["load", "inner", "outer", "begin", "main", named[5]]
     assert "leaf" not in named
+
+
+ENDS = {
+    "check": ('narthex_check(1 > 2, "one is %d", 1);', "node 0, processor 0: one is 1"),
+    "signal": ("abort();", "the program ended itself with signal 6"),
+    "fault": ("*(volatile int *)16 = 1;", "store to 0x10"),
+}
+
+
+@pytest.mark.parametrize("ending", ENDS)
+def test_registers_are_shown_of_a_fault_and_not_of_what_a_program_says_itself(ending, tmp_path):
+    statement, message = ENDS[ending]
+    file = tmp_path / "ends.c"
+    file.write_text(
+        f"#include <narthex.h>\n#include <stdlib.h>\nint main(void) {{ {statement} return 0; }}"
+    )
+    with pytest.raises(NarthexError, match=message) as found:
+        narthex.run(file, nodes=1)
+    assert "main+" in str(found.value)
+    assert ("\n  zero 00000000" in str(found.value)) == (ending == "fault")

@@ -56,6 +56,14 @@ def test_a_remote_store_that_is_explained_takes_about_as_long_as_both_ways_do():
         ("SARC", {"of": "lock-box", "bytes": 8, **TILES}, "no size"),
         ("SARC", {"of": "rdma", "bytes": 0, **TILES}, "at least one byte"),
         ("NI2w", {"of": "remote-store"}, "sarc-prototype or sarc-chip"),
+        ("SARC", {"of": "mcs-lock", **TILES}, "sarc-chip with .* --of can be message, .*lock-box$"),
+        ("SARC", {"of": "ticket-lock", "machine": "sarc-chip"}, "processors_per_process=16"),
+        ("SARC", {"of": "lock-box", "machine": "sarc-chip"}, "take --machine sarc-prototype"),
+        (
+            "SARC",
+            {"of": "queue-lock", "set": ["machine.processors_per_node=1"], **TILES},
+            "one tile",
+        ),
     ],
 )
 def test_what_cannot_be_explained_is_refused_before_it_runs(interface, asked, told):

@@ -308,6 +308,10 @@ def test_messages_are_counted_by_their_size(kind):
     ("asked", "problem"),
     [
         ({"nodes": 16, "set": {"interfaces.voyager.destinations": 2048}}, "4096 at least"),
+        (
+            {"nodes": 16, "set": {"interfaces.voyager.destinations": 64}},
+            "job of 16 nodes.* 4096 at",
+        ),
         ({"set": {"interfaces.voyager.slots": 2048}}, "at most 1024 slots fit"),
         ({"set": {"interfaces.voyager.physical_queues": 9}}, "physical_queues"),
         ({"jobs": ["gauss 16", "em3d 64"]}, r"machine\.processors_per_node=2"),

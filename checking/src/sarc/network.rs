@@ -9,6 +9,8 @@
 //! A place takes a message only when there is room for what that leads to; what a response
 //! leads to, its transaction keeps. The lanes are those of the simulator's messages.
 
+use std::fmt;
+
 use narthex_interfaces::sarc::events::Reader;
 use narthex_interfaces::sarc::messages::{self, Cause, Payload};
 use narthex_kernel::Category;
@@ -69,6 +71,20 @@ impl Sent {
     }
 }
 
+impl fmt::Display for Sent {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Sent::Request => "request",
+            Sent::Forward => "forwarded request",
+            Sent::Data => "block",
+            Sent::Done => "word that it is done",
+            Sent::Read => "read",
+            Sent::Write => "write",
+            Sent::Acknowledgement => "acknowledgement",
+        })
+    }
+}
+
 /// What can be left out of the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
@@ -105,6 +121,16 @@ pub enum Event {
     Take(usize, usize),
     /// It says that it is done.
     Say(usize),
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Begin(place, sent) => write!(to, "place {place} sends its {sent}"),
+            Event::Take(place, lane) => write!(to, "place {place} takes what has come in lane {lane}"),
+            Event::Say(place) => write!(to, "place {place} says that it is done"),
+        }
+    }
 }
 
 /// The network, without a rule.
@@ -188,7 +214,7 @@ impl System for Network {
 
     fn next(&mut self, state: &State, event: Event, story: Option<&mut String>) -> Result<State, Violation> {
         let (mut state, mut witness) = (state.clone(), Witness::new(story));
-        witness.say(|| format!("{event:?}"));
+        witness.say(|| event.to_string());
         self.happen(&mut state, event);
         let most = 2 * 2 * BEGUN;
         witness
@@ -209,6 +235,10 @@ impl System for Network {
     }
 
     fn describe(&self, state: &State) -> String {
-        format!("under way are {:?}", state.under_way)
+        let lanes = state.under_way.iter().enumerate().flat_map(|(place, lanes)| {
+            lanes.iter().flatten().map(move |sent| format!("{sent} from place {place}"))
+        });
+        let lanes: Vec<String> = lanes.collect();
+        format!("under way: {}", if lanes.is_empty() { "nothing".into() } else { lanes.join(", ") })
     }
 }

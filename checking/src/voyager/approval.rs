@@ -6,6 +6,7 @@
 
 use narthex_interfaces::voyager::space::{Access, Rule, Space};
 use narthex_kernel::digest::Digest;
+use std::fmt;
 
 use super::ANSWERED_ONCE;
 use crate::explore::{System, Violation, Witness};
@@ -22,6 +23,18 @@ enum Firmware {
     /// It needs the bus to answer this access.
     NeedsBus(u64),
     Answers(u64),
+}
+
+impl fmt::Display for Firmware {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Firmware::Polls => to.write_str("the firmware looks for captured accesses"),
+            Firmware::NeedsBus(place) => {
+                write!(to, "the firmware needs the bus to answer the access to {place}")
+            }
+            Firmware::Answers(place) => write!(to, "the firmware is about to answer the access to {place}"),
+        }
+    }
 }
 
 /// A state of processors, bus and firmware.
@@ -51,6 +64,19 @@ pub enum Event {
     Approve,
 }
 
+impl fmt::Display for Event {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Grant(processor) => {
+                write!(to, "the bus is granted to processor {processor}, which loads from serviced space")
+            }
+            Event::Capture => to.write_str("the firmware reads a captured access"),
+            Event::Move => to.write_str("the firmware is granted the bus, and moves the answer's data"),
+            Event::Approve => to.write_str("the firmware writes the answer into an approval register"),
+        }
+    }
+}
+
 /// The system, without a rule.
 #[derive(Clone, Debug)]
 pub struct Approving {
@@ -62,7 +88,7 @@ pub struct Approving {
 
 impl Approving {
     fn happen(&self, state: &mut State, event: Event, witness: &mut Witness<'_>) {
-        witness.say(|| format!("{event:?}"));
+        witness.say(|| event.to_string());
         match event {
             Event::Grant(processor) => {
                 let place = PLACES[(usize::from(state.made[processor]) + processor) % 2];
@@ -168,6 +194,7 @@ impl System for Approving {
     }
 
     fn describe(&self, state: &State) -> String {
-        format!("{:?} accesses are made; the firmware: {:?}", state.made, state.firmware)
+        let [one, other] = state.made;
+        format!("processor 0 has made {one} accesses and processor 1 {other}; {}", state.firmware)
     }
 }

@@ -3,6 +3,7 @@
 //! and a program that reads.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use narthex_interfaces::voyager::layout::Direction;
 use narthex_interfaces::voyager::queues::{MISS, Queue, QueueFile, Rule, Target};
@@ -33,6 +34,18 @@ pub enum Phase {
     Lent,
     /// It is taken away.
     Leaving,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Phase::Own => "the firmware works on the queue",
+            Phase::Prepared => "a physical queue is set up for it",
+            Phase::Draining => "its packets in the miss queue are being placed",
+            Phase::Lent => "hardware works on the queue",
+            Phase::Leaving => "the queue is being taken from hardware",
+        })
+    }
 }
 
 /// A state of packets, unit, firmware and program.
@@ -79,6 +92,23 @@ pub enum Event {
     Leave,
     /// The unit has left it.
     Left,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Event::Match => "the unit finds the queue of the next packet, and begins to write it there",
+            Event::Stored => "the unit has written the packet",
+            Event::Read => "the program reads a message and stores its pointer",
+            Event::Capture => "the firmware reads a captured store of the pointer",
+            Event::Place => "the firmware moves the oldest packet of the miss queue into the queue",
+            Event::Prepare => "the firmware sets up a physical queue",
+            Event::Map => "the firmware maps the physical queue, not yet enabled",
+            Event::Enable => "the firmware enables the physical queue",
+            Event::Leave => "the firmware begins to take the physical queue away",
+            Event::Left => "the unit has left the physical queue, which the firmware takes back",
+        })
+    }
 }
 
 /// The system, without a rule.
@@ -153,7 +183,7 @@ impl State {
     }
 
     fn happen(&mut self, event: Event, witness: &mut Witness<'_>) {
-        witness.say(|| format!("{event:?}"));
+        witness.say(|| event.to_string());
         match event {
             Event::Match => {
                 let Target::Queue(queue) = self.file.target(OWN) else { return };
@@ -264,6 +294,6 @@ impl System for Receiving {
     }
 
     fn describe(&self, state: &State) -> String {
-        format!("{} of {MESSAGES} messages were read; {:?}", state.read, state.phase)
+        format!("{} of {MESSAGES} messages were read; {}", state.read, state.phase)
     }
 }

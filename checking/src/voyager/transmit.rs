@@ -3,6 +3,7 @@
 //! pointer to a queue of its own.
 
 use std::collections::VecDeque;
+use std::fmt;
 
 use narthex_interfaces::voyager::layout::Direction;
 use narthex_interfaces::voyager::queues::{QueueFile, Rule};
@@ -38,6 +39,17 @@ pub enum Phase {
     Lent,
     /// It is taken away.
     Leaving,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Phase::Own => "the firmware works on the queue",
+            Phase::Prepared => "a physical queue is set up for it",
+            Phase::Lent => "hardware works on the queue",
+            Phase::Leaving => "the queue is being taken from hardware",
+        })
+    }
 }
 
 /// A state of program, unit and firmware.
@@ -88,6 +100,25 @@ pub enum Event {
     Leave,
     /// The unit has left it.
     Left,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Event::Write => "the program writes a message and stores its pointer",
+            Event::Wild => "the other program stores a pointer beyond its queue",
+            Event::Begin(OTHERS) => "the unit reads a message of the other program's queue",
+            Event::Begin(_) => "the unit reads a message",
+            Event::End => "the unit has sent its message",
+            Event::Capture => "the firmware reads a captured store of the pointer",
+            Event::Read => "the firmware reads a message",
+            Event::Send => "the firmware has sent its message",
+            Event::Prepare => "the firmware sets up a physical queue",
+            Event::Map => "the firmware maps and enables the physical queue",
+            Event::Leave => "the firmware begins to take the physical queue away",
+            Event::Left => "the unit has left the physical queue, which the firmware takes back",
+        })
+    }
 }
 
 /// The system, without a rule.
@@ -170,7 +201,7 @@ impl State {
     }
 
     fn happen(&mut self, event: Event, witness: &mut Witness<'_>) {
-        witness.say(|| format!("{event:?}"));
+        witness.say(|| event.to_string());
         match event {
             Event::Write => {
                 self.written += 1;
@@ -275,6 +306,6 @@ impl System for Transmitting {
     }
 
     fn describe(&self, state: &State) -> String {
-        format!("{} of {MESSAGES} messages have left; {:?}", state.left, state.phase)
+        format!("{} of {MESSAGES} messages have left; {}", state.left, state.phase)
     }
 }

@@ -402,7 +402,12 @@ impl DeviceDescription for Voyager {
         let commands_of_agent = self.state.agent.waiting();
         let waits =
             format!("commands of the kernel agent that the firmware has not taken: {commands_of_agent}");
-        let notes = [commands.describe(), self.full_queues(), (commands_of_agent > 0).then_some(waits)];
+        let notes = [
+            commands.describe(),
+            self.full_queues(),
+            self.stopped_queues(),
+            (commands_of_agent > 0).then_some(waits),
+        ];
         let note: Vec<String> = notes.into_iter().flatten().collect();
         state.with_note(note.join("; ")).held_for(self.state.transmit.held_for())
     }

@@ -22,7 +22,7 @@ use super::blocks::{Origin, RemoteWrite};
 use super::commands::Acknowledge;
 use super::device::Voyager;
 use super::layout::Direction;
-use super::queues::{MISS, Target};
+use super::queues::{MISS, Queue, Target};
 use super::registers::{QUEUE_NOT_DRAINED, SLOT_BYTES, SLOT_HEADER_BYTES};
 use super::wire::{ADDRESS_BYTES, Label, Place};
 use crate::half::Context;
@@ -48,12 +48,22 @@ enum Work {
     Passes(Option<usize>, Time),
 }
 
+/// A queue that was stopped because it stayed full.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Stopped {
+    process: u8,
+    queue: u8,
+    at: Time,
+}
+
 /// The receive unit.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct ReceiveUnit {
     work: Option<Work>,
     /// The physical queue that is full while a packet waits for it, and since when.
     full: Option<(usize, Time)>,
+    /// Programs' queues that it has stopped because they stayed full.
+    stopped: Vec<Stopped>,
     /// Acknowledgements for programs.
     own: VecDeque<Acknowledge>,
 }
@@ -201,7 +211,14 @@ impl Voyager {
             Some((full, since)) if full == physical => {
                 let is_over = since + limit <= context.now;
                 if is_over {
+                    let Queue { process, logical, .. } = *queues.queue(Direction::Receive, physical);
+                    let stopped = Stopped { process, queue: logical, at: context.now };
                     self.state.receive.full = None;
+                    self.state
+                        .receive
+                        .stopped
+                        .retain(|other| (other.process, other.queue) != (process, logical));
+                    self.state.receive.stopped.push(stopped);
                     self.state.queues.fail(Direction::Receive, physical, QUEUE_NOT_DRAINED);
                 }
                 is_over
@@ -212,6 +229,27 @@ impl Voyager {
                 false
             }
         }
+    }
+
+    /// The queues that were stopped like this and still are, in words.
+    pub(super) fn stopped_queues(&self) -> Option<String> {
+        let queues = self.state.queues.of(Direction::Receive);
+        let is_stopped = |stopped: &&Stopped| {
+            queues.iter().any(|queue| {
+                queue.error == QUEUE_NOT_DRAINED
+                    && (queue.process, queue.logical) == (stopped.process, stopped.queue)
+            })
+        };
+        let told =
+            self.state.receive.stopped.iter().filter(is_stopped).map(|Stopped { process, queue, at }| {
+                format!(
+                    "receive queue {queue} of process {process} was stopped at {at}: it stayed full for \
+                 interfaces.voyager.drain_limit ({})",
+                    self.build.config.drain_limit
+                )
+            });
+        let told: Vec<String> = told.collect();
+        (!told.is_empty()).then(|| told.join("; "))
     }
 
     fn write_slot(&mut self, physical: usize, label: Label, payload: &[u8]) {

@@ -73,6 +73,8 @@ pub(super) struct Surroundings {
     pub protocol: &'static Protocol,
     pub block_bytes: u64,
     pub packet_bytes: u64,
+    /// Nodes of the machine, for which a refusal gives its figures.
+    pub nodes: u32,
 }
 
 /// The parameters in `table` that a model refuses, as (dotted key, what is
@@ -115,13 +117,14 @@ fn try_out(
     config: &Value,
     surroundings: &Surroundings,
 ) -> Vec<(String, String)> {
-    let &Surroundings { attachment, protocol, block_bytes, packet_bytes } = surroundings;
+    let &Surroundings { attachment, protocol, block_bytes, packet_bytes, nodes } = surroundings;
     let (send, receive) = match model.makes {
         Makes::Halves { send, receive } => (send, receive),
         Makes::Device(build) => {
-            let node = interface::Surroundings {
-                sections: &Interfaces::new(),
-                nodes: 1,
+            let sections = Interfaces::new();
+            let of = |nodes| interface::Surroundings {
+                sections: &sections,
+                nodes,
                 processes: 1,
                 first_agent: AgentId(1),
                 attachment,
@@ -132,7 +135,9 @@ fn try_out(
                 dma_engine: None,
                 chip: interface::Chip::ALONE,
             };
-            return refused(key, build(name.send, config, &node).err());
+            // What goes with fewer nodes is left to the run, which may choose another interface.
+            let problem = build(name.send, config, &of(1)).err();
+            return refused(key, problem.and_then(|_| build(name.send, config, &of(nodes)).err()));
         }
     };
     let setup = Setup {

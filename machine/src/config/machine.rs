@@ -380,7 +380,8 @@ impl MachineConfig {
             return Vec::new();
         };
         let (block_bytes, packet_bytes) = (self.block().get(), self.messages.packet.as_u64());
-        let at = |attachment| Surroundings { attachment, protocol, block_bytes, packet_bytes };
+        let nodes = self.machine.nodes;
+        let at = |attachment| Surroundings { attachment, protocol, block_bytes, packet_bytes, nodes };
         let mut problems = interfaces::problems("interfaces", &self.interfaces, &at(Attachment::MemoryBus));
         for attachment in [Attachment::CacheBus, Attachment::Register] {
             if let Some(path) = self.private_path(attachment) {

@@ -117,12 +117,12 @@ impl Node {
             Effect::Wake(woken) => self.wake_threads(now, process, &woken),
             Effect::Killed { signal, name } => {
                 let text = format!("the program ended itself with signal {signal} ({name})");
-                self.fail(index, &text);
+                self.end_by_its_own_call(index, &text);
             }
             Effect::Narthex(NarthexCall::Report { name, value, unit }) => {
                 self.processes[process].reports.push(Report { name, value, unit });
             }
-            Effect::Narthex(NarthexCall::Fail(message)) => self.fail(index, &message),
+            Effect::Narthex(NarthexCall::Fail(message)) => self.end_by_its_own_call(index, &message),
             Effect::Narthex(NarthexCall::Region { name, begin: true }) => {
                 self.tell_of_region(now, index, &name, true);
                 let counts = self.counts(index, now);
@@ -134,7 +134,8 @@ impl Node {
                 if !self.processes[process].regions.end(index, name.clone(), now, &counts) {
                     let by =
                         if self.processes[process].processors.len() > 1 { " on this thread" } else { "" };
-                    self.fail(index, &format!("the region {name:?} ends, but has not begun{by}"));
+                    let message = format!("the region {name:?} ends, but has not begun{by}");
+                    self.end_by_its_own_call(index, &message);
                 }
             }
         }
@@ -173,7 +174,14 @@ impl Node {
         self.end(Time::ZERO, process, Ended::Exited(0));
     }
 
-    /// A check failed, in the program or in a device that it used wrongly.
+    /// The program has called what ends it: the message says what is wrong, and registers nothing more.
+    fn end_by_its_own_call(&mut self, index: usize, message: &str) {
+        let now = self.processors[index].processor.now();
+        let text = self.describe_failure(now, index, message);
+        self.end(now, self.processors[index].process, Ended::Failed(text));
+    }
+
+    /// A device or the node refuses what the program does.
     pub(super) fn fail(&mut self, index: usize, message: &str) {
         let now = self.processors[index].processor.now();
         self.fail_on(now, index, message);
@@ -186,13 +194,19 @@ impl Node {
 
     /// The same for one of its processors.
     pub(super) fn fail_on(&mut self, now: Time, index: usize, message: &str) {
+        let mut text = self.describe_failure(now, index, message);
+        let (integers, floats) = self.registers(index);
+        let _ = write_registers(&mut text, &integers, &floats);
+        self.end(now, self.processors[index].process, Ended::Failed(text));
+    }
+
+    /// A message with who, where and when.
+    fn describe_failure(&mut self, now: Time, index: usize, message: &str) -> String {
         self.disturb(now, index);
         let mut text = format!("{}: {message}\n", self.who(index));
         text += &self.describe_calls(index);
         let _ = writeln!(text, "  simulated time {now}");
-        let (integers, floats) = self.registers(index);
-        let _ = write_registers(&mut text, &integers, &floats);
-        self.end(now, self.processors[index].process, Ended::Failed(text));
+        text
     }
 
     /// An instruction cannot be executed.

@@ -64,7 +64,7 @@ use narthex_fabrics::Frame;
 use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Ledger, Time};
 use narthex_machine::compose::Blueprint;
-use narthex_machine::config;
+use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::node::Node;
 use narthex_machine::run::{Explanation, Finished, Halt, Monitor, Progress, SCHEMA_VERSION, simulate};
 use narthex_machine::sha256::sha256;
@@ -129,9 +129,10 @@ pub fn explain(
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
     let bytes = bytes(request)?;
-    let tiles = has_tiles(request)?;
+    let machine = machine(request)?;
+    let in_tiles = has_tiles(request, &machine);
     let (subject, payload) = (request.of, bytes.unwrap_or(0));
-    if subject.is_hand_over() && !tiles.in_tiles {
+    if subject.is_hand_over() && !in_tiles {
         let problem = format!(
             "one {subject} is explained between the tiles of a chip, and '{}' on {} has no tiles with an interface: \
              take SARC on sarc-prototype or sarc-chip",
@@ -139,7 +140,10 @@ pub fn explain(
         );
         return Err(Failure::usage(problem));
     }
-    let packets = payload.div_ceil(tiles.payload_bytes).max(1);
+    if let Some(problem) = subject.refused_by(&machine).filter(|_| in_tiles) {
+        return Err(Failure::usage(problem));
+    }
+    let packets = payload.div_ceil(machine.payload_bytes()).max(1);
     let rounds = (MEASURED_PACKETS / packets).max(FEWEST_ROUNDS);
     let warm_up = (WARM_UP_PACKETS / packets).max(FEWEST_ROUNDS);
     let args = match subject {
@@ -147,7 +151,7 @@ pub fn explain(
         _ => subject.arguments(payload),
     };
     let skip = if subject.is_hand_over() { 0 } else { warm_up * packets };
-    let mut document = explain_subject(subject, &request.run(args, tiles.in_tiles), elf, skip, observer)?;
+    let mut document = explain_subject(subject, &request.run(args, in_tiles), elf, skip, observer)?;
     document["of"] = json!(subject);
     if let Some(bytes) = bytes {
         document["bytes"] = json!(bytes);
@@ -221,19 +225,15 @@ fn explain_subject(
     Ok(document(request, elf, &finished, &histories, &lives, median))
 }
 
-/// What of the machine decides on the run.
-struct Tiles {
-    /// The interface has a part in each tile of a node: its messages go from tile to tile.
-    in_tiles: bool,
-    payload_bytes: u64,
+fn machine(request: &ExplainRequest) -> Result<MachineConfig, Failure> {
+    let changed = config::load(&request.machine).and_then(|machine| machine.with_settings(&request.set));
+    Ok(changed.map_err(Failure::usage)?.config)
 }
 
-fn has_tiles(request: &ExplainRequest) -> Result<Tiles, Failure> {
-    let changed = config::load(&request.machine).and_then(|machine| machine.with_settings(&request.set));
-    let machine = changed.map_err(Failure::usage)?.config;
+/// Whether the interface has a part in each tile of a node: its messages go from tile to tile.
+fn has_tiles(request: &ExplainRequest, machine: &MachineConfig) -> bool {
     let built = request.interface.parse().ok().and_then(|name| machine.build_interface(&name).ok());
-    let in_tiles = built.is_some_and(|device| device.seats().iter().any(|seat| seat.of_tile.is_some()));
-    Ok(Tiles { in_tiles, payload_bytes: machine.payload_bytes() })
+    built.is_some_and(|device| device.seats().iter().any(|seat| seat.of_tile.is_some()))
 }
 
 impl ExplainRequest {

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use narthex_machine::config::MachineConfig;
+use narthex_memory::protocols;
 use serde::{Deserialize, Serialize};
 
 /// What is explained.
@@ -38,6 +40,82 @@ const MEASURED: usize = 64;
 const TILES: usize = 2;
 
 impl Subject {
+    /// All of them.
+    const ALL: [Subject; 8] = [
+        Subject::Message,
+        Subject::RemoteStore,
+        Subject::Rdma,
+        Subject::QueueLock,
+        Subject::LockBox,
+        Subject::TestAndSetLock,
+        Subject::TicketLock,
+        Subject::McsLock,
+    ];
+
+    /// Why there is none on a chip with this machine's tiles, with what would change that and
+    /// what there is.
+    pub fn refused_by(self, machine: &MachineConfig) -> Option<String> {
+        let problem = self.lack(machine)?;
+        let others = Subject::ALL.into_iter().filter(|other| other.lack(machine).is_none());
+        let others: Vec<&str> = others.map(Subject::name).collect();
+        Some(match others[..] {
+            [] => problem,
+            _ => format!("{problem}; with the machine as it is, --of can be {}", others.join(", ")),
+        })
+    }
+
+    fn lack(self, machine: &MachineConfig) -> Option<String> {
+        let tiles = machine.machine.processors_per_node;
+        let of_process = machine.processors_per_process();
+        let protocol = &machine.data_cache.protocol;
+        let is_coherent = protocols::by_name(protocol).is_some_and(protocols::Protocol::is_coherent);
+        let locks =
+            machine.interfaces.get("sarc").map_or(0, |section| section["locks"].as_u64().unwrap_or(0));
+        let name = &machine.machine.name;
+        if (tiles as usize) < TILES {
+            return Some(format!(
+                "one {self} goes from one tile to another, and {name} has one \
+                 (machine.processors_per_node = {tiles}): set {TILES} or more"
+            ));
+        }
+        match self {
+            Subject::LockBox if locks == 0 => Some(format!(
+                "{name} has no lock box (interfaces.sarc.locks = 0): take --machine sarc-prototype, or set \
+                 interfaces.sarc.locks"
+            )),
+            Subject::TestAndSetLock | Subject::TicketLock | Subject::McsLock if !is_coherent => {
+                Some(format!(
+                    "the {self} is in memory that the tiles' caches keep coherent, and those of {name} keep none \
+                 (data_cache.protocol = {protocol:?}): take --machine sarc-chip with \
+                 --set machine.processors_per_process=16"
+                ))
+            }
+            Subject::TestAndSetLock | Subject::TicketLock | Subject::McsLock
+                if (of_process as usize) < TILES =>
+            {
+                Some(format!(
+                    "the {self} is in memory that the tiles share, and a process of {name} has one tile \
+                     (machine.processors_per_process = 1): add --set machine.processors_per_process={tiles}"
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a request calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Subject::Message => "message",
+            Subject::RemoteStore => "remote-store",
+            Subject::Rdma => "rdma",
+            Subject::QueueLock => "queue-lock",
+            Subject::LockBox => "lock-box",
+            Subject::TestAndSetLock => "test-and-set-lock",
+            Subject::TicketLock => "ticket-lock",
+            Subject::McsLock => "mcs-lock",
+        }
+    }
+
     /// Whether it ends the wait of a tile and is not a message.
     pub fn is_hand_over(self) -> bool {
         self != Subject::Message

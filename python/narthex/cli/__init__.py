@@ -7,9 +7,11 @@ found a problem), 2 wrong usage or configuration, 3 no progress, 4 a published
 claim did not hold.
 """
 
+import difflib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -212,6 +214,8 @@ def _with_files(arguments: list[str]) -> list[str]:
 
     A following word is the file if it can be told from another argument: it
     ends as such files do, has a slash, or is `-`. `--json=ANYTHING` always works.
+    A word that nearly ends so is refused, unless there is a file of this name,
+    which is another argument then.
     """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     given, i = [], 0
@@ -223,7 +227,22 @@ def _with_files(arguments: list[str]) -> list[str]:
                 not following.startswith("-")
                 and ("/" in following or following.endswith(FILES[option]))
             )
+            if not is_file:
+                _check_ending(option, following)
             given[-1] = f"{option}={following if is_file else '-'}"
             i += is_file
         i += 1
     return given + arguments[end:]
+
+
+def _check_ending(option: str, word: str) -> None:
+    """Refuse a word behind an option with a file if it seems to be that file, misspelt."""
+    suffixes = Path(word).suffixes
+    for end in filter(None, ("".join(suffixes[-2:]), "".join(suffixes[-1:]))):
+        near = difflib.get_close_matches(end.lower(), FILES[option], n=1, cutoff=0.7)
+        if near and not word.startswith("-") and not os.path.exists(word):
+            meant = word.removesuffix(end) + near[0]
+            raise NarthexError(
+                f"{option} writes no {end} file; did you mean '{meant}'? (its file ends in"
+                f" {', '.join(FILES[option])}; if '{word}' is another argument, put it behind a --)"
+            )

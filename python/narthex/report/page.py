@@ -116,7 +116,9 @@ def _title(found: Sequence[Found]) -> str:
         case kind if kind == RUN:
             return f"{document['program']} on {document['interface']}"
         case kind if kind == SWEEP:
-            return f"Sweep {Path(document['folder']).name}"
+            from narthex.report import sweeps
+
+            return sweeps.title(found[0])
         case kind if kind == COMPARISON:
             return f"{document['runs'][0]['program']} over {len(document['runs'])} interfaces"
         case kind if kind == FIT:

@@ -40,6 +40,9 @@ BEST = 12
 MOST_ROWS = 400
 """Runs that have a row with their time; of more, the best have one."""
 
+MOST_IN_TITLE = 4
+"""Parameters that a title names."""
+
 MOST_FIELDS = 40
 """Values of a parameter that a map has room for."""
 
@@ -65,13 +68,27 @@ def section(found: "Found") -> Section:
         if times.of_runs:
             parts_of = [times.best(reports[0]), times.rows(reports[0])]
             sections.append(Section("Where the time of the runs went", parts_of))
-    return Section(found.document["sweep"]["title"] or folder.name, parts, sections)
+    return Section(f"Folder {folder.name}", parts, sections)
+
+
+def title(found: "Found") -> str:
+    """Say what was swept: the program, the machine, the parameters that vary."""
+    swept = found.document["sweep"]
+    varied = swept["varied"]
+    program = "several programs" if "program" in varied else Path(swept["program"]).name
+    machine = "several machines" if "machine" in varied else Path(swept["machine"]).stem
+    shown = [each for each in varied if each not in ("program", "machine")]
+    if len(shown) > MOST_IN_TITLE:
+        shown = [*shown[: MOST_IN_TITLE - 1], f"{len(shown) - MOST_IN_TITLE + 1} others"]
+    over = f" over {', '.join(shown)}" if shown else ""
+    return f"Sweep of {program or 'jobs'} on {machine}{over}"
 
 
 def _facts(document: dict[str, Any], table: pl.DataFrame, failed: int, varied: list[str]) -> Facts:
     ended = Mark(f"{failed} failed", "bad") if failed else Mark("all finished", "good")
     entries = [
         ("Program", str(document["sweep"]["program"] or "several")),
+        ("Machine", str(document["sweep"]["machine"])),
         ("Runs", number(table.height)),
         ("Endings", ended),
         ("Parameters", ", ".join(varied) or "none varies"),
@@ -259,9 +276,22 @@ def document_of(folder: Path) -> dict[str, Any]:
     try:
         identity = json.loads((folder / IDENTITY).read_bytes())
         pl.read_parquet_schema(folder / "results.parquet")
-        wanted = {"program": identity["sweep"]["program"], "title": ""}
+        swept = identity["sweep"]
+        axes = [axis for group in [*swept["parameters"], *swept["zip"]] for axis in group.items()]
+        wanted = {
+            "program": str(swept["program"]),
+            "machine": str(swept["machine"]),
+            "varied": [name for name, values in axes if len(values) > 1],
+        }
         return {"folder": str(folder), "version": identity["version"], "sweep": wanted}
-    except (OSError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError) as error:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        pl.exceptions.PolarsError,
+    ) as error:
         raise NarthexError(
             f"'{folder}' is no folder of a sweep with whole results: {error}"
         ) from error

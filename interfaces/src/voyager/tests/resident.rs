@@ -1,6 +1,8 @@
 use super::bench::Bench;
 use super::{open, read, uncached, write};
+use crate::description::DeviceDescription;
 use crate::device_call::CallError;
+use crate::voyager::device::SERVICE;
 use crate::voyager::registers::{
     KIND_URGENT, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS, QUEUE_CLOSED, QUEUE_NOT_DRAINED,
     QUEUE_OPEN, QueueKind, SLOT_BYTES, request,
@@ -119,6 +121,9 @@ fn a_queue_that_stays_full_is_stopped_where_it_could_hold_up_another_job() {
         assert_eq!(bench.load(1, to.window + POINTER_STATUS), QUEUE_OPEN);
         bench.run_to(400);
         assert_eq!(bench.load(1, to.window + POINTER_STATUS), status);
+        let note = bench.device(1).queue(SERVICE).note;
+        let told = note.contains(" of process 0 was stopped at ") && note.contains("drain_limit (1us)");
+        assert_eq!(told, status == QUEUE_NOT_DRAINED, "{note}");
         // What comes after it for another queue is there, or waits with it.
         let other = open(&mut bench, (1, 0), true, RESIDENT, 3);
         write(&mut bench, 0, from.buffer + SLOT_BYTES, rank * 8 + 3, &[2; 4]);
