@@ -90,6 +90,8 @@ pub struct Packet {
     pub sequence: u64,
     /// It goes before others: with the network's next higher priority, if it has one.
     pub is_urgent: bool,
+    /// It has come back before, for want of a buffer.
+    pub came_back: bool,
     /// The header as its receiver gets it: its peer is the sender, by its rank in their job.
     pub header: Header,
     /// The bytes behind the header.
@@ -229,6 +231,30 @@ impl Frame {
         }
     }
 
+    /// Who sent the frame.
+    pub fn from(&self) -> Rank {
+        match self {
+            Frame::Data(packet) => packet.source,
+            Frame::Acknowledgement { from, .. } => *from,
+            Frame::Returned(packet) => packet.destination,
+        }
+    }
+
+    /// Its place among the frames from one node that arrive at the same instant, where the
+    /// node had sent so many before: packets that came back and were sent again go first, in
+    /// the order of their numbers, then those that return, then all others as they were sent.
+    /// So a node that knows when a packet comes again knows what it comes before.
+    #[inline]
+    pub fn order(&self, sent_before: u64) -> u64 {
+        const RETURNED: u64 = 1 << 38;
+        const OTHER: u64 = 2 << 38;
+        match self {
+            Frame::Data(packet) if packet.came_back => packet.sequence,
+            Frame::Returned(packet) => RETURNED | packet.sequence,
+            _ => OTHER | sent_before,
+        }
+    }
+
     /// All of it but the bytes.
     pub fn summary(&self) -> FrameSummary {
         let kind = self.kind();
@@ -297,6 +323,7 @@ mod tests {
             destination,
             sequence: 9,
             is_urgent: false,
+            came_back: false,
             header: Header(5),
             payload: vec![0; 24],
         });

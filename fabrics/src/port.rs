@@ -15,7 +15,12 @@
 //! receiving node"). A message to the same node leaves through the port and
 //! comes back from the network like any other: neither its sender nor its
 //! receiver can tell (isca96, Section 1).
+//!
+//! Packets that are refused again and again cost no frames where all of their attempts can
+//! be foreseen: see `port/refused.rs`.
 
+mod process;
+mod refused;
 mod relay;
 
 use std::collections::VecDeque;
@@ -30,7 +35,11 @@ use crate::packet::{Frame, Header, Job, NodeId, Packet, Placement, Rank};
 use crate::parcel::{Credit, Parcel, Sending};
 use crate::terminal::Terminal;
 
+pub use process::ProcessPort;
+pub use refused::{Attempt, Dispersed, Place, Rounds};
 pub use relay::Relay;
+
+use refused::Refused;
 
 /// What a port asks of its node after a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +50,8 @@ pub struct Calls {
     pub depart_at: Option<Time>,
     /// There is room for sending that there was not before.
     pub room: bool,
+    /// When to call [`NetworkPort::attempt`], in its place among the arrivals.
+    pub attempt: Option<Attempt>,
 }
 
 /// A node's end of the fabric.
@@ -65,6 +76,14 @@ pub struct NetworkPort {
     /// Processes that have taken such a packet, and whether it was urgent.
     taken: Vec<(u8, bool)>,
     faults: Faults,
+    /// Frames may be lost here, or elsewhere.
+    loses_frames: bool,
+    /// Packets that it has refused, if their further attempts are computed.
+    refused: Option<Box<Refused>>,
+    /// A buffer may be free for one of them.
+    may_accept_refused: bool,
+    /// The place of what arrives just now.
+    arriving: Option<Place>,
     header_bytes: u64,
     message_sizes: MessageSizes,
     next_sequence: u64,
@@ -91,6 +110,10 @@ impl NetworkPort {
         NetworkPort {
             own,
             placement,
+            refused: None,
+            loses_frames: false,
+            may_accept_refused: false,
+            arriving: None,
             jobs: vec![Job::whole(placement); placement.processes.into()],
             flow,
             relay: None,
@@ -110,9 +133,9 @@ impl NetworkPort {
         }
     }
 
-    /// The same with frames that it loses.
+    /// The same on a machine that may lose frames.
     pub fn with_faults(self, faults: Faults) -> Self {
-        NetworkPort { faults, ..self }
+        NetworkPort { faults, loses_frames: true, ..self }
     }
 
     /// The same where processes belong to these jobs, by their number on the node.
@@ -154,7 +177,7 @@ impl NetworkPort {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let header = header.with_peer(self.job_of(source).rank_of(source));
-        let packet = Packet { source, destination, sequence, is_urgent, header, payload };
+        let packet = Packet { source, destination, sequence, is_urgent, came_back: false, header, payload };
         self.flow.send(Box::new(packet), &mut self.emitted);
     }
 
@@ -173,10 +196,26 @@ impl NetworkPort {
         self.last_sender
     }
 
-    /// A frame has arrived from the network.
+    /// A frame has arrived from the network. All that happens because of it is over when
+    /// [`NetworkPort::end_arrival`] is called.
     pub fn arrive(&mut self, now: Time, frame: Frame) -> Arrival {
         self.changes += 1;
-        self.flow.arrive(now, frame, &mut self.emitted)
+        if self.refused.is_none() {
+            return self.flow.arrive(now, frame, &mut self.emitted);
+        }
+        self.arriving = Some((self.placement.node(frame.from()), frame.order(0)));
+        let arrival = self.flow.arrive(now, frame, &mut self.emitted);
+        if let Some(packet) = self.take_returned()
+            && let Some(refused) = &mut self.refused
+        {
+            refused.keep(now, packet);
+        }
+        arrival
+    }
+
+    /// What has arrived has had its effects.
+    pub fn end_arrival(&mut self) {
+        self.arriving = None;
     }
 
     /// The next parcel has arrived from the node's switch: the frame in it.
@@ -218,7 +257,7 @@ impl NetworkPort {
     #[inline]
     pub fn has_departures(&self) -> bool {
         let emits = !self.emitted.frames.is_empty() || self.emitted.retry_at.is_some();
-        emits || self.is_switched || self.relay.is_some()
+        emits || self.may_accept_refused || self.is_switched || self.relay.is_some()
     }
 
     /// Hands over what leaves now, after each frame for a node was shown, and says what
@@ -242,7 +281,11 @@ impl NetworkPort {
             1 => emitted.frames.pop().into_iter().for_each(leave),
             _ => emitted.frames.drain(..).for_each(&mut leave),
         }
-        let calls = Calls { retry_at: self.emitted.retry_at.take(), ..Calls::default() };
+        let calls = Calls {
+            retry_at: self.emitted.retry_at.take(),
+            attempt: self.next_attempt(now),
+            ..Calls::default()
+        };
         if self.is_switched { self.use_link(now, calls, &mut send) } else { calls }
     }
 
@@ -267,6 +310,7 @@ impl NetworkPort {
     /// Takes the oldest packet that waits for a process from the flow control.
     fn take_from_flow(&mut self, own: Rank) -> Option<Box<Packet>> {
         let packet = self.flow.take(own, &mut self.emitted)?;
+        self.may_accept_refused = self.refused.as_ref().is_some_and(|refused| !refused.is_empty());
         if self.is_switched && self.flow.keeps_places() {
             self.taken.push((self.placement.process(own), packet.is_urgent));
         }
@@ -328,6 +372,10 @@ impl Archived for NetworkPort {
             kept,
             taken,
             faults,
+            loses_frames: _,
+            refused,
+            may_accept_refused: _,
+            arriving: _,
             header_bytes: _,
             message_sizes,
             next_sequence,
@@ -335,6 +383,7 @@ impl Archived for NetworkPort {
             emitted,
             changes: _,
         } = self;
+        assert!(refused.as_ref().is_none_or(|refused| refused.is_empty()), "a packet is in no frame");
         flow.archive(archive)?;
         archive.value(relay)?;
         network.archive(archive)?;
@@ -349,176 +398,6 @@ impl Archived for NetworkPort {
         archive.value(next_sequence)?;
         archive.value(last_sender)?;
         archive.value(emitted)
-    }
-}
-
-/// A node's end of the fabric as one of its processes has it.
-#[derive(Debug)]
-pub struct ProcessPort<'a> {
-    own: Rank,
-    port: &'a mut NetworkPort,
-}
-
-impl ProcessPort<'_> {
-    /// This process.
-    pub fn own(&self) -> Rank {
-        self.own
-    }
-
-    /// The node's end as its first process has it, for a device that all processes share.
-    pub fn of_first_process(&mut self) -> ProcessPort<'_> {
-        self.port.of_process(0)
-    }
-
-    /// Which of its node's processes this is.
-    pub fn process(&self) -> u8 {
-        self.port.placement.process(self.own)
-    }
-
-    /// The job of this process.
-    pub fn job(&self) -> Job {
-        self.port.job_of(self.own)
-    }
-
-    /// Whether other jobs have a part of the machine.
-    pub fn shares_machine(&self) -> bool {
-        self.port.jobs.iter().any(|job| job.ranks < self.port.placement.ranks())
-    }
-
-    /// The job of a process of the same node, and its rank in it.
-    pub fn job_on_node(&self, process: u8) -> (Job, Rank) {
-        let rank = self.port.placement.rank(self.port.own, process);
-        let job = self.port.job_of(rank);
-        (job, job.rank_of(rank))
-    }
-
-    /// Refuses a rank that no process of the job has.
-    ///
-    /// # Errors
-    /// With the rank and what there is.
-    pub fn check(&self, destination: Rank) -> Result<(), String> {
-        let (placement, job) = (self.port.placement, self.job());
-        let (ranks, name) = (job.ranks, placement.name(destination));
-        if job.process(destination).is_some() {
-            return Ok(());
-        }
-        let existing = match placement.processes {
-            _ if ranks != placement.ranks() => format!("its job has the ranks 0 to {}", ranks - 1),
-            1 => format!("nodes are 0 to {}", ranks - 1),
-            processes => format!(
-                "{} nodes of {processes} processes have the ranks 0 to {}",
-                placement.nodes,
-                ranks - 1
-            ),
-        };
-        Err(format!("{name}, which does not exist: {existing}"))
-    }
-
-    /// What a rank is called in messages.
-    pub fn name(&self, rank: Rank) -> String {
-        self.port.placement.name(rank)
-    }
-
-    /// Whether a packet to this rank of the job may be sent now.
-    pub fn can_send(&self, destination: Rank) -> bool {
-        self.job().process(destination).is_some_and(|process| self.can_send_to(process))
-    }
-
-    /// Whether a device may send a packet to this process, of whatever job, now.
-    pub fn can_send_to(&self, process: Rank) -> bool {
-        match &self.port.relay {
-            None => !self.port.is_link_full && self.port.flow.can_send(self.own, process),
-            Some(relay) => relay.has_room(),
-        }
-    }
-
-    /// The same of an urgent packet.
-    pub fn can_send_urgent_to(&self, process: Rank) -> bool {
-        match &self.port.relay {
-            None => !self.port.is_link_full_of_urgent && self.port.flow.can_send(self.own, process),
-            Some(relay) => relay.has_room(),
-        }
-    }
-
-    /// Whether there is room for a packet to some destination.
-    pub fn has_room(&self) -> bool {
-        match &self.port.relay {
-            None => !self.port.is_link_full && self.port.flow.has_room(self.own),
-            Some(relay) => relay.has_room(),
-        }
-    }
-
-    /// Sends a packet to the process of the job that the header names; `can_send` has said yes.
-    pub fn send(&mut self, header: Header, payload: Vec<u8>) {
-        let process = self.process();
-        let destination = self.job().process(header.peer()).expect("`can_send` has said yes");
-        let port = &mut *self.port;
-        port.last_sender = process;
-        port.message_sizes.record(header, port.header_bytes);
-        let Some(relay) = &mut port.relay else {
-            return port.emit((self.own, destination), false, header, payload);
-        };
-        port.changes += 1;
-        let header = header.with_peer(destination);
-        let packet = Packet { source: self.own, destination, sequence: 0, is_urgent: false, header, payload };
-        relay.push(Box::new(packet));
-    }
-
-    /// Sends a packet of a device whose headers are its own, to a process of whatever job: it
-    /// counts its messages itself. `can_send_to` has said yes.
-    pub fn send_unrecorded(&mut self, process: Rank, header: Header, payload: Vec<u8>) {
-        self.port.last_sender = self.process();
-        self.port.emit((self.own, process), false, header, payload);
-    }
-
-    /// The same, before packets that are not urgent. `can_send_urgent_to` has said yes.
-    pub fn send_urgent(&mut self, process: Rank, header: Header, payload: Vec<u8>) {
-        self.port.last_sender = self.process();
-        self.port.emit((self.own, process), true, header, payload);
-    }
-
-    /// A message of so many bytes, header included, has been sent by such a device.
-    pub fn count_message(&mut self, bytes: u64) {
-        self.port.message_sizes.add(bytes, 1);
-    }
-
-    /// This process's node, and how many nodes there are.
-    pub fn nodes(&self) -> (u16, u16) {
-        (self.port.own.0, self.port.placement.nodes)
-    }
-
-    /// The first process of a node; none if there is no such node.
-    pub fn rank_on(&self, node: u64) -> Option<Rank> {
-        let placement = self.port.placement;
-        (node < placement.nodes.into()).then(|| placement.rank(NodeId(node as u16), 0))
-    }
-
-    /// What has arrived for this process and has not been taken.
-    fn inbox(&self) -> &VecDeque<Box<Packet>> {
-        match &self.port.relay {
-            None => self.port.flow.waiting(self.own),
-            Some(relay) => relay.waiting(self.process()),
-        }
-    }
-
-    /// The oldest packet that has arrived for this process and has not been taken.
-    pub fn front(&self) -> Option<&Packet> {
-        self.inbox().front().map(|packet| &**packet)
-    }
-
-    /// How many packets have arrived for this process and have not been taken.
-    pub fn waiting(&self) -> usize {
-        self.inbox().len()
-    }
-
-    /// Takes the oldest packet that has arrived for this process and frees its buffer.
-    pub fn take(&mut self) -> Option<Box<Packet>> {
-        let process = self.process();
-        self.port.changes += 1;
-        match &mut self.port.relay {
-            None => self.port.take_from_flow(self.own),
-            Some(relay) => relay.take(process),
-        }
     }
 }
 

@@ -134,9 +134,10 @@ pub trait Partition: Send {
     /// Envelopes come in any order, and in any window that ends before they arrive.
     fn deliver(&mut self, envelope: Envelope<Self::Payload>);
 
-    /// The earliest instant at which something happens for which it may wait: not
-    /// a turn of a waiting loop. `None` means never, unless something is delivered.
-    fn awaits(&self) -> Option<Time> {
+    /// Everything before `now` has happened: the earliest instant at which something
+    /// happens for which it may wait, which is not a turn of a waiting loop. `None` means
+    /// never, unless something is delivered.
+    fn awaits(&self, _now: Time) -> Option<Time> {
         self.next_time()
     }
 

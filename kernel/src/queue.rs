@@ -129,6 +129,13 @@ impl<E> EventQueue<E> {
         self.insert(Entry { time: arrival, rank, event: event(payload) });
     }
 
+    /// Keeps the waiting events for which `keep` says so.
+    pub fn retain(&mut self, keep: impl Fn(&E) -> bool) {
+        self.heap.extend(self.first.take().map(Reverse));
+        self.heap.retain(|Reverse(entry)| keep(&entry.event));
+        self.find_next();
+    }
+
     /// The time of the earliest event. One at [`Time::NEVER`] does not happen.
     #[inline]
     pub fn next_time(&self) -> Option<Time> {

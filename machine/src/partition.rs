@@ -95,10 +95,10 @@ impl Partition for Part {
         }
     }
 
-    fn awaits(&self) -> Option<Time> {
+    fn awaits(&self, now: Time) -> Option<Time> {
         match self {
-            Part::Node(node) => node.awaits(),
-            Part::Switch(switch) => switch.awaits(),
+            Part::Node(node) => node.awaits(now),
+            Part::Switch(switch) => switch.awaits(now),
         }
     }
 

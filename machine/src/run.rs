@@ -178,6 +178,9 @@ fn parts(
         nodes.iter_mut().for_each(Node::schedule_steps);
     }
     monitor.start(&blueprint, &mut nodes)?;
+    if !request.schedule_steps && !nodes.iter().any(Node::is_observed) {
+        nodes.iter_mut().for_each(Node::compute_attempts);
+    }
     Ok((nodes, blueprint.switches()))
 }
 

@@ -61,6 +61,7 @@ impl Environment {
             destination: OWN,
             sequence: self.arrived,
             is_urgent: false,
+            came_back: false,
             header,
             payload: message.payload(),
         };

@@ -22,11 +22,12 @@ mod state;
 
 use std::collections::VecDeque;
 
-use narthex_kernel::{Archived, Time};
+use narthex_kernel::{Archived, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::{Frame, Packet, Placement, Rank};
+use crate::port::Rounds;
 
 pub use state::{Arrived, Limit, Outstanding, State};
 
@@ -146,6 +147,20 @@ pub trait FlowControl: Archived + Send {
         false
     }
 
+    /// After this time a packet that came back is sent again, if each is by itself: whatever
+    /// others there are. None where others decide it, or where none comes back.
+    fn retry_delay(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether a packet for `own`, a process of this node, would be accepted now.
+    fn can_accept(&self, _own: Rank) -> bool {
+        true
+    }
+
+    /// Packets of this node have come back and were sent again without its being told.
+    fn count_rounds(&mut self, _rounds: Rounds) {}
+
     /// Counts so far.
     fn statistics(&self) -> &Statistics;
 
@@ -160,7 +175,6 @@ pub trait FlowControl: Archived + Send {
 mod tests {
     use super::*;
     use crate::packet::{Header, NodeId};
-    use narthex_kernel::Duration;
     use proptest::prelude::*;
 
     fn schemes() -> Vec<Config> {
@@ -193,6 +207,7 @@ mod tests {
             destination: Rank(destination),
             sequence,
             is_urgent: false,
+            came_back: false,
             header: Header(0),
             payload: vec![sequence as u8; 3],
         })

@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
+use crate::port::Rounds;
 
 use waiting::Waiting;
 
@@ -155,8 +156,8 @@ pub struct ReturnToSender {
     in_flight: BTreeMap<(Rank, Rank), u32>,
     /// Packets that came back, and what stands behind them.
     waiting_to_send: Waiting,
-    /// A retry has been asked for and has not come yet.
-    retry_is_due: bool,
+    /// The earliest retry that has been asked for and has not come yet.
+    retry_is_due: Option<Time>,
     /// By process, one incoming buffer a packet.
     waiting: Vec<VecDeque<Box<Packet>>>,
     statistics: Statistics,
@@ -176,7 +177,7 @@ impl ReturnToSender {
             outgoing: vec![0; placement.processes.into()],
             in_flight: BTreeMap::new(),
             waiting_to_send: Waiting::new(config.retries),
-            retry_is_due: false,
+            retry_is_due: None,
             waiting: vec![VecDeque::new(); placement.processes.into()],
             statistics: Statistics::default(),
         }
@@ -189,8 +190,10 @@ impl ReturnToSender {
     /// Asks to be called when the next packet is to be tried again, unless that
     /// has been asked for.
     fn ask_for_retry(&mut self, emitted: &mut Emitted) {
-        if let (Some(at), false) = (self.waiting_to_send.next_attempt(), self.retry_is_due) {
-            self.retry_is_due = true;
+        if let Some(at) = self.waiting_to_send.next_attempt()
+            && self.retry_is_due.is_none_or(|due| at < due)
+        {
+            self.retry_is_due = Some(at);
             emitted.retry_at = Some(at);
         }
     }
@@ -201,13 +204,14 @@ impl ReturnToSender {
         *self.in_flight.get_mut(&(source, destination)).expect("a packet was sent") -= 1;
     }
 
-    fn accept(&mut self, packet: Box<Packet>, emitted: &mut Emitted) -> Arrival {
+    fn accept(&mut self, mut packet: Box<Packet>, emitted: &mut Emitted) -> Arrival {
         let Packet { source: to, destination: from, sequence, .. } = *packet;
         let process = self.placement.process(from);
-        if !has_buffer(self.buffers, process.into(), self.waiting.iter().map(VecDeque::len)) {
+        if !self.can_accept(from) {
             emitted.frames.push((to, Frame::Returned(packet)));
             return Arrival::default();
         }
+        packet.came_back = false;
         self.statistics.accepted.increment();
         emitted.frames.push((to, Frame::Acknowledgement { from, to, sequence }));
         self.waiting[usize::from(process)].push_back(packet);
@@ -262,12 +266,26 @@ impl FlowControl for ReturnToSender {
     }
 
     fn retry(&mut self, now: Time, emitted: &mut Emitted) {
-        while let Some((packet, came_back)) = self.waiting_to_send.take_due(now) {
+        while let Some((mut packet, came_back)) = self.waiting_to_send.take_due(now) {
             self.statistics.retried.add(u64::from(came_back));
+            packet.came_back |= came_back;
             emitted.frames.push((packet.destination, Frame::Data(packet)));
         }
-        self.retry_is_due = false;
+        self.retry_is_due = None;
         self.ask_for_retry(emitted);
+    }
+
+    fn retry_delay(&self) -> Option<Duration> {
+        self.waiting_to_send.is_each_by_itself().then_some(self.retry_delay)
+    }
+
+    fn can_accept(&self, own: Rank) -> bool {
+        has_buffer(self.buffers, self.process(own), self.waiting.iter().map(VecDeque::len))
+    }
+
+    fn count_rounds(&mut self, rounds: Rounds) {
+        self.statistics.returned.add(rounds.returned);
+        self.statistics.retried.add(rounds.retried);
     }
 
     fn statistics(&self) -> &Statistics {

@@ -157,6 +157,7 @@ mod tests {
             destination,
             sequence,
             is_urgent: false,
+            came_back: false,
             header: Header(0),
             payload: vec![],
         })

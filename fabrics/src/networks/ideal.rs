@@ -39,6 +39,10 @@ impl Network for Ideal {
     fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>> {
         Some((now + self.latency, usize::from(destination.0), Mail::Direct(frame)))
     }
+
+    fn fixed_latency(&self) -> Option<Duration> {
+        (!self.latency.is_zero()).then_some(self.latency)
+    }
 }
 
 #[cfg(test)]

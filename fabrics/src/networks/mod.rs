@@ -88,6 +88,12 @@ pub trait Network: Archived + Send {
     /// can delay it, says when it arrives, and where.
     fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>>;
 
+    /// The time that each frame takes to another node, whatever others there are; none if
+    /// that depends on them, or if it takes no time.
+    fn fixed_latency(&self) -> Option<Duration> {
+        None
+    }
+
     /// Whether an urgent packet would find room where it waits for the node's link.
     fn has_urgent_room(&self) -> bool {
         true

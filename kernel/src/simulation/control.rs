@@ -124,7 +124,7 @@ impl Control {
                 break;
             }
             self.now = self.now.max(due);
-            let awaited = all.members().filter_map(Partition::awaits).min();
+            let awaited = all.members().filter_map(|partition| partition.awaits(self.now)).min();
             let progress = || total_progress(all.members());
             if let Some(stall) = self.watch.look(due, (awaited, self.lookahead), progress) {
                 let stall = if earliest == Time::NEVER { Stall::Deadlock } else { stall };

@@ -59,6 +59,7 @@ pub mod probe;
 mod process;
 mod processor;
 mod program;
+pub mod refused;
 mod regions;
 mod report;
 pub mod stuck;
@@ -69,6 +70,8 @@ mod work;
 
 use std::collections::VecDeque;
 
+use narthex_fabrics::flow_control::Arrival;
+use narthex_fabrics::port::Attempt;
 use narthex_fabrics::terminal::Terminal;
 use narthex_fabrics::{Credit, Frame, Mail, NetworkPort, NodeId, Sending};
 use narthex_interfaces::Device;
@@ -81,7 +84,7 @@ use narthex_memory::directory::{Carried, Place};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId, Step};
 use narthex_memory::pages::PageKind;
-use narthex_memory::processor_memory::misses::Arrival;
+use narthex_memory::processor_memory::misses;
 
 use crate::activity::{Activity, Marker, Occupation};
 use crate::config::operating_system;
@@ -112,6 +115,8 @@ enum Event {
     Frame(Frame),
     /// The flow control asked to be called.
     Retry,
+    /// A packet that the node has refused comes again.
+    Attempt(Attempt),
     /// The time is over for which a processor's thread sleeps, if it is that sleep
     /// still.
     SleepOver(usize, u64),
@@ -299,7 +304,7 @@ impl Node {
     fn deliver_arrivals(&mut self, index: usize, at: Time) -> bool {
         let NodeProcessor { processor, memory, state, .. } = &mut self.processors[index];
         let mut any = false;
-        while let Some(Arrival { register, value }) = memory.next_arrival() {
+        while let Some(misses::Arrival { register, value }) = memory.next_arrival() {
             processor.deliver(register, value, at);
             any = true;
         }
@@ -379,6 +384,10 @@ impl Node {
             Event::Lines(index, lines) => self.assert_lines(now, index, lines),
             Event::Relayed => self.announce_relayed(now),
             Event::Frame(frame) => self.frame(now, frame),
+            Event::Attempt(attempt) => {
+                let arrival = self.network.attempt(attempt);
+                self.arrived(now, arrival);
+            }
             Event::Parcel => {
                 let Node { network, departures, .. } = self;
                 let frame = network.receive(now, &mut |sending| departures.push(sending));
@@ -404,6 +413,11 @@ impl Node {
         if let Some(summary) = summary {
             self.probe.report(now, || probe::Event::Arrival(summary, arrival.packet.is_some()));
         }
+        self.arrived(now, arrival);
+    }
+
+    /// What has arrived from the network has its effects.
+    fn arrived(&mut self, now: Time, arrival: Arrival) {
         if let Some(process) = arrival.packet {
             self.got_further(now);
             self.announce_packet(now, process);
@@ -412,6 +426,7 @@ impl Node {
             self.offer_room(now);
         }
         self.depart(now);
+        self.network.end_arrival();
     }
 
     /// A message was delivered, or a program called the system.
@@ -436,9 +451,9 @@ impl Node {
             probe.report(now, || probe::Event::Departure(frame.summary(), destination));
         };
         let node = usize::from(id.0);
-        let send = |(arrival, destination, mail)| match mail {
+        let send = |(arrival, destination, mail): Sending<Frame>| match mail {
             Mail::Direct(payload) if destination == node => {
-                let sequence = *sent_to_itself;
+                let sequence = payload.order(*sent_to_itself);
                 *sent_to_itself += 1;
                 let envelope = Envelope { arrival, source: node, sequence, destination, payload };
                 events.receive(envelope, Event::Frame);
@@ -454,6 +469,9 @@ impl Node {
         }
         if calls.room {
             self.events.schedule(now, Event::Room);
+        }
+        if let Some(attempt) = calls.attempt {
+            self.receive(attempt.at, attempt.place, Event::Attempt(attempt));
         }
         if self.network.take_relay_news() {
             self.events.schedule(now, Event::Relayed);
@@ -518,7 +536,10 @@ impl Partition for Node {
         }
     }
 
-    fn deliver(&mut self, envelope: Envelope<Mail<Frame>>) {
+    fn deliver(&mut self, mut envelope: Envelope<Mail<Frame>>) {
+        if let Mail::Direct(frame) = &envelope.payload {
+            envelope.sequence = frame.order(envelope.sequence);
+        }
         let Node { events, network, .. } = self;
         events.receive(envelope, |mail| match mail {
             Mail::Direct(frame) => Event::Frame(frame),
@@ -531,7 +552,7 @@ impl Partition for Node {
     }
 
     /// Not a processor that turns in a wait loop, nor the bus that it uses.
-    fn awaits(&self) -> Option<Time> {
+    fn awaits(&self, now: Time) -> Option<Time> {
         let is_awaited = |event: &Event| {
             matches!(
                 event,
@@ -546,7 +567,8 @@ impl Partition for Node {
                     | Event::Room
             )
         };
-        self.events.iter().filter(|(_, event)| is_awaited(event)).map(|(time, _)| time).min()
+        let events = self.events.iter().filter(|(_, event)| is_awaited(event)).map(|(time, _)| time);
+        events.chain(self.network.awaits(now)).min()
     }
 
     fn status(&self) -> Status {

@@ -294,6 +294,11 @@ impl Node {
         self.probe.show(now, None, &self.devices, &self.network);
     }
 
+    /// Whether a probe is attached.
+    pub fn is_observed(&self) -> bool {
+        self.probe.is_attached()
+    }
+
     /// The probe that is attached and is a `P`, if there is one.
     pub fn probe<P: Probe>(&mut self) -> Option<&mut P> {
         self.probe.0.iter_mut().find_map(|probe| {

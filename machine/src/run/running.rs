@@ -13,7 +13,7 @@ use super::progress::Progress;
 use super::work::any_program_works;
 use super::written::Written;
 use crate::checkpoint::Keeper;
-use crate::node::Node;
+use crate::node::{Node, refused};
 use crate::partition::{Part, apart};
 
 /// How often a run reports to its caller, and looks for a shortage of memory.
@@ -81,6 +81,7 @@ impl Running {
                     return ControlFlow::Continue(());
                 }
                 nodes.iter_mut().for_each(|node| node.rest_at(now));
+                refused::disperse(&mut nodes, now);
                 ControlFlow::Break(())
             };
             let until = monitor.next_stop(simulation.now()).min(limits.until);
@@ -119,7 +120,11 @@ impl Running {
     fn stop(&mut self, monitor: &mut dyn Monitor) {
         let now = self.simulation.now();
         let mut nodes: Vec<&mut Node> = self.simulation.partitions_mut().filter_map(Part::node_mut).collect();
+        refused::disperse(&mut nodes, now);
         monitor.stop(now, &mut nodes);
+        if nodes.iter().any(|node| node.is_observed()) {
+            nodes.iter_mut().for_each(|node| node.execute_attempts());
+        }
     }
 
     /// Windows in which nodes have advanced.
@@ -136,6 +141,7 @@ impl Running {
         if is_halted {
             nodes.iter_mut().for_each(|node| node.rest_at(stopped_at));
         }
+        refused::disperse(&mut nodes.iter_mut().collect::<Vec<_>>(), stopped_at);
         written.collect(nodes.iter_mut(), observer);
         let latest = || nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO);
         let end = if is_halted { stopped_at } else { latest() };

@@ -44,6 +44,22 @@ fn a_single_buffer_returns_packets_and_loses_none() {
     }
 }
 
+/// Attempts of packets that were refused are computed, or frames: the senders compete for a
+/// buffer in the same order, however many threads there are.
+#[test]
+fn a_refused_packet_is_accepted_at_the_same_instant_whether_its_attempts_are_frames_or_not() {
+    for interface in interfaces_of_1998() {
+        for buffers in [1, 2] {
+            let run = with(request("hpca98", interface), &format!("flow_control.buffers={buffers}"));
+            let ways = [(false, 1), (true, 1), (false, 2)].map(|(schedule_steps, threads)| {
+                run_all_to_one(RunRequest { schedule_steps, threads, ..run.clone() })
+            });
+            assert!(ways[0] == ways[1], "{interface}: frames change a result");
+            assert!(ways[0] == ways[2], "{interface}: threads change a result");
+        }
+    }
+}
+
 #[test]
 fn a_window_of_one_packet_and_the_smallest_queues_are_enough() {
     for interface in ["NI2w", "CNI4Q", "CNI4Qm"] {

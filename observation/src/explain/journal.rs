@@ -152,6 +152,7 @@ mod tests {
                 destination: Rank(1),
                 sequence,
                 is_urgent: false,
+                came_back: false,
                 header,
                 payload: vec![0; 8],
             }))

@@ -20,7 +20,12 @@ fn at(nanoseconds: u64) -> Time {
 
 fn packet(source: u16, destination: u16, sequence: u64) -> Box<Packet> {
     let (source, destination) = (Rank(source), Rank(destination));
-    Box::new(Packet { source, destination, sequence, is_urgent: false, header: Header(0), payload: vec![] })
+    Box::new(Packet { source, destination, sequence, is_urgent: false, came_back: false, header: Header(0), payload: vec![] })
+}
+
+/// The frame of a packet that has come back and is sent again.
+fn again(source: u16, destination: u16, sequence: u64) -> Frame {
+    Frame::Data(Box::new(Packet { came_back: true, ..*packet(source, destination, sequence) }))
 }
 
 #[test]
@@ -42,7 +47,7 @@ fn a_packet_without_a_buffer_returns_and_is_tried_again_after_the_delay() {
     assert!(sender.has_room(Rank(0)), "the acknowledged packet's buffer is free");
     assert_eq!(emitted.retry_at, Some(at(120)));
     sender.retry(at(120), &mut emitted);
-    assert_eq!(emitted.frames, [(Rank(1), Frame::Data(packet(0, 1, 1)))]);
+    assert_eq!(emitted.frames, [(Rank(1), again(0, 1, 1))]);
 }
 
 #[test]
@@ -79,8 +84,7 @@ fn a_returned_packet_is_retried_at_its_own_time_and_the_next_retry_is_asked_for(
     assert_eq!(sender.occupancy(), Occupancy { unacknowledged: 3, returned: 3, waiting: 0 });
     emitted.frames.clear();
     sender.retry(at(140), &mut emitted);
-    let again = |sequence| (Rank(1), Frame::Data(packet(0, 1, sequence)));
-    assert_eq!(emitted.frames, [again(0), again(1)]);
+    assert_eq!(emitted.frames, [(Rank(1), again(0, 1, 0)), (Rank(1), again(0, 1, 1))]);
     assert_eq!(emitted.retry_at.take(), Some(at(170)));
     assert_eq!(sender.occupancy(), Occupancy { unacknowledged: 3, returned: 1, waiting: 0 });
     sender.retry(at(170), &mut emitted);

@@ -39,11 +39,20 @@ impl Waiting {
         Waiting { retries, entries: VecDeque::new() }
     }
 
+    /// Whether nothing that others do changes when one is sent again.
+    pub fn is_each_by_itself(&self) -> bool {
+        self.retries == Retries::Independent
+    }
+
     /// A packet came back and may be sent again from `at` on.
     pub fn came_back(&mut self, at: Time, packet: Box<Packet>) {
         let sent_later = |entry: &Entry| entry.goes_as(&packet) && entry.packet.sequence > packet.sequence;
         let place = match self.retries {
-            Retries::Independent => None,
+            // Mostly the last; not where one is put back that was kept elsewhere.
+            Retries::Independent => {
+                let later = self.entries.iter().rev().take_while(|entry| entry.at > at).count();
+                (later > 0).then(|| self.entries.len() - later)
+            }
             Retries::InSequence => self.entries.iter().position(sent_later),
         };
         let entry = Entry { at, packet, came_back: true };

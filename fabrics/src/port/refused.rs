@@ -1,0 +1,332 @@
+//! Packets that a node has refused, and whose way back and forth is computed.
+//!
+//! Under return to sender a packet that finds no buffer travels back, waits, and comes
+//! again, until it finds one. In a network in which no frame meets another, nothing of
+//! that can come otherwise than foreseen: each way takes the network's latency, and the
+//! wait is the flow control's. So the node that has refused a packet keeps it and knows
+//! at which instants it comes again:
+//!
+//! ```text
+//!   sender    ────┐ sent      ┌──retry_delay──┐ sent again          latency = the network's
+//!                  \         / returned        \                    period = 2 latencies + retry_delay
+//!   receiver        └───────┘ refused           └─── first + period
+//! ```
+//!
+//! While the node has no buffer for it, nothing happens. When one becomes free, the next
+//! of these *attempts* is an event of the node ([`NetworkPort::attempt`]), in its place
+//! among the arrivals of that instant ([`Frame::order`]). The sender notices nothing: it
+//! keeps its buffer until the acknowledgement comes, as it would.
+//!
+//! **Executed again.** Where the run rests (a checkpoint, its end, an observer that comes)
+//! packets are put back where they would be ([`Refused::disperse`]): on their way, or
+//! waiting at their sender, who learns how often they have come back. So what is archived,
+//! explained and counted does not depend on what was computed. A node that is observed,
+//! and one whose frames may be lost, executes every attempt.
+
+use std::collections::BTreeMap;
+
+use narthex_kernel::{Duration, Time};
+use serde::{Deserialize, Serialize};
+
+use super::NetworkPort;
+use crate::flow_control::Arrival;
+use crate::packet::{Frame, NodeId, Packet, Placement, Rank};
+
+/// A place among the arrivals of one instant: the node that the frame comes from, and the
+/// frame's order among those of that node.
+pub type Place = (NodeId, u64);
+
+/// The next instant at which a refused packet comes again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When it comes.
+    pub at: Time,
+    /// Its place among what comes then; it says which packet it is.
+    pub place: Place,
+}
+
+/// A refused packet where it would be if each attempt were executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dispersed {
+    /// On its way back to its sender.
+    Returning {
+        /// When it gets there.
+        arrival: Time,
+        /// The packet.
+        packet: Box<Packet>,
+    },
+    /// Back at its sender.
+    Waiting {
+        /// Since when.
+        since: Time,
+        /// The packet.
+        packet: Box<Packet>,
+    },
+    /// On its way to this node.
+    Coming {
+        /// When it gets here.
+        arrival: Time,
+        /// The packet.
+        packet: Box<Packet>,
+    },
+}
+
+/// How often packets of a node have come back and been sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rounds {
+    /// They came back.
+    pub returned: u64,
+    /// They were sent again.
+    pub retried: u64,
+}
+
+/// A packet, and when it was refused first.
+#[derive(Debug)]
+struct Entry {
+    first: Time,
+    packet: Box<Packet>,
+}
+
+/// The packets that a node has refused.
+#[derive(Debug)]
+pub(super) struct Refused {
+    latency: Duration,
+    retry_delay: Duration,
+    placement: Placement,
+    entries: Vec<Entry>,
+    /// The attempt for which the node was asked last, until it comes.
+    asked: Option<Attempt>,
+    /// Of packets that were accepted since, by their senders.
+    rounds: BTreeMap<NodeId, Rounds>,
+}
+
+impl Refused {
+    /// None yet; the network and the flow control take so long.
+    pub fn new(latency: Duration, retry_delay: Duration, placement: Placement) -> Self {
+        let (entries, rounds) = (Vec::new(), BTreeMap::new());
+        Refused { latency, retry_delay, placement, entries, asked: None, rounds }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// From one attempt to the next.
+    fn period(&self) -> Duration {
+        self.latency + self.latency + self.retry_delay
+    }
+
+    /// How many attempts there have been up to `now`, after the first.
+    fn attempts(&self, first: Time, now: Time) -> u64 {
+        (now - first).as_ps() / self.period().as_ps()
+    }
+
+    fn place(&self, packet: &Packet) -> Place {
+        (self.placement.node(packet.source), packet.sequence)
+    }
+
+    /// A packet was refused for the first time.
+    pub fn keep(&mut self, now: Time, packet: Box<Packet>) {
+        self.entries.push(Entry { first: now, packet });
+    }
+
+    /// The next attempt of a packet for a process that has a buffer, unless the node was
+    /// asked for that already. At the instant `now` what comes up to `handled` has
+    /// come; all of it if there is none.
+    pub fn ask(
+        &mut self,
+        now: Time,
+        handled: Option<Place>,
+        can_enter: impl Fn(Rank) -> bool,
+    ) -> Option<Attempt> {
+        let enters = self.entries.iter().filter(|entry| can_enter(entry.packet.destination));
+        let next = enters.map(|entry| self.next(entry, now, handled)).min()?;
+        let is_new = self.asked != Some(next);
+        self.asked = Some(next);
+        is_new.then_some(next)
+    }
+
+    fn next(&self, entry: &Entry, now: Time, handled: Option<Place>) -> Attempt {
+        let place = self.place(&entry.packet);
+        let after = |periods: u64| entry.first + Duration::from_ps(periods * self.period().as_ps());
+        let attempts = self.attempts(entry.first, now);
+        let is_to_come = attempts > 0 && handled.is_some_and(|handled| handled < place);
+        let latest = Attempt { at: after(attempts), place };
+        if latest.at == now && is_to_come { latest } else { Attempt { at: after(attempts + 1), place } }
+    }
+
+    /// Takes the packet of an attempt, and when it was refused first; none if it has got
+    /// a buffer since the node was asked.
+    pub fn take(&mut self, attempt: Attempt) -> Option<(Time, Box<Packet>)> {
+        if self.asked == Some(attempt) {
+            self.asked = None;
+        }
+        let found = self.entries.iter().position(|entry| self.place(&entry.packet) == attempt.place)?;
+        let Entry { first, packet } = self.entries.swap_remove(found);
+        Some((first, packet))
+    }
+
+    /// A packet that was taken is refused again.
+    pub fn put_back(&mut self, first: Time, packet: Box<Packet>) {
+        self.entries.push(Entry { first, packet });
+    }
+
+    /// A packet of this node that was refused first at `first` is accepted at `now`.
+    pub fn accepted(&mut self, source: NodeId, first: Time, now: Time) {
+        let attempts = self.attempts(first, now);
+        self.count(source, Rounds { returned: attempts, retried: attempts });
+    }
+
+    fn count(&mut self, source: NodeId, rounds: Rounds) {
+        let all = self.rounds.entry(source).or_default();
+        all.returned += rounds.returned;
+        all.retried += rounds.retried;
+    }
+
+    /// The earliest instant from `now` on at which one of them would come anywhere, or be
+    /// sent.
+    pub fn awaits(&self, now: Time) -> Option<Time> {
+        let period = self.period().as_ps();
+        let stops = [Duration::ZERO, self.latency, self.latency + self.retry_delay];
+        let next = |entry: &Entry, stop: Duration| {
+            let first = entry.first + stop;
+            let periods = now.saturating_since(first).as_ps().div_ceil(period);
+            first + Duration::from_ps(periods * period)
+        };
+        self.entries.iter().flat_map(|entry| stops.map(|stop| next(entry, stop))).min()
+    }
+
+    /// Everything before `now` has happened: takes all packets out, each where it would be
+    /// then, and how often packets have come back that were not counted yet, by their senders.
+    pub fn disperse(&mut self, now: Time) -> (Vec<Dispersed>, BTreeMap<NodeId, Rounds>) {
+        self.asked = None;
+        let entries = std::mem::take(&mut self.entries);
+        let dispersed = entries.into_iter().map(|entry| self.disperse_one(entry, now)).collect();
+        (dispersed, std::mem::take(&mut self.rounds))
+    }
+
+    fn disperse_one(&mut self, Entry { first, mut packet }: Entry, now: Time) -> Dispersed {
+        let period = self.period();
+        // The last attempt before now.
+        let attempts = (now - first).as_ps().saturating_sub(1) / period.as_ps();
+        let refused = first + Duration::from_ps(attempts * period.as_ps());
+        let returned = refused + self.latency;
+        let again = returned + self.retry_delay;
+        let source = self.placement.node(packet.source);
+        // The sender counts a return that is still to come, or from which the packet waits.
+        let is_sent = again < now;
+        let rounds = attempts + u64::from(is_sent);
+        self.count(source, Rounds { returned: rounds, retried: rounds });
+        packet.came_back = attempts > 0 || is_sent;
+        if returned >= now {
+            Dispersed::Returning { arrival: returned, packet }
+        } else if is_sent {
+            Dispersed::Coming { arrival: again + self.latency, packet }
+        } else {
+            Dispersed::Waiting { since: returned, packet }
+        }
+    }
+}
+
+impl Dispersed {
+    /// The packet.
+    pub fn packet(&self) -> &Packet {
+        match self {
+            Dispersed::Returning { packet, .. }
+            | Dispersed::Waiting { packet, .. }
+            | Dispersed::Coming { packet, .. } => packet,
+        }
+    }
+
+    /// The frame that it is in and when it arrives, if it is on its way.
+    pub fn frame(self) -> Result<(Time, Frame), (Time, Box<Packet>)> {
+        match self {
+            Dispersed::Returning { arrival, packet } => Ok((arrival, Frame::Returned(packet))),
+            Dispersed::Coming { arrival, packet } => Ok((arrival, Frame::Data(packet))),
+            Dispersed::Waiting { since, packet } => Err((since, packet)),
+        }
+    }
+}
+
+/// The port's part in it.
+impl NetworkPort {
+    /// From now on the attempts of packets that it refuses are computed, where flow control
+    /// and network let it: nobody looks at single frames.
+    pub fn compute_attempts(&mut self) {
+        let times = self.network.fixed_latency().zip(self.flow.retry_delay()).filter(|_| !self.loses_frames);
+        let placement = self.placement;
+        self.refused = times.map(|(latency, delay)| Box::new(Refused::new(latency, delay, placement)));
+    }
+
+    /// From now on all of them are frames. None is kept, or all are dispersed.
+    pub fn execute_attempts(&mut self) {
+        assert!(self.refused.as_ref().is_none_or(|refused| refused.is_empty()), "a packet would be lost");
+        self.refused = None;
+    }
+
+    /// The packet that was refused just now, instead of the frame in which it would return.
+    pub(super) fn take_returned(&mut self) -> Option<Box<Packet>> {
+        match self.emitted.frames.pop() {
+            Some((_, Frame::Returned(packet))) => Some(packet),
+            other => {
+                self.emitted.frames.extend(other);
+                None
+            }
+        }
+    }
+
+    /// A packet that was refused comes again, as [`super::Calls::attempt`] has asked.
+    pub fn attempt(&mut self, attempt: Attempt) -> Arrival {
+        let now = attempt.at;
+        let Some((first, packet)) = self.refused.as_mut().and_then(|refused| refused.take(attempt)) else {
+            return Arrival::default();
+        };
+        self.changes += 1;
+        self.arriving = Some(attempt.place);
+        self.may_accept_refused = true;
+        let source = self.placement.node(packet.source);
+        let arrival = self.flow.arrive(now, Frame::Data(packet), &mut self.emitted);
+        let packet = self.take_returned();
+        if let Some(refused) = &mut self.refused {
+            match packet {
+                Some(packet) => refused.put_back(first, packet),
+                None => refused.accepted(source, first, now),
+            }
+        }
+        arrival
+    }
+
+    /// Everything before `now` has happened: takes out the packets that it has refused, and
+    /// how often others' packets have come back; see [`Dispersed`].
+    pub fn disperse(&mut self, now: Time) -> (Vec<Dispersed>, BTreeMap<NodeId, Rounds>) {
+        self.refused.as_mut().map(|refused| refused.disperse(now)).unwrap_or_default()
+    }
+
+    /// The node that has sent a packet.
+    pub fn sender(&self, dispersed: &Dispersed) -> NodeId {
+        self.placement.node(dispersed.packet().source)
+    }
+
+    /// Packets of this node have come back, and were sent again, without a frame.
+    pub fn count_rounds(&mut self, rounds: Rounds) {
+        self.flow.count_rounds(rounds);
+    }
+
+    /// The earliest instant from `now` on at which an attempt that is computed would send a
+    /// frame or let one arrive, here or at its sender.
+    pub fn awaits(&self, now: Time) -> Option<Time> {
+        self.refused.as_ref()?.awaits(now)
+    }
+
+    /// The next attempt of a packet that was refused, if a buffer has become free.
+    pub(super) fn next_attempt(&mut self, now: Time) -> Option<Attempt> {
+        let is_due = std::mem::take(&mut self.may_accept_refused);
+        let refused = self.refused.as_mut().filter(|refused| is_due && !refused.is_empty())?;
+        let flow = &self.flow;
+        refused.ask(now, self.arriving, |destination| flow.can_accept(destination))
+    }
+}
+
+#[cfg(test)]
+mod tests;
