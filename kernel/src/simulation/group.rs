@@ -64,6 +64,9 @@ pub(super) struct Group<'a, P: Partition> {
     /// How many of each tier have not finished.
     unfinished: [usize; 2],
     stopped: bool,
+    /// Whether the last window took the members from the last one to the first: each window
+    /// begins where the one before has ended, with what the host's caches still hold.
+    is_backwards: bool,
     /// What members have sent in this window.
     mail: Vec<Envelope<P::Payload>>,
     /// The places of all partitions.
@@ -83,6 +86,7 @@ impl<'a, P: Partition> Group<'a, P> {
             first_members: 0,
             unfinished: [0; 2],
             stopped: false,
+            is_backwards: true,
             mail: Vec::new(),
             places: Vec::new(),
         }
@@ -181,10 +185,11 @@ impl<'a, P: Partition> Group<'a, P> {
         sampled: bool,
         mut post: impl FnMut(usize, Envelope<P::Payload>),
     ) {
-        for position in self.positions(window.members) {
-            if self.next_times[position] < window.end {
-                self.advance(position, window, sampled);
-            }
+        let positions = self.positions(window.members);
+        self.is_backwards = !self.is_backwards;
+        match self.is_backwards {
+            false => positions.for_each(|position| self.advance_if_due(position, window, sampled)),
+            true => positions.rev().for_each(|position| self.advance_if_due(position, window, sampled)),
         }
         if self.mail.is_empty() {
             return;
@@ -229,6 +234,13 @@ impl<'a, P: Partition> Group<'a, P> {
             envelope.arrival
         );
         self.places[destination]
+    }
+
+    #[inline(always)]
+    fn advance_if_due(&mut self, position: usize, window: &Window, sampled: bool) {
+        if self.next_times[position] < window.end {
+            self.advance(position, window, sampled);
+        }
     }
 
     fn advance(&mut self, position: usize, window: &Window, sampled: bool) {

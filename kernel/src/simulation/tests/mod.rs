@@ -4,6 +4,7 @@ mod alone;
 mod delayed;
 mod gossip;
 mod instants;
+mod order;
 mod threads;
 mod tiers;
 
