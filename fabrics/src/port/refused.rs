@@ -232,20 +232,14 @@ impl Dispersed {
         }
     }
 
-    /// If it is on its way, when it arrives, in which order, in which frame, and sent in which
-    /// phase; else since when it waits.
-    pub fn frame(self) -> Result<(Time, u64, Frame, Phase), (Time, Box<Packet>)> {
+    /// Its place among the frames from the same node that arrive with it.
+    pub fn order(&self) -> u64 {
         match self {
-            Dispersed::Returning { arrival, packet } => {
-                // Behind all others: what comes back changes nothing at this instant.
-                let order = 3 << 38 | packet.sequence;
-                Ok((arrival, order, Frame::Returned(packet), Phase::Arrival))
+            // Behind all others: what comes back changes nothing at this instant.
+            Dispersed::Returning { packet, .. } => 3 << 38 | packet.sequence,
+            Dispersed::Waiting { packet, .. } | Dispersed::Coming { packet, .. } => {
+                Phase::Retry.order(packet.sequence)
             }
-            Dispersed::Coming { arrival, packet } => {
-                let order = Phase::Retry.order(packet.sequence);
-                Ok((arrival, order, Frame::Data(packet), Phase::Retry))
-            }
-            Dispersed::Waiting { since, packet } => Err((since, packet)),
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! See [`narthex_fabrics::port`] for what is computed, and why.
 
-use narthex_fabrics::port::Place;
+use narthex_fabrics::port::{Dispersed, Place};
 use narthex_fabrics::{Frame, NodeId, Phase};
 use narthex_kernel::Time;
 use narthex_kernel::partition::Envelope;
@@ -22,19 +22,20 @@ pub fn disperse(nodes: &mut [&mut Node], now: Time) {
         }
         for packet in packets {
             let sender = usize::from(nodes[receiver].network.sender(&packet).0);
-            match packet.frame() {
-                Ok((arrival, order, frame, phase)) => {
-                    let (from, to) = match frame {
-                        Frame::Returned(_) => (receiver, sender),
-                        _ => (sender, receiver),
-                    };
-                    let event = Event::Frame(frame, phase);
-                    nodes[to].receive(arrival, (NodeId(from as u16), order), event);
+            let order = packet.order();
+            match packet {
+                Dispersed::Returning { arrival, packet } => {
+                    let event = Event::Frame(Frame::Returned(packet), Phase::Arrival);
+                    nodes[sender].receive(arrival, (NodeId(receiver as u16), order), event);
                 }
-                Err((since, packet)) => {
+                Dispersed::Waiting { since, packet } => {
                     nodes[sender].network.arrive(since, Frame::Returned(packet), Phase::Arrival);
                     nodes[sender].depart(now);
                     nodes[sender].network.end_step();
+                }
+                Dispersed::Coming { arrival, packet } => {
+                    let event = Event::Frame(Frame::Data(packet), Phase::Retry);
+                    nodes[receiver].receive(arrival, (NodeId(sender as u16), order), event);
                 }
             }
         }

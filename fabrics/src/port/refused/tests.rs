@@ -168,22 +168,25 @@ impl World {
             rounds.into_iter().for_each(|(node, own)| self.ports[usize::from(node.0)].count_rounds(own));
             for packet in packets {
                 let sender = self.ports[receiver].sender(&packet);
-                let (node, source) = match packet {
-                    Dispersed::Returning { .. } => (usize::from(sender.0), NodeId(receiver as u16)),
-                    _ => (receiver, sender),
-                };
-                match packet.frame() {
-                    Ok((arrival, order, frame, phase)) => {
-                        assert!(arrival >= now);
-                        self.arrives(arrival, node, (source, order), Happening::Frame(frame, phase));
+                let order = packet.order();
+                let (node, arrival, place, frame, phase) = match packet {
+                    Dispersed::Returning { arrival, packet } => {
+                        let place = (NodeId(receiver as u16), order);
+                        (usize::from(sender.0), arrival, place, Frame::Returned(packet), Phase::Arrival)
                     }
-                    Err((since, packet)) => {
+                    Dispersed::Coming { arrival, packet } => {
+                        (receiver, arrival, (sender, order), Frame::Data(packet), Phase::Retry)
+                    }
+                    Dispersed::Waiting { since, packet } => {
                         let sender = usize::from(sender.0);
                         self.ports[sender].arrive(since, Frame::Returned(packet), Phase::Arrival);
                         self.depart(now, sender);
                         self.ports[sender].end_step();
+                        continue;
                     }
-                }
+                };
+                assert!(arrival >= now);
+                self.arrives(arrival, node, place, Happening::Frame(frame, phase));
             }
         }
         for happening in &mut self.happenings {
