@@ -22,6 +22,7 @@
 mod process;
 mod refused;
 mod relay;
+mod under_way;
 
 use std::collections::VecDeque;
 
@@ -36,10 +37,13 @@ use crate::parcel::{Credit, Mail, Parcel, Phase, Sending};
 use crate::terminal::Terminal;
 
 pub use process::ProcessPort;
-pub use refused::{Attempt, Dispersed, Place, Rounds};
+pub use refused::{Attempt, Dispersed, Place};
 pub use relay::Relay;
 
+pub use under_way::Rounds;
+
 use refused::Refused;
+use under_way::{UnderWay, Ways};
 
 /// What a port asks of its node after a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,8 +80,10 @@ pub struct NetworkPort {
     /// Processes that have taken such a packet, and whether it was urgent.
     taken: Vec<(u8, bool)>,
     faults: Faults,
-    /// Frames may be lost here, or elsewhere.
-    loses_frames: bool,
+    /// How long the ways of a refused packet take, if they are foreseen.
+    ways: Option<Ways>,
+    /// If they are, its packets that are not acknowledged.
+    under_way: UnderWay,
     /// Packets that it has refused, if their further attempts are computed.
     refused: Option<Box<Refused>>,
     /// A buffer may be free for one of them.
@@ -109,11 +115,13 @@ impl NetworkPort {
         network: Box<dyn Network>,
         header_bytes: u64,
     ) -> Self {
+        let times = network.fixed_latency().zip(flow.retry_delay());
         NetworkPort {
             own,
             placement,
             refused: None,
-            loses_frames: false,
+            ways: times.map(|(latency, retry_delay)| Ways { latency, retry_delay }),
+            under_way: UnderWay::default(),
             may_accept_refused: false,
             phase: Phase::Own,
             arriving: None,
@@ -138,7 +146,7 @@ impl NetworkPort {
 
     /// The same on a machine that may lose frames.
     pub fn with_faults(self, faults: Faults) -> Self {
-        NetworkPort { faults, loses_frames: true, ..self }
+        NetworkPort { faults, ways: None, ..self }
     }
 
     /// The same where processes belong to these jobs, by their number on the node.
@@ -204,6 +212,16 @@ impl NetworkPort {
     pub fn arrive(&mut self, now: Time, frame: Frame, phase: Phase) -> Arrival {
         self.changes += 1;
         self.phase = Phase::Arrival;
+        if let Some(ways) = &self.ways {
+            match &frame {
+                Frame::Data(_) => {}
+                Frame::Returned(packet) => self.under_way.came_back(packet.sequence),
+                &Frame::Acknowledgement { sequence, .. } => {
+                    let rounds = self.under_way.acknowledged(sequence, now, ways);
+                    self.flow.count_rounds(rounds);
+                }
+            }
+        }
         if self.refused.is_none() {
             return self.flow.arrive(now, frame, &mut self.emitted);
         }
@@ -269,11 +287,14 @@ impl NetworkPort {
         mut show: impl FnMut(&Frame, NodeId),
         mut send: impl FnMut(Sending<Frame>),
     ) -> Calls {
-        let NetworkPort { emitted, placement, faults, network, phase, .. } = self;
+        let NetworkPort { emitted, placement, faults, network, phase, ways, under_way, .. } = self;
         let mut leave = |(rank, frame)| {
             let destination = placement.node(rank);
             if !faults.lose(destination, &frame) {
                 show(&frame, destination);
+                if let (Some(_), Frame::Data(packet)) = (&ways, &frame) {
+                    under_way.send(packet.sequence, now);
+                }
                 let sending = network.send(now, destination, frame);
                 sending.into_iter().map(|sending| in_phase(sending, *phase)).for_each(&mut send);
             }
@@ -374,7 +395,8 @@ impl Archived for NetworkPort {
             kept,
             taken,
             faults,
-            loses_frames: _,
+            ways: _,
+            under_way,
             refused,
             may_accept_refused: _,
             phase: _,
@@ -400,6 +422,7 @@ impl Archived for NetworkPort {
         archive.value(message_sizes)?;
         archive.value(next_sequence)?;
         archive.value(last_sender)?;
+        archive.value(under_way)?;
         archive.value(emitted)
     }
 }

@@ -158,6 +158,11 @@ pub trait FlowControl: Archived + Send {
         true
     }
 
+    /// A packet of this node has been back since this instant; its return is counted.
+    fn wait_to_retry(&mut self, _since: Time, packet: Box<Packet>, _emitted: &mut Emitted) {
+        unreachable!("no packet comes back under this scheme: {packet:?}")
+    }
+
     /// Packets of this node have come back and were sent again without its being told.
     fn count_rounds(&mut self, _rounds: Rounds) {}
 

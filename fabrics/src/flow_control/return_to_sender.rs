@@ -246,8 +246,7 @@ impl FlowControl for ReturnToSender {
             }
             Frame::Returned(packet) => {
                 self.statistics.returned.increment();
-                self.waiting_to_send.came_back(now + self.retry_delay, packet);
-                self.ask_for_retry(emitted);
+                self.wait_to_retry(now, packet, emitted);
                 Arrival::default()
             }
         }
@@ -279,6 +278,11 @@ impl FlowControl for ReturnToSender {
 
     fn can_accept(&self, own: Rank) -> bool {
         has_buffer(self.buffers, self.process(own), self.waiting.iter().map(VecDeque::len))
+    }
+
+    fn wait_to_retry(&mut self, since: Time, packet: Box<Packet>, emitted: &mut Emitted) {
+        self.waiting_to_send.came_back(since + self.retry_delay, packet);
+        self.ask_for_retry(emitted);
     }
 
     fn count_rounds(&mut self, rounds: Rounds) {

@@ -23,12 +23,11 @@
 //! explained and counted does not depend on what was computed. A node that is observed,
 //! and one whose frames may be lost, executes every attempt.
 
-use std::collections::BTreeMap;
-
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::NetworkPort;
+use super::under_way::Ways;
 use crate::flow_control::Arrival;
 use crate::packet::{Frame, NodeId, Packet, Placement, Rank};
 use crate::parcel::Phase;
@@ -65,20 +64,13 @@ pub enum Dispersed {
     },
     /// On its way to this node.
     Coming {
+        /// When it was sent again.
+        sent: Time,
         /// When it gets here.
         arrival: Time,
         /// The packet.
         packet: Box<Packet>,
     },
-}
-
-/// How often packets of a node have come back and been sent again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rounds {
-    /// They came back.
-    pub returned: u64,
-    /// They were sent again.
-    pub retried: u64,
 }
 
 /// A packet that was refused first at this instant.
@@ -91,21 +83,17 @@ pub(super) struct Entry {
 /// The packets that a node has refused.
 #[derive(Debug)]
 pub(super) struct Refused {
-    latency: Duration,
-    retry_delay: Duration,
+    ways: Ways,
     placement: Placement,
     entries: Vec<Entry>,
     /// The attempt for which the node was asked last, until it comes.
     asked: Option<Attempt>,
-    /// Of packets that were accepted since, by their senders.
-    rounds: BTreeMap<NodeId, Rounds>,
 }
 
 impl Refused {
-    /// None yet; the network and the flow control take so long.
-    pub fn new(latency: Duration, retry_delay: Duration, placement: Placement) -> Self {
-        let (entries, rounds) = (Vec::new(), BTreeMap::new());
-        Refused { latency, retry_delay, placement, entries, asked: None, rounds }
+    /// None yet.
+    pub fn new(ways: Ways, placement: Placement) -> Self {
+        Refused { ways, placement, entries: Vec::new(), asked: None }
     }
 
     /// Whether there is none.
@@ -115,7 +103,7 @@ impl Refused {
 
     /// From one attempt to the next.
     fn period(&self) -> Duration {
-        self.latency + self.latency + self.retry_delay
+        self.ways.period()
     }
 
     /// How many attempts there have been up to `now`, after the first.
@@ -166,23 +154,12 @@ impl Refused {
         Some(self.entries.swap_remove(found))
     }
 
-    /// A packet of this node that was refused first at `first` is accepted at `now`.
-    pub fn accepted(&mut self, source: NodeId, first: Time, now: Time) {
-        let attempts = self.attempts(first, now);
-        self.count(source, Rounds { returned: attempts, retried: attempts });
-    }
-
-    fn count(&mut self, source: NodeId, rounds: Rounds) {
-        let all = self.rounds.entry(source).or_default();
-        all.returned += rounds.returned;
-        all.retried += rounds.retried;
-    }
-
     /// The earliest instant from `now` on at which one of them would come anywhere, or be
     /// sent.
     pub fn awaits(&self, now: Time) -> Option<Time> {
         let period = self.period().as_ps();
-        let stops = [Duration::ZERO, self.latency, self.latency + self.retry_delay];
+        let Ways { latency, retry_delay } = self.ways;
+        let stops = [Duration::ZERO, latency, latency + retry_delay];
         let next = |entry: &Entry, stop: Duration| {
             let first = entry.first + stop;
             let periods = now.saturating_since(first).as_ps().div_ceil(period);
@@ -192,30 +169,23 @@ impl Refused {
     }
 
     /// Everything before `now` has happened: takes all packets out, each where it would be
-    /// then, and how often packets have come back that were not counted yet, by their senders.
-    pub fn disperse(&mut self, now: Time) -> (Vec<Dispersed>, BTreeMap<NodeId, Rounds>) {
+    /// then.
+    pub fn disperse(&mut self, now: Time) -> Vec<Dispersed> {
         self.asked = None;
         let entries = std::mem::take(&mut self.entries);
-        let dispersed = entries.into_iter().map(|entry| self.disperse_one(entry, now)).collect();
-        (dispersed, std::mem::take(&mut self.rounds))
+        entries.into_iter().map(|entry| self.disperse_one(entry, now)).collect()
     }
 
-    fn disperse_one(&mut self, Entry { first, packet }: Entry, now: Time) -> Dispersed {
-        let period = self.period();
+    fn disperse_one(&self, Entry { first, packet }: Entry, now: Time) -> Dispersed {
         // The last attempt before now.
-        let attempts = (now - first).as_ps().saturating_sub(1) / period.as_ps();
-        let refused = first + Duration::from_ps(attempts * period.as_ps());
-        let returned = refused + self.latency;
-        let again = returned + self.retry_delay;
-        let source = self.placement.node(packet.source);
-        // The sender counts a return that is still to come, or from which the packet waits.
-        let is_sent = again < now;
-        let rounds = attempts + u64::from(is_sent);
-        self.count(source, Rounds { returned: rounds, retried: rounds });
+        let attempts = (now - first).as_ps().saturating_sub(1) / self.period().as_ps();
+        let refused = first + Duration::from_ps(attempts * self.period().as_ps());
+        let returned = refused + self.ways.latency;
+        let sent = returned + self.ways.retry_delay;
         if returned >= now {
             Dispersed::Returning { arrival: returned, packet }
-        } else if is_sent {
-            Dispersed::Coming { arrival: again + self.latency, packet }
+        } else if sent < now {
+            Dispersed::Coming { sent, arrival: sent + self.ways.latency, packet }
         } else {
             Dispersed::Waiting { since: returned, packet }
         }
@@ -258,9 +228,7 @@ impl NetworkPort {
     /// From now on the attempts of packets that it refuses are computed, where flow control
     /// and network let it: nobody looks at single frames.
     pub fn compute_attempts(&mut self) {
-        let times = self.network.fixed_latency().zip(self.flow.retry_delay()).filter(|_| !self.loses_frames);
-        let placement = self.placement;
-        self.refused = times.map(|(latency, delay)| Box::new(Refused::new(latency, delay, placement)));
+        self.refused = self.ways.map(|ways| Box::new(Refused::new(ways, self.placement)));
     }
 
     /// From now on all of them are frames. None is kept, or all are dispersed.
@@ -290,21 +258,15 @@ impl NetworkPort {
         self.changes += 1;
         (self.phase, self.arriving) = (Phase::Arrival, Some(attempt.place));
         self.may_accept_refused = true;
-        let source = self.placement.node(packet.source);
         let arrival = self.flow.arrive(now, Frame::Data(packet), &mut self.emitted);
-        let packet = self.take_returned();
-        if let Some(refused) = &mut self.refused {
-            match packet {
-                Some(packet) => refused.entries.push(Entry { first, packet }),
-                None => refused.accepted(source, first, now),
-            }
+        if let (Some(packet), Some(refused)) = (self.take_returned(), &mut self.refused) {
+            refused.entries.push(Entry { first, packet });
         }
         arrival
     }
 
-    /// Everything before `now` has happened: takes out the packets that it has refused, and
-    /// how often others' packets have come back; see [`Dispersed`].
-    pub fn disperse(&mut self, now: Time) -> (Vec<Dispersed>, BTreeMap<NodeId, Rounds>) {
+    /// Everything before `now` has happened: takes out the packets that it has refused.
+    pub fn disperse(&mut self, now: Time) -> Vec<Dispersed> {
         self.refused.as_mut().map(|refused| refused.disperse(now)).unwrap_or_default()
     }
 
@@ -313,9 +275,30 @@ impl NetworkPort {
         self.placement.node(dispersed.packet().source)
     }
 
-    /// Packets of this node have come back, and were sent again, without a frame.
-    pub fn count_rounds(&mut self, rounds: Rounds) {
+    /// A packet of this node was refused and is dispersed, where everything before `now` has
+    /// happened: its rounds are counted.
+    pub fn learn_of(&mut self, now: Time, dispersed: &Dispersed) {
+        let Some(ways) = self.ways else { return };
+        let sequence = dispersed.packet().sequence;
+        let rounds = self.under_way.count(sequence, Time::from_ps(now.as_ps() - 1), &ways);
         self.flow.count_rounds(rounds);
+        self.under_way.came_back(sequence);
+        if let Dispersed::Coming { sent, .. } = *dispersed {
+            self.under_way.send(sequence, sent);
+        }
+    }
+
+    /// A packet of this node has been back since this instant; its return is counted.
+    pub fn wait_to_retry(&mut self, since: Time, packet: Box<Packet>) {
+        self.flow.wait_to_retry(since, packet, &mut self.emitted);
+    }
+
+    /// Counts how often its packets have come back up to `now`, inclusive, also without a frame.
+    pub fn count_rounds(&mut self, now: Time) {
+        if let Some(ways) = self.ways {
+            let rounds = self.under_way.count_all(now, &ways);
+            self.flow.count_rounds(rounds);
+        }
     }
 
     /// The earliest instant from `now` on at which an attempt that is computed would send a

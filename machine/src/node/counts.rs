@@ -73,6 +73,7 @@ impl Node {
     /// What a processor and the node have counted up to `now`, the processor's present
     /// instant.
     pub(super) fn counts(&mut self, processor: usize, now: Time) -> Counts {
+        self.network.count_rounds(now);
         let ledger = &mut self.processors[processor].ledger;
         ledger.close(now);
         Counts {

@@ -15,13 +15,11 @@ use super::{Event, Node};
 /// were executed, and is counted so.
 pub fn disperse(nodes: &mut [&mut Node], now: Time) {
     for receiver in 0..nodes.len() {
-        let (packets, rounds) = nodes[receiver].network.disperse(now);
+        let packets = nodes[receiver].network.disperse(now);
         nodes[receiver].events.retain(|event| !matches!(event, Event::Attempt(_)));
-        for (sender, rounds) in rounds {
-            nodes[usize::from(sender.0)].network.count_rounds(rounds);
-        }
         for packet in packets {
             let sender = usize::from(nodes[receiver].network.sender(&packet).0);
+            nodes[sender].network.learn_of(now, &packet);
             let order = packet.order();
             match packet {
                 Dispersed::Returning { arrival, packet } => {
@@ -29,17 +27,18 @@ pub fn disperse(nodes: &mut [&mut Node], now: Time) {
                     nodes[sender].receive(arrival, (NodeId(receiver as u16), order), event);
                 }
                 Dispersed::Waiting { since, packet } => {
-                    nodes[sender].network.arrive(since, Frame::Returned(packet), Phase::Arrival);
+                    nodes[sender].network.wait_to_retry(since, packet);
                     nodes[sender].depart(now);
-                    nodes[sender].network.end_step();
                 }
-                Dispersed::Coming { arrival, packet } => {
+                Dispersed::Coming { arrival, packet, .. } => {
                     let event = Event::Frame(Frame::Data(packet), Phase::Retry);
                     nodes[receiver].receive(arrival, (NodeId(sender as u16), order), event);
                 }
             }
         }
     }
+    let before = Time::from_ps(now.as_ps().saturating_sub(1));
+    nodes.iter_mut().for_each(|node| node.network.count_rounds(before));
 }
 
 impl Node {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::flow_control::return_to_sender::{Buffers, Config, Retries};
-use crate::flow_control::{self, Arrival};
+use crate::flow_control::{self, Arrival, Statistics};
 use crate::message_sizes::MessageSizes;
 use crate::networks::{self, Surroundings, ideal};
 use crate::packet::Header;
@@ -27,8 +27,17 @@ fn at(nanoseconds: u64) -> Time {
 /// What a program of the little machine does at an instant.
 #[derive(Clone, Copy, Debug)]
 enum Action {
-    Send { from: u16, to: u16 },
-    Take { own: u16 },
+    Send {
+        from: u16,
+        to: u16,
+    },
+    Take {
+        own: u16,
+    },
+    /// It looks how often its packets have come back.
+    Look {
+        own: u16,
+    },
 }
 
 /// What happens at a node.
@@ -135,6 +144,15 @@ impl World {
                     port.send(Header(u64::from(to) | 1 << 61), Vec::new());
                 }
             }
+            Action::Look { .. } => {
+                self.ports[node].count_rounds(now);
+                let Statistics { returned, retried, .. } = self.ports[node].statistics();
+                self.log.push((
+                    now,
+                    node,
+                    format!("{} came back, {} sent again", returned.get(), retried.get()),
+                ));
+            }
             Action::Take { own } => {
                 let taken = self.ports[node].of_process(PLACEMENT.process(Rank(own))).take();
                 if let Some(packet) = taken {
@@ -164,24 +182,23 @@ impl World {
     /// As the machine does when it rests.
     fn disperse(&mut self, now: Time) {
         for receiver in 0..self.ports.len() {
-            let (packets, rounds) = self.ports[receiver].disperse(now);
-            rounds.into_iter().for_each(|(node, own)| self.ports[usize::from(node.0)].count_rounds(own));
+            let packets = self.ports[receiver].disperse(now);
             for packet in packets {
                 let sender = self.ports[receiver].sender(&packet);
+                self.ports[usize::from(sender.0)].learn_of(now, &packet);
                 let order = packet.order();
                 let (node, arrival, place, frame, phase) = match packet {
                     Dispersed::Returning { arrival, packet } => {
                         let place = (NodeId(receiver as u16), order);
                         (usize::from(sender.0), arrival, place, Frame::Returned(packet), Phase::Arrival)
                     }
-                    Dispersed::Coming { arrival, packet } => {
+                    Dispersed::Coming { arrival, packet, .. } => {
                         (receiver, arrival, (sender, order), Frame::Data(packet), Phase::Retry)
                     }
                     Dispersed::Waiting { since, packet } => {
                         let sender = usize::from(sender.0);
-                        self.ports[sender].arrive(since, Frame::Returned(packet), Phase::Arrival);
+                        self.ports[sender].wait_to_retry(since, packet);
                         self.depart(now, sender);
-                        self.ports[sender].end_step();
                         continue;
                     }
                 };
@@ -189,6 +206,8 @@ impl World {
                 self.arrives(arrival, node, place, Happening::Frame(frame, phase));
             }
         }
+        let before = Time::from_ps(now.as_ps() - 1);
+        self.ports.iter_mut().for_each(|port| port.count_rounds(before));
         for happening in &mut self.happenings {
             happening.take_if(|happening| matches!(happening, Happening::Attempt(_)));
         }
@@ -212,6 +231,7 @@ fn action() -> impl Strategy<Value = Action> {
         4 => (rank(), 4..6u16).prop_map(|(from, to)| Action::Send { from, to }),
         1 => (rank(), rank()).prop_map(|(from, to)| Action::Send { from, to }),
         3 => rank().prop_map(|own| Action::Take { own }),
+        1 => rank().prop_map(|own| Action::Look { own }),
     ]
 }
 
@@ -226,8 +246,10 @@ proptest! {
         let mut worlds = [false, true].map(|computes| World::new(buffers, computes));
         for world in &mut worlds {
             for &(step, action) in &actions {
-                let (Action::Send { from: own, .. } | Action::Take { own }) = action;
-                world.happens(at(10 * step), PLACEMENT.node(Rank(own)).0.into(), Happening::Act(action));
+                let (Action::Send { from: own, .. } | Action::Take { own } | Action::Look { own }) = action;
+                // As a program that looks, when all that comes up to then has happened.
+                let late = if matches!(action, Action::Look { .. }) { 5 } else { 0 };
+                world.happens(at(10 * step + late), PLACEMENT.node(Rank(own)).0.into(), Happening::Act(action));
             }
         }
         for rest in rests.into_iter().map(|step| at(10 * step)).chain([at(4_000)]) {
@@ -262,4 +284,10 @@ fn a_refused_packet_costs_no_frame_until_it_is_accepted() {
     assert_eq!(computed.0.0.last(), Some(&(at(1_160), 2, "accepted for 0".to_owned())));
     assert!(computed.0.1[1].contains("7 packets came back, 7 were sent again"), "{:?}", computed.0.1);
     assert_eq!((executed.1, computed.1), (18, 4));
+    for world in &mut worlds {
+        world.run(at(2_000));
+        let states = world.seen(at(2_000)).1;
+        let counts = ["0 packets came back, 0 were sent again", "7 packets came back, 7 were sent again"];
+        assert!(states.iter().zip(counts).all(|(state, count)| state.contains(count)), "{states:?}");
+    }
 }
