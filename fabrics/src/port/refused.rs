@@ -19,7 +19,8 @@
 //!
 //! **Executed again.** Where the run rests (a checkpoint, its end, an observer that comes)
 //! packets are put back where they would be ([`Refused::disperse`]): on their way, or
-//! waiting at their sender, who learns how often they have come back. So what is archived,
+//! waiting at their sender, which counts by itself how often they have come back
+//! (`under_way.rs`). So what is archived,
 //! explained and counted does not depend on what was computed. A node that is observed,
 //! and one whose frames may be lost, executes every attempt.
 
