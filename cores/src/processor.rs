@@ -129,6 +129,21 @@ impl<T: Timing> Processor<T> {
     #[inline(always)]
     fn run_told<P: Port, F: Follower>(&mut self, port: &mut P, until: Time, follower: &mut F) -> Stop {
         self.core.until = self.core.slots.number_at_or_after(until);
+        loop {
+            let stop = self.run_to_stop(port, follower);
+            if stop != Stop::Wait {
+                return stop;
+            }
+            match port.serve(|| self.now()) {
+                Some(at) => self.resume_at(at),
+                None => return stop,
+            }
+        }
+    }
+
+    /// The same up to a stop for which its port may have to be asked.
+    #[inline(always)]
+    fn run_to_stop<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) -> Stop {
         self.begin(port);
         if self.must_execute {
             self.must_execute = false;

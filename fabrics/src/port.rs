@@ -330,6 +330,13 @@ impl NetworkPort {
         Calls { depart_at, room: was_full && !is_full || was_of_urgent && !of_urgent, ..calls }
     }
 
+    /// Whether something may leave at the instant at which a process takes a packet.
+    pub fn answers_when_taken(&self) -> bool {
+        let has_refused = self.refused.as_ref().is_some_and(|refused| !refused.is_empty());
+        let gives_place_back = self.is_switched && self.flow.keeps_places();
+        has_refused || gives_place_back || self.flow.answers_when_taken() || self.relay.is_some()
+    }
+
     /// Takes the oldest packet that waits for a process from the flow control.
     fn take_from_flow(&mut self, own: Rank) -> Option<Box<Packet>> {
         let packet = self.flow.take(own, &mut self.emitted)?;

@@ -40,7 +40,7 @@ use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
-use crate::half::{Context, RegisterFault};
+use crate::half::{Context, Reaction, RegisterFault};
 use crate::interface::Interface;
 use crate::on_chip::End;
 use crate::queue::QueueState;
@@ -111,6 +111,13 @@ pub trait Device: DeviceDescription + Archived + Send {
 
     /// An instant that the seat asked for has come.
     fn timer(&mut self, _seat: usize, _context: &mut Context<'_>) {}
+
+    /// How long the device sends nothing because of what it hears on an interconnect, as it is
+    /// now. Calls at instants that it has asked for, and from the network, do not count. None if
+    /// packets may also leave at any other instant: when a program calls the device.
+    fn reaction(&self) -> Option<Reaction> {
+        None
+    }
 
     /// A packet of the device has come to its end, and has settled there. Its `content` is what
     /// the device gave it.
@@ -224,6 +231,10 @@ impl Device for Interface {
 
     fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
         self.halves[seat].timer(context);
+    }
+
+    fn reaction(&self) -> Option<Reaction> {
+        Some(self.halves.iter().fold(Reaction::NONE, |all, half| all.and(half.reaction())))
     }
 }
 

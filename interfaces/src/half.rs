@@ -68,6 +68,32 @@ impl Context<'_> {
     }
 }
 
+/// How soon a packet leaves because of what is heard on an interconnect, at least.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reaction {
+    /// The time from an access to a register, a transaction on a block or the end of one of its
+    /// own to the packet: that of its engine, where that is not already at work.
+    pub time: Duration,
+    /// Before it sends anything because of another agent's transaction on a block, it has to
+    /// carry out one of its own, with whose end the time begins: it reads what a processor has
+    /// written. Or it sends nothing because of that at all.
+    pub reads_first: bool,
+}
+
+impl Reaction {
+    /// It may send at once.
+    pub const AT_ONCE: Reaction = Reaction { time: Duration::ZERO, reads_first: false };
+    /// It sends nothing.
+    pub const NONE: Reaction = Reaction { time: Duration::MAX, reads_first: true };
+
+    /// Of both together.
+    #[inline]
+    pub fn and(self, other: Reaction) -> Reaction {
+        let reads_first = self.reads_first && other.reads_first;
+        Reaction { time: self.time.min(other.time), reads_first }
+    }
+}
+
 /// Why a register access is refused; ends the run as a guest fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisterFault(pub String);
@@ -148,6 +174,12 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
 
     /// The transaction that it issued is over.
     fn complete(&mut self, _context: &mut Context<'_>, _transaction: &Transaction, _response: &Response) {}
+
+    /// How long it sends nothing because of a call of any verb above, as it is now. Calls of the
+    /// two verbs below do not count.
+    fn reaction(&self) -> Reaction {
+        Reaction::AT_ONCE
+    }
 
     /// A packet has arrived, or the flow control has room that it had not before.
     fn network(&mut self, _context: &mut Context<'_>) {}

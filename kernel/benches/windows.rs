@@ -29,8 +29,8 @@ impl Partition for Node {
         self.events.next_time()
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<[u64; 4]>) {
-        while let Some((now, ())) = self.events.pop_before(until) {
+    fn advance(&mut self, outbox: &mut Outbox<[u64; 4]>) {
+        while let Some((now, ())) = self.events.pop_before(outbox.until()) {
             self.turns += 1;
             if self.answers {
                 let destination = (self.index + 1) % self.nodes;

@@ -157,6 +157,13 @@ impl<C: Category> Ledger<C> {
         self.current = category.index();
     }
 
+    /// Of the time since the last switch, so much belonged to another category.
+    #[inline]
+    pub fn book_within(&mut self, category: C, duration: Duration) {
+        self.totals[category.index()] += duration;
+        self.since += duration;
+    }
+
     /// Adds the time up to `now`; the totals are then complete. The ledger
     /// stays open in the same category, so a run can be resumed.
     ///

@@ -47,8 +47,8 @@
 //!     fn next_time(&self) -> Option<Time> {
 //!         self.balls.next_time()
 //!     }
-//!     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
-//!         while let Some((now, ball)) = self.balls.pop_before(until) {
+//!     fn advance(&mut self, outbox: &mut Outbox<()>) {
+//!         while let Some((now, ball)) = self.balls.pop_before(outbox.until()) {
 //!             self.score.strokes.increment();
 //!             self.last = now;
 //!             self.score.effort.add(STROKE);
@@ -95,8 +95,8 @@
 //! #     fn next_time(&self) -> Option<Time> {
 //! #         self.balls.next_time()
 //! #     }
-//! #     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
-//! #         while let Some((now, ball)) = self.balls.pop_before(until) {
+//! #     fn advance(&mut self, outbox: &mut Outbox<()>) {
+//! #         while let Some((now, ball)) = self.balls.pop_before(outbox.until()) {
 //! #             self.score.strokes.increment();
 //! #             self.last = now;
 //! #             self.score.effort.add(STROKE);
@@ -153,8 +153,8 @@
 //! #     fn next_time(&self) -> Option<Time> {
 //! #         self.balls.next_time()
 //! #     }
-//! #     fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
-//! #         while let Some((now, ball)) = self.balls.pop_before(until) {
+//! #     fn advance(&mut self, outbox: &mut Outbox<()>) {
+//! #         while let Some((now, ball)) = self.balls.pop_before(outbox.until()) {
 //! #             self.score.strokes.increment();
 //! #             self.last = now;
 //! #             self.score.effort.add(STROKE);
@@ -206,6 +206,6 @@ pub use archive::{Archive, Archived, Damage};
 pub use ledger::{Category, Ledger};
 pub use partition::{Envelope, Outbox, Partition, Status};
 pub use quantity::{Bytes, Frequency, QuantityError};
-pub use queue::EventQueue;
+pub use queue::{EventQueue, Place};
 pub use simulation::{Ending, Limits, Simulation, Stall, Threads};
 pub use time::{Clock, Duration, Time};

@@ -11,7 +11,7 @@
 //! to be simulated first, so it is the same however partitions are scheduled.
 
 use crate::archive::{Archive, Archived, Damage};
-use crate::time::Time;
+use crate::time::{Duration, Time};
 
 /// A payload on its way from one partition to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,14 +33,42 @@ pub struct Envelope<P> {
 pub struct Outbox<P> {
     source: usize,
     sequence: u64,
-    window_end: Time,
+    until: Time,
+    answer_time: Option<Duration>,
+    first_arrival: Time,
     envelopes: Vec<Envelope<P>>,
 }
 
 impl<P> Outbox<P> {
-    /// The outbox of partition `source`.
+    /// The outbox of partition `source`, which goes as far as it can.
     pub fn new(source: usize) -> Self {
-        Outbox { source, sequence: 0, window_end: Time::ZERO, envelopes: Vec::new() }
+        Outbox {
+            source,
+            sequence: 0,
+            until: Time::NEVER,
+            answer_time: None,
+            first_arrival: Time::ZERO,
+            envelopes: Vec::new(),
+        }
+    }
+
+    /// The same up to this instant.
+    pub fn with_end(self, until: Time) -> Self {
+        Outbox { until, ..self }
+    }
+
+    /// How far its partition goes: up to there nothing comes from others that has not been
+    /// delivered.
+    #[inline]
+    pub fn until(&self) -> Time {
+        self.until
+    }
+
+    /// If an answer to what is sent may come before [`Outbox::until`]: after its arrival it
+    /// takes at least so long, and its partition goes no further.
+    #[inline]
+    pub fn answer_time(&self) -> Option<Duration> {
+        self.answer_time
     }
 
     /// Sends `payload`, to be delivered to `destination` at `arrival`. What a
@@ -48,17 +76,22 @@ impl<P> Outbox<P> {
     /// windows need not end for it.
     ///
     /// # Panics
-    /// If it would arrive inside the current window: its destination may have
+    /// If it would arrive too soon: its destination may have
     /// passed that instant already. Then the lookahead is longer than the
-    /// smallest latency.
+    /// smallest latency, or the partition has not foreseen it
+    /// ([`Partition::earliest_departure`]).
     pub fn send(&mut self, arrival: Time, destination: usize, payload: P) {
         assert!(
-            arrival >= self.window_end,
-            "partition {} sends to {destination} for {arrival}, inside the window until {}: \
-             the lookahead exceeds the smallest latency",
+            arrival >= self.first_arrival,
+            "partition {} sends to {destination} for {arrival}, before {}: the lookahead exceeds \
+             the smallest latency, or it foresaw that nothing leaves so soon",
             self.source,
-            self.window_end,
+            self.first_arrival,
         );
+        if let Some(answer_time) = self.answer_time {
+            let heard = if destination == self.source { Duration::ZERO } else { answer_time };
+            self.until = self.until.min(arrival.saturating_add(heard));
+        }
         let (source, sequence) = (self.source, self.sequence);
         self.sequence += 1;
         self.envelopes.push(Envelope { arrival, source, sequence, destination, payload });
@@ -74,8 +107,8 @@ impl<P> Outbox<P> {
         self.envelopes.drain(..)
     }
 
-    pub(crate) fn open_window(&mut self, end: Time) {
-        self.window_end = end;
+    pub(crate) fn begin(&mut self, until: Time, answer_time: Option<Duration>, first_arrival: Time) {
+        (self.until, self.answer_time, self.first_arrival) = (until, answer_time, first_arrival);
     }
 
     pub(crate) fn move_to(&mut self, mail: &mut Vec<Envelope<P>>) {
@@ -88,10 +121,9 @@ impl<P> Outbox<P> {
 /// Between windows, when nothing lies in it.
 impl<P> Archived for Outbox<P> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Outbox { source: _, sequence, window_end, envelopes } = self;
+        let Outbox { source: _, sequence, until: _, answer_time: _, first_arrival: _, envelopes } = self;
         assert!(envelopes.is_empty(), "the outbox is archived between windows");
-        archive.value(sequence)?;
-        archive.value(window_end)
+        archive.value(sequence)
     }
 }
 
@@ -122,12 +154,25 @@ pub trait Partition: Send {
     /// means never, unless something is delivered.
     fn next_time(&self) -> Option<Time>;
 
-    /// Does everything that happens strictly before `until`. Afterwards
-    /// [`next_time`](Self::next_time) is not before `until`. What it sends at
-    /// an instant must arrive at least the simulation's lookahead later. A window
-    /// may be far longer than the time for which a run goes on when all partitions
+    /// Unless something is delivered to it, nothing that it sends leaves before this instant:
+    /// it arrives at least the simulation's lookahead later. Not before
+    /// [`next_time`](Self::next_time). The more of it a partition foresees, the longer it is
+    /// left alone and the further the others may go on.
+    fn earliest_departure(&self) -> Time {
+        self.next_time().unwrap_or(Time::NEVER)
+    }
+
+    /// Everything before `at` happens next, and nothing later, before its state is looked at.
+    /// What others cannot notice may be done ahead, up to then. An observer that comes earlier
+    /// changes that: it tells the partition itself.
+    fn expect_inspection(&mut self, _at: Time) {}
+
+    /// Does everything that happens strictly before [`Outbox::until`], which may come nearer
+    /// when it sends something. Afterwards [`next_time`](Self::next_time) is not before that.
+    /// What it sends at an instant must arrive at least the simulation's lookahead later. A
+    /// window may be far longer than the time for which a run goes on when all partitions
     /// have finished: in the window in which one finishes it returns at that instant.
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<Self::Payload>);
+    fn advance(&mut self, outbox: &mut Outbox<Self::Payload>);
 
     /// Takes what arrives from another partition, as an event of its own queue
     /// ([`EventQueue::receive`](crate::EventQueue::receive)); it does nothing yet.

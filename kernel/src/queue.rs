@@ -51,7 +51,14 @@ pub struct EventQueue<E> {
     scheduled: u64,
     /// How many events have been taken.
     taken: u64,
+    /// The time and the rank of the event that was taken last.
+    last: (Time, u64),
 }
+
+/// A place in the order of a queue's own events, kept for one that may be scheduled later as
+/// if it had been scheduled then. Archiving gives places anew: none may be kept meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place(u64);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Entry<E> {
@@ -89,7 +96,14 @@ impl<E> Ord for Entry<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        EventQueue { next: Time::NEVER, first: None, heap: BinaryHeap::new(), scheduled: 0, taken: 0 }
+        EventQueue {
+            next: Time::NEVER,
+            first: None,
+            heap: BinaryHeap::new(),
+            scheduled: 0,
+            taken: 0,
+            last: (Time::ZERO, 0),
+        }
     }
 }
 
@@ -102,9 +116,29 @@ impl<E> EventQueue<E> {
     /// Lets `event` happen at `time`, after everything already scheduled then.
     #[inline]
     pub fn schedule(&mut self, time: Time, event: E) {
+        let place = self.keep_place();
+        self.schedule_in(place, time, event);
+    }
+
+    /// Keeps the place that an event would have which is scheduled now.
+    #[inline]
+    pub fn keep_place(&mut self) -> Place {
         let rank = FIRST_OWN_RANK | self.scheduled;
         self.scheduled += 1;
+        Place(rank)
+    }
+
+    /// Lets `event` happen at `time`, in a place that was kept for it.
+    #[inline]
+    pub fn schedule_in(&mut self, Place(rank): Place, time: Time, event: E) {
         self.insert(Entry { time, rank, event });
+    }
+
+    /// Whether an event at `time`, in this place, would have come before the one that was
+    /// taken last.
+    #[inline]
+    pub fn has_passed(&self, time: Time, Place(rank): Place) -> bool {
+        (time, rank) < self.last
     }
 
     #[inline(always)]
@@ -148,10 +182,11 @@ impl<E> EventQueue<E> {
         self.next
     }
 
-    /// An event has happened that would have been the next, and was not scheduled for that.
+    /// So many events have happened that would have been the next, and were not scheduled for
+    /// that.
     #[inline]
-    pub fn pass(&mut self) {
-        self.taken += 1;
+    pub fn pass(&mut self, events: u64) {
+        self.taken += events;
     }
 
     /// Takes the earliest event, if it happens strictly before `until`.
@@ -163,6 +198,7 @@ impl<E> EventQueue<E> {
         self.taken += 1;
         let entry = self.first.take().or_else(|| self.heap.pop().map(|Reverse(entry)| entry))?;
         self.find_next();
+        self.last = entry.key();
         Some((entry.time, entry.event))
     }
 
@@ -198,7 +234,7 @@ impl<E> EventQueue<E> {
 /// have been have no part in it: queues that will do the same have one archive.
 impl<E: Serialize + DeserializeOwned> Archived for EventQueue<E> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let EventQueue { next: _, first, heap, scheduled, taken: _ } = self;
+        let EventQueue { next: _, first, heap, scheduled, taken: _, last: _ } = self;
         heap.extend(first.take().map(Reverse));
         let mut entries = std::mem::take(heap).into_sorted_vec();
         *scheduled = 0;

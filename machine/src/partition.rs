@@ -80,10 +80,18 @@ impl Partition for Part {
     }
 
     #[inline]
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<Frame>>) {
+    fn earliest_departure(&self) -> Time {
         match self {
-            Part::Node(node) => node.advance(until, outbox),
-            Part::Switch(switch) => switch.advance(until, outbox),
+            Part::Node(node) => node.earliest_departure(),
+            Part::Switch(switch) => switch.earliest_departure(),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, outbox: &mut Outbox<Mail<Frame>>) {
+        match self {
+            Part::Node(node) => node.advance(outbox),
+            Part::Switch(switch) => switch.advance(outbox),
         }
     }
 
@@ -92,6 +100,13 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.deliver(envelope),
             Part::Switch(switch) => switch.deliver(envelope),
+        }
+    }
+
+    fn expect_inspection(&mut self, at: Time) {
+        match self {
+            Part::Node(node) => node.expect_inspection(at),
+            Part::Switch(switch) => switch.expect_inspection(at),
         }
     }
 

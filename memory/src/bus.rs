@@ -264,8 +264,18 @@ impl Bus {
 
     /// No uncached access takes less, from its grant to its end.
     pub fn shortest_access(&self) -> Duration {
-        let uncached = Kind::ALL.iter().filter(|kind| kind.is_uncached());
-        let cycles = uncached.map(|kind| self.occupancy_cycles[kind.index()]).min();
+        self.shortest_of(Kind::is_uncached)
+    }
+
+    /// No transaction on a block takes less, from its grant to its end.
+    pub fn shortest_block_transaction(&self) -> Duration {
+        self.shortest_of(|kind| !kind.is_uncached())
+    }
+
+    /// No transaction of these kinds takes less.
+    fn shortest_of(&self, is_meant: impl Fn(Kind) -> bool) -> Duration {
+        let kinds = Kind::ALL.into_iter().filter(|&kind| is_meant(kind));
+        let cycles = kinds.map(|kind| self.occupancy_cycles[kind.index()]).min();
         self.clock.cycles(cycles.unwrap_or(0))
     }
 
@@ -348,6 +358,18 @@ impl Bus {
     #[inline(always)]
     pub fn was_free(&mut self, asked: Time, end: Time) {
         (self.granted_since, self.free_since) = (asked, end);
+    }
+
+    /// The agent that has it is answered already, and it is free from `end` on. Whether another
+    /// one waits for that.
+    pub fn answered_early(&mut self, end: Time) -> bool {
+        (self.busy, self.free_since) = (false, end);
+        !self.waiting.is_empty()
+    }
+
+    /// It is taken until [`Bus::release`].
+    pub fn keep_until_released(&mut self) {
+        self.busy = true;
     }
 
     /// Counts a transaction that occupied the bus for so long, where something

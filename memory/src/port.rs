@@ -13,6 +13,7 @@
 //! nothing but yes or no. What they do not answer may be in the cache below, as near at
 //! hand (`*_late`). Everything else goes through the cold methods.
 
+use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::access_tags::{Tag, TagError};
@@ -166,6 +167,12 @@ pub trait Port {
     /// write. A `store` to the same address made next, without time in
     /// between, is certain to be `Done`.
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64>;
+
+    /// An access has to [wait](Outcome::Wait): when it can be repeated, if that is known and all
+    /// is done for it. `now` tells the processor's time.
+    fn serve(&mut self, _now: impl FnOnce() -> Time) -> Option<Time> {
+        None
+    }
 
     /// The block of a miss register is there: its accesses may be fast.
     fn filled(&mut self, _register: u8) {}

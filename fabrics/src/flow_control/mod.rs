@@ -142,6 +142,11 @@ pub trait FlowControl: Archived + Send {
     /// The instant that was asked for has come.
     fn retry(&mut self, now: Time, emitted: &mut Emitted);
 
+    /// Whether a frame leaves when a packet is taken.
+    fn answers_when_taken(&self) -> bool {
+        false
+    }
+
     /// Whether a packet keeps its place in the buffer of the node's link until it is taken.
     fn keeps_places(&self) -> bool {
         false

@@ -114,6 +114,10 @@ impl FlowControl for SlidingWindow {
         Some(packet)
     }
 
+    fn answers_when_taken(&self) -> bool {
+        true
+    }
+
     fn retry(&mut self, _now: Time, _emitted: &mut Emitted) {}
 
     fn statistics(&self) -> &Statistics {

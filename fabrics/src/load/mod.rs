@@ -147,7 +147,8 @@ impl Load {
     fn simulation(&self, plan: &Arc<Plan>, schedule: &Arc<Schedule>) -> Simulation<Part> {
         let sources = (0..plan.nodes)
             .map(|node| Part::Source(Box::new(Source::new(node as u16, plan, schedule, self.seed))));
-        let switches = (0..plan.topology.switches()).map(|number| Part::Switch(Switch::new(number, plan)));
+        let switches =
+            (0..plan.topology.switches()).map(|number| Part::Switch(Box::new(Switch::new(number, plan))));
         Simulation::new(sources.chain(switches).collect(), plan.timing.lookahead(self.packet_bytes))
     }
 

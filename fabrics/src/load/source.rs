@@ -147,7 +147,7 @@ impl Source {
 /// A partition of a network under load.
 pub(super) enum Part {
     Source(Box<Source>),
-    Switch(Switch<()>),
+    Switch(Box<Switch<()>>),
 }
 
 impl Partition for Part {
@@ -160,14 +160,14 @@ impl Partition for Part {
         }
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<()>>) {
+    fn advance(&mut self, outbox: &mut Outbox<Mail<()>>) {
         match self {
             Part::Source(source) => {
-                while let Some((now, event)) = source.events.pop_before(until) {
+                while let Some((now, event)) = source.events.pop_before(outbox.until()) {
                     source.handle(now, event, outbox);
                 }
             }
-            Part::Switch(switch) => switch.advance(until, outbox),
+            Part::Switch(switch) => switch.advance(outbox),
         }
     }
 

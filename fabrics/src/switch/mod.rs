@@ -296,8 +296,8 @@ impl<C: Send> Partition for Switch<C> {
         self.events.next_time()
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<C>>) {
-        while let Some((now, event)) = self.events.pop_before(until) {
+    fn advance(&mut self, outbox: &mut Outbox<Mail<C>>) {
+        while let Some((now, event)) = self.events.pop_before(outbox.until()) {
             match event {
                 Event::Parcel(port, parcel) => self.take_in(now, port, parcel),
                 Event::Credit(Credit { port, lane, bytes }) => {

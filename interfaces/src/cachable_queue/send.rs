@@ -23,7 +23,7 @@ use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault};
+use crate::half::{Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, MESSAGE_READY};
 
@@ -247,6 +247,15 @@ impl InterfaceHalf for CachableQueueSend {
         self.announced += value;
         self.advance(context);
         Some(Ok(()))
+    }
+
+    /// A message whose blocks the engine has lost again while it waited leaves with the last of
+    /// them. While it knows of no message, it reads the tail first, or is told by a store to a
+    /// register.
+    fn reaction(&self) -> Reaction {
+        let time = if self.engine_done.is_none() { self.engine_time } else { Duration::ZERO };
+        let is_idle = self.announced == self.injected && !self.tail_is_stale && self.job.is_none();
+        Reaction { time, reads_first: is_idle }
     }
 
     fn register_delay(&self) -> Duration {

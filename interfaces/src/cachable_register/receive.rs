@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CLEAR, Registers};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault};
+use crate::half::{Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
 
@@ -127,6 +127,11 @@ impl InterfaceHalf for RegisterReceive {
         _value: u64,
     ) -> Option<Result<(), RegisterFault>> {
         (offset == CLEAR).then(|| self.clear(context))
+    }
+
+    /// It sends nothing.
+    fn reaction(&self) -> Reaction {
+        Reaction::NONE
     }
 
     fn register_delay(&self) -> Duration {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Registers;
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault};
+use crate::half::{Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
 
@@ -156,6 +156,11 @@ impl InterfaceHalf for RegisterSend {
         _value: u64,
     ) -> Option<Result<(), RegisterFault>> {
         (offset == MESSAGE_READY).then(|| self.announce(context))
+    }
+
+    /// While it is told of no message, no transaction on a block makes it send.
+    fn reaction(&self) -> Reaction {
+        Reaction { time: self.registers.config.engine_time, reads_first: !self.ready }
     }
 
     fn register_delay(&self) -> Duration {

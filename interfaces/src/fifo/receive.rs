@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RECEIVE, RECEIVE_WINDOW, Times};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, InterfaceHalf, RegisterFault};
+use crate::half::{Context, InterfaceHalf, Reaction, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
 
@@ -111,6 +111,11 @@ impl InterfaceHalf for ReceiveFifo {
             }
             _ => None,
         }
+    }
+
+    /// It sends nothing.
+    fn reaction(&self) -> Reaction {
+        Reaction::NONE
     }
 
     fn register_delay(&self) -> Duration {

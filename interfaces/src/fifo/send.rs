@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SEND, Times};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, InterfaceHalf, RegisterFault};
+use crate::half::{Context, InterfaceHalf, Reaction, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_CAN_SEND};
 
@@ -108,6 +108,11 @@ impl InterfaceHalf for SendFifo {
         }
         self.statistics.words.increment();
         Some(self.push(context, &value.to_le_bytes()))
+    }
+
+    /// No transaction on a block concerns it.
+    fn reaction(&self) -> Reaction {
+        Reaction { time: self.times.send, reads_first: true }
     }
 
     fn register_delay(&self) -> Duration {

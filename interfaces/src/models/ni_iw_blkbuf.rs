@@ -25,7 +25,7 @@ use serde_json::json;
 use super::{Built, Makes, Model, Problem, Setup};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
-use crate::half::{Context, InterfaceHalf, RegisterFault};
+use crate::half::{Context, InterfaceHalf, Reaction, RegisterFault};
 use crate::programming::{Driver, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -117,6 +117,10 @@ impl InterfaceHalf for Send {
         Some(self.fifo.push(context, block))
     }
 
+    fn reaction(&self) -> Reaction {
+        self.fifo.reaction()
+    }
+
     fn register_delay(&self) -> Duration {
         self.fifo.register_delay()
     }
@@ -179,6 +183,10 @@ impl InterfaceHalf for Receive {
         self.fifo.statistics.blocks.increment();
         let mut block = BlockData::zeroed(self.block_bytes);
         Some(self.fifo.pop(context, &mut block).map(|()| block))
+    }
+
+    fn reaction(&self) -> Reaction {
+        self.fifo.reaction()
     }
 
     fn register_delay(&self) -> Duration {

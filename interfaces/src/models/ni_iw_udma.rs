@@ -46,7 +46,7 @@ use crate::fifo::{
     self, DMA_BUSY, DmaEngine, DmaTimes, RECEIVE, ReceiveFifo, SEND, SendFifo, Times,
     attaches_to_block_buses, check_window,
 };
-use crate::half::{Context, InterfaceHalf, RegisterFault};
+use crate::half::{Context, InterfaceHalf, Reaction, RegisterFault};
 use crate::programming::{Driver, Fact, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -183,6 +183,10 @@ impl InterfaceHalf for Send {
         }
     }
 
+    fn reaction(&self) -> Reaction {
+        self.fifo.reaction()
+    }
+
     fn register_delay(&self) -> Duration {
         self.fifo.register_delay()
     }
@@ -290,6 +294,10 @@ impl InterfaceHalf for Receive {
         value: u64,
     ) -> Option<Result<(), RegisterFault>> {
         (offset == RECEIVE_DMA).then(|| self.engine.name(value))
+    }
+
+    fn reaction(&self) -> Reaction {
+        self.fifo.reaction()
     }
 
     fn register_delay(&self) -> Duration {

@@ -38,9 +38,9 @@ pub(super) struct Control {
 
 impl Archived for Control {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Control { lookahead: _, tiers: _, now, windows, watch } = self;
+        // Where windows end depends on when it is looked at.
+        let Control { lookahead: _, tiers: _, now, windows: _, watch } = self;
         archive.value(now)?;
-        archive.value(windows)?;
         archive.value(watch)
     }
 }
@@ -115,7 +115,8 @@ impl Control {
     ) -> Option<Ending> {
         let earliest = all.earliest();
         if let Some(end) = finished_at.filter(|&end| earliest >= end && end <= limits.until) {
-            self.now = self.now.max(end);
+            // A window may have been meant for longer.
+            self.now = end;
             return Some(Ending::AllFinished);
         }
         loop {

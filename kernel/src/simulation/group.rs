@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use super::tiers::Members;
-use super::window::{Covered, Flags, Stretch, Summary, Window};
+use super::window::{Covered, Departures, Flags, Stretch, Summary, Window};
 use crate::archive::{Archive, Archived, Damage};
 use crate::partition::{Envelope, Outbox, Partition, Status};
 use crate::time::Time;
@@ -56,14 +56,22 @@ pub(super) struct Group<'a, P: Partition> {
     /// How many of all partitions are of the first tier.
     first_tier: usize,
     members: Vec<MutexGuard<'a, Slot<P>>>,
-    /// Each member's `next_time`, or never: one cache line tells who is due.
+    /// Each member's `next_time`, or never.
     next_times: Vec<Time>,
+    /// Each member's `earliest_departure`: a few cache lines tell who is due.
+    departures: Vec<Time>,
     finished: Vec<bool>,
     /// How many members are of the first tier: they come first.
     first_members: usize,
     /// How many of each tier have not finished.
     unfinished: [usize; 2],
     stopped: bool,
+    /// How far the member has come that was first in the last window.
+    reached: Time,
+    /// When the first of what was sent in the last window arrives.
+    first_arrival: Time,
+    /// The number of each member among all partitions.
+    numbers: Vec<u32>,
     /// Whether the last window took the members from the last one to the first: each window
     /// begins where the one before has ended, with what the host's caches still hold.
     is_backwards: bool,
@@ -82,10 +90,14 @@ impl<'a, P: Partition> Group<'a, P> {
             first_tier,
             members: Vec::new(),
             next_times: Vec::new(),
+            departures: Vec::new(),
             finished: Vec::new(),
             first_members: 0,
             unfinished: [0; 2],
             stopped: false,
+            reached: Time::ZERO,
+            first_arrival: Time::NEVER,
+            numbers: Vec::new(),
             is_backwards: true,
             mail: Vec::new(),
             places: Vec::new(),
@@ -99,6 +111,9 @@ impl<'a, P: Partition> Group<'a, P> {
         let own = places.iter().zip(slots).filter(|(place, _)| place.thread == self.thread);
         self.members.clear();
         self.members.extend(own.map(|(_, slot)| slot.lock().expect("no thread has panicked")));
+        let numbers = (0..).zip(places).filter(|(_, place)| place.thread == self.thread);
+        self.numbers.clear();
+        self.numbers.extend(numbers.map(|(number, _)| number));
         let first = places.iter().take(self.first_tier);
         self.first_members = first.filter(|place| place.thread == self.thread).count();
         self.refresh();
@@ -121,6 +136,8 @@ impl<'a, P: Partition> Group<'a, P> {
     pub fn refresh(&mut self) {
         self.next_times.clear();
         self.next_times.extend(self.members.iter().map(|slot| due(&slot.partition)));
+        self.departures.clear();
+        self.departures.extend(self.members.iter().map(|slot| slot.partition.earliest_departure()));
         self.finished.clear();
         let finished =
             |slot: &MutexGuard<'_, Slot<P>>| matches!(slot.partition.status(), Status::Finished { .. });
@@ -153,13 +170,24 @@ impl<'a, P: Partition> Group<'a, P> {
     /// What there is to do next, and what its partitions have come to.
     pub fn summary(&self) -> Summary {
         let (first, second) = self.next_times.split_at(self.first_members);
-        let earliest = [first, second].map(|tier| tier.iter().copied().fold(Time::NEVER, Time::min));
+        let earliest = [earliest(first), earliest(second)];
+        let departures = Departures::of(&self.departures[..self.first_members], &self.numbers);
         let flags = Flags {
             finished: self.unfinished == [0; 2],
             has_finished: self.unfinished[0] < self.first_members,
             stopped: self.stopped,
         };
-        Summary { earliest, flags }
+        let unfinished = match flags.has_finished {
+            false => earliest[0].min(earliest[1]),
+            true => {
+                let unfinished =
+                    self.next_times.iter().zip(&self.finished).filter(|(_, finished)| !**finished);
+                unfinished.map(|(&next, _)| next).min().unwrap_or(Time::NEVER)
+            }
+        };
+        // What was sent may be for one that has not finished, wherever that is.
+        let unfinished = unfinished.min(self.first_arrival);
+        Summary { earliest, unfinished, departures, reached: self.reached, flags }
     }
 
     /// The positions of these members.
@@ -187,6 +215,7 @@ impl<'a, P: Partition> Group<'a, P> {
     ) {
         let positions = self.positions(window.members);
         self.is_backwards = !self.is_backwards;
+        (self.reached, self.first_arrival) = (Time::ZERO, Time::NEVER);
         match self.is_backwards {
             false => positions.for_each(|position| self.advance_if_due(position, window, sampled)),
             true => positions.rev().for_each(|position| self.advance_if_due(position, window, sampled)),
@@ -196,6 +225,7 @@ impl<'a, P: Partition> Group<'a, P> {
         }
         let mut mail = std::mem::take(&mut self.mail);
         for envelope in mail.drain(..) {
+            self.first_arrival = self.first_arrival.min(envelope.arrival);
             match self.place(&envelope, window) {
                 ThreadPosition { thread, position } if thread == self.thread => {
                     self.deliver_at(position, envelope)
@@ -206,8 +236,14 @@ impl<'a, P: Partition> Group<'a, P> {
         self.mail = mail;
     }
 
+    /// A stretch begins, after which all partitions are inspected at this instant at the latest.
+    pub fn begin_stretch(&mut self, bound: Time) {
+        self.members.iter_mut().for_each(|slot| slot.partition.expect_inspection(bound));
+    }
+
     /// Simulates a stretch; it has all partitions.
     pub fn simulate_stretch(&mut self, stretch: &Stretch) -> Option<Covered> {
+        self.begin_stretch(stretch.bound);
         stretch.simulate(|window| {
             self.simulate(window, false, |_, _| unreachable!("all partitions are here"));
             Some(self.summary())
@@ -220,9 +256,10 @@ impl<'a, P: Partition> Group<'a, P> {
     }
 
     fn deliver_at(&mut self, position: usize, envelope: Envelope<P::Payload>) {
-        let partition = &mut self.members[position].partition;
-        partition.deliver(envelope);
-        self.next_times[position] = due(partition);
+        let arrival = envelope.arrival;
+        self.members[position].partition.deliver(envelope);
+        self.next_times[position] = self.next_times[position].min(arrival);
+        self.departures[position] = self.departures[position].min(arrival);
     }
 
     fn place(&self, envelope: &Envelope<P::Payload>, window: &Window) -> ThreadPosition {
@@ -238,7 +275,8 @@ impl<'a, P: Partition> Group<'a, P> {
 
     #[inline(always)]
     fn advance_if_due(&mut self, position: usize, window: &Window, sampled: bool) {
-        if self.next_times[position] < window.end {
+        let due = if window.is_complete { &self.next_times } else { &self.departures };
+        if due[position] < window.end {
             self.advance(position, window, sampled);
         }
     }
@@ -246,8 +284,24 @@ impl<'a, P: Partition> Group<'a, P> {
     fn advance(&mut self, position: usize, window: &Window, sampled: bool) {
         let begin = sampled.then(Instant::now);
         let slot = &mut *self.members[position];
-        slot.outbox.open_window(window.first_arrivals[0].min(window.first_arrivals[1]));
-        slot.partition.advance(window.end, &mut slot.outbox);
+        let departure = self.departures[position];
+        let first = window.first.filter(|first| first.departure == departure);
+        let (mut end, answer_time) = match first {
+            Some(first) => (first.end, Some(window.latency)),
+            None => (window.end, None),
+        };
+        if self.finished[position] {
+            end = end.min(window.finished_end);
+            if self.next_times[position] >= end {
+                return;
+            }
+        }
+        slot.outbox.begin(end, answer_time, departure.saturating_add(window.latency));
+        slot.partition.advance(&mut slot.outbox);
+        let end = slot.outbox.until();
+        if first.is_some() {
+            self.reached = end;
+        }
         slot.outbox.move_to(&mut self.mail);
         let (next, status) = (due(&slot.partition), slot.partition.status());
         if let Some(begin) = begin {
@@ -256,17 +310,23 @@ impl<'a, P: Partition> Group<'a, P> {
         let stopped = matches!(status, Status::Stopped { .. });
         let finished = matches!(status, Status::Finished { .. });
         assert!(
-            next >= window.end || stopped || finished,
-            "a partition left work for {next} when it advanced to {}",
-            window.end
+            next >= end || stopped || finished,
+            "a partition left work for {next} when it advanced to {end}"
         );
         self.next_times[position] = next;
+        self.departures[position] = slot.partition.earliest_departure();
         self.stopped |= stopped;
         if std::mem::replace(&mut self.finished[position], finished) != finished {
             let unfinished = &mut self.unfinished[usize::from(position >= self.first_members)];
             *unfinished = if finished { *unfinished - 1 } else { *unfinished + 1 };
         }
     }
+}
+
+/// The earliest of some instants.
+#[inline(always)]
+fn earliest(times: &[Time]) -> Time {
+    times.iter().fold(Time::NEVER, |least, &time| if time < least { time } else { least })
 }
 
 /// When a partition would do something by itself, as an instant.

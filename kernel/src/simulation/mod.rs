@@ -9,14 +9,16 @@
 //! ```
 //!
 //! What a partition sends arrives at least the *lookahead* later: the smallest
-//! latency of the fabric between them. So in a window no longer than the
-//! lookahead no partition can affect another, and each may be simulated without
+//! latency of the fabric between them. So in a window that ends one lookahead after the
+//! earliest instant at which anything may leave any partition, none can affect another,
+//! and each may be simulated without
 //! regard to the others: one after the other, in any order, or on several
 //! threads. At the window's end the envelopes of all outboxes are delivered, and
 //! each partition's queue puts them in the order of (arrival, source, sequence).
 //! This is the classical conservative synchronisation (Chandy, Misra; "bounded
 //! lag"), and it is why neither the number of threads nor where windows begin
-//! can change a result.
+//! can change a result. How windows follow from what partitions foresee is told in
+//! `window.rs`.
 //!
 //! Partitions that hear from each other only through others may be told apart as two
 //! [`Tiers`], so that the windows of those that work are longer.
@@ -176,8 +178,12 @@ impl<P: Partition + Archived> Archived for Simulation<P> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Simulation { slots, control, threads: _ } = self;
         control.archive(archive)?;
-        archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))?;
         let now = control.now;
+        let partition = |slot: &mut Mutex<Slot<P>>| {
+            slot.get_mut().expect("no thread has panicked").partition.expect_inspection(now);
+        };
+        slots.iter_mut().for_each(partition);
+        archive.each(slots.iter_mut().map(|slot| slot.get_mut().expect("no thread has panicked")))?;
         let is_up_to_date = |partition: &P| partition.next_time().is_none_or(|next| next >= now);
         archive.ensure(self.partitions().all(is_up_to_date), "a node has still to do what is long over")
     }

@@ -43,17 +43,36 @@ pub(super) enum Members {
 }
 
 impl Tiers {
-    /// A window of the first tier, where each tier does something at its `earliest`
-    /// instant and not before.
-    pub(super) fn first_window(&self, earliest: [Time; 2], bound: Time) -> Window {
-        let heard = earliest[0].saturating_add(self.to_second);
-        let end = heard.min(earliest[1]).saturating_add(self.to_first).min(bound);
-        Window { members: Members::First, end, first_arrivals: [end, heard] }
+    /// A window of the first tier, where nothing leaves each tier before its instant of
+    /// `departures`.
+    pub(super) fn first_window(&self, departures: [Time; 2], bound: Time) -> Window {
+        let heard = departures[0].saturating_add(self.to_second);
+        let end = heard.min(departures[1]).saturating_add(self.to_first).min(bound);
+        let (first_arrivals, latency) = ([end, heard], self.to_second);
+        Window {
+            members: Members::First,
+            end,
+            is_complete: end == bound,
+            first_arrivals,
+            latency,
+            first: None,
+            finished_end: Time::NEVER,
+        }
     }
 
     /// A window of the second tier in one of the first, which ends at `end`.
     pub(super) fn second_window(&self, start: Time, end: Time) -> Window {
         let heard = start.saturating_add(self.within_second);
-        Window { members: Members::Second, end: heard.min(end), first_arrivals: [end, heard] }
+        let (first_arrivals, latency) = ([end, heard], self.to_first.min(self.within_second));
+        let end = heard.min(end);
+        Window {
+            members: Members::Second,
+            end,
+            is_complete: true,
+            first_arrivals,
+            latency,
+            first: None,
+            finished_end: Time::NEVER,
+        }
     }
 }

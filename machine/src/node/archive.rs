@@ -11,6 +11,7 @@ use super::{Node, NodeProcessor, Process};
 
 impl Archived for Node {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        self.settle_interconnects(self.inspection);
         let Node {
             id: _,
             events,
@@ -38,12 +39,17 @@ impl Archived for Node {
             probe: _,
             executes_wait_loops: _,
             schedules_steps: _,
+            until: _,
+            answer_time: _,
             free_until: _,
+            early_until: _,
+            inspection: _,
+            foresees: _,
+            unnoticed: _,
             sleepers: _,
             may_watch_bus: _,
             callers,
             skipped_instructions: _,
-            reached: _,
             operating_system: _,
             instant: _,
         } = self;
@@ -87,6 +93,7 @@ impl Archived for NodeProcessor {
             look_up_time: _,
             grant_clocks: _,
             unnoticed: _,
+            exchanges: _,
             waiting: _,
             polled_before: _,
         } = self;

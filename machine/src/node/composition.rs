@@ -2,8 +2,8 @@
 //! processors, devices and memories.
 
 use narthex_interfaces::registers::Addresses;
-use narthex_kernel::{Duration, Time};
-use narthex_memory::directory::{Carried, Place};
+use narthex_kernel::{Duration, Place, Time};
+use narthex_memory::directory::{self, Carried};
 use narthex_memory::interconnects::{
     self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal, Step, Supplier,
 };
@@ -150,10 +150,33 @@ impl Composition for Node {
             && !self.processors.iter().any(|unit| unit.is_active(bound))
     }
 
+    /// It is the only processor, and no turn is watched.
+    #[inline]
+    fn may_answer_early(&self, agent: AgentId, at: Time) -> bool {
+        at < self.early_until
+            && !self.is_shared()
+            && !self.may_watch_bus
+            && self.processors.get(usize::from(agent.0)).is_some_and(|unit| unit.memory.has_nothing_behind())
+    }
+
+    #[inline]
+    fn keep_place(&mut self) -> Place {
+        self.events.keep_place()
+    }
+
+    fn schedule_in(&mut self, place: Place, at: Time, on: InterconnectId, step: Step) {
+        self.events.schedule_in(place, at, Event::Interconnect(on, step));
+    }
+
+    #[inline]
+    fn has_passed(&self, at: Time, place: Place) -> bool {
+        self.events.has_passed(at, place)
+    }
+
     #[inline]
     fn pass(&mut self, at: Time) {
         self.instant.count(at);
-        self.events.pass();
+        self.events.pass(1);
     }
 
     #[inline]
@@ -244,14 +267,12 @@ impl Composition for Node {
 
     /// Blocks of the interface are counted where they come from.
     #[inline(always)]
-    fn exchange(&self, agent: AgentId) -> Option<Exchange> {
-        let exchange = self.processors.get(usize::from(agent.0))?.memory.exchange()?;
-        (!Addresses::carries_messages(exchange.fetched)).then_some(exchange)
-    }
-
-    #[inline(always)]
-    fn fixed_access_time(&self, memory: MemoryId) -> Option<Duration> {
-        self.memories[usize::from(memory.0)].fixed_time()
+    fn exchange(&self, agent: AgentId) -> Option<(Exchange, (MemoryId, Duration))> {
+        let unit = self.processors.get(usize::from(agent.0))?;
+        let exchange = unit.memory.exchange()?;
+        let memory = unit.seats.memory;
+        let time = self.memories[usize::from(memory.0)].fixed_time()?;
+        (!Addresses::carries_messages(exchange.fetched)).then_some((exchange, (memory, time)))
     }
 
     #[inline(always)]
@@ -321,7 +342,14 @@ impl Composition for Node {
         (!is_later).then(|| self.devices[place.device].access_time(place.seat, transaction.kind))
     }
 
-    fn carry(&mut self, at: Time, _on: InterconnectId, from: Place, to: Place, carried: Carried) {
+    fn carry(
+        &mut self,
+        at: Time,
+        _on: InterconnectId,
+        from: directory::Place,
+        to: directory::Place,
+        carried: Carried,
+    ) {
         self.carry_message(at, (from, to), carried);
     }
 

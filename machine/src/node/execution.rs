@@ -9,29 +9,38 @@
 //! [`Composition::is_free_before`]: narthex_memory::interconnects::Composition::is_free_before
 
 use narthex_cores::Stop;
-use narthex_kernel::Time;
 use narthex_kernel::partition::{Partition, Status};
+use narthex_kernel::{Duration, Time};
+use narthex_memory::interconnects::Interconnect;
+use narthex_memory::processor_memory::Alone;
 
 use super::processor::State;
+use super::waiting::LOOK_OUT;
 use super::{Event, Node, Occupation, after};
 
 impl Node {
     /// Does everything that happens before `until`, but for turns of a wait loop
-    /// that can be computed later.
-    pub(super) fn work(&mut self, until: Time) {
+    /// that can be computed later; if answers to what it sends may come before, so long after
+    /// that has arrived, no more than up to the first of them.
+    pub(super) fn work(&mut self, until: Time, answer_time: Option<Duration>) {
+        (self.until, self.answer_time) = (until, answer_time);
         let schedules_all = self.schedules_steps || self.probe.is_attached() || self.on_chip.is_some();
-        self.free_until = if schedules_all { Time::ZERO } else { until };
+        (self.free_until, self.early_until) = match schedules_all {
+            true => (Time::ZERO, Time::ZERO),
+            false => (until, self.inspection),
+        };
         // Most nodes have one processor.
         match self.is_shared() || self.on_chip.is_some() {
-            true => self.work_of_many(until),
-            false => self.work_of_one(until),
+            true => self.work_of_many(),
+            false => self.work_of_one(),
         }
-        self.free_until = Time::ZERO;
+        (self.free_until, self.early_until) = (Time::ZERO, Time::ZERO);
     }
 
     /// The same for a node with one processor, which calls the system at once.
-    fn work_of_one(&mut self, until: Time) {
+    fn work_of_one(&mut self) {
         loop {
+            let until = self.until;
             let limit = self.events.next_instant().min(until);
             self.wake_sleepers(limit, until);
             if self.processors[0].is_active(limit) {
@@ -40,20 +49,18 @@ impl Node {
                 if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
                     break;
                 }
-            } else if limit >= until {
-                self.reached = until;
-                break;
-            } else if !self.handle_next(until) {
+            } else if limit >= until || !self.handle_next(until) {
                 break;
             }
         }
     }
 
     /// The same for a node with several processors, or a chip.
-    fn work_of_many(&mut self, until: Time) {
+    fn work_of_many(&mut self) {
         // It never changes.
         let is_chip = self.on_chip.is_some();
         loop {
+            let until = self.until;
             let waiting_call = self.next_call();
             let (next, call) = self.next_stop(waiting_call, until);
             let limit = match is_chip {
@@ -74,16 +81,14 @@ impl Node {
                 }
             } else if let Some((now, happening)) = if is_chip { self.pop_on_chip(until) } else { None } {
                 self.happen_on_chip(now, happening);
-            } else if self.events.next_instant() >= until {
-                self.reached = until;
-                break;
-            } else if !self.handle_next(until) {
+            } else if self.events.next_instant() >= until || !self.handle_next(until) {
                 break;
             }
         }
     }
 
-    /// Lets the next event before `until` happen; false at an instant that does not end.
+    /// Lets the next event before `until` happen; false if there is none, and at an instant that
+    /// does not end.
     #[inline]
     fn handle_next(&mut self, until: Time) -> bool {
         let Some((now, event)) = self.events.pop_before(until) else { return false };
@@ -175,17 +180,41 @@ impl Node {
     /// has stopped. A marker books time and stops nothing.
     #[inline(always)]
     pub(super) fn run_processor(&mut self, index: usize, until: Time) -> Stop {
+        let may_be_alone = self.free_until > Time::ZERO && !self.may_watch_bus;
+        let mut look_out = LOOK_OUT;
         loop {
             let unit = &mut self.processors[index];
             if unit.waiting.is_stepping() {
                 return self.run_stepwise(index, until);
             }
             unit.state = State::Running;
+            let looked_at = until.min(unit.processor.now() + look_out);
             let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
-            let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
-            let stop = unit.processor.run(&mut port, until);
+            let exchanges = unit.exchanges.as_ref().filter(|_| may_be_alone);
+            let alone = exchanges.and_then(|exchanges| {
+                let bus = &mut self.interconnects[usize::from(unit.seats.caches.0.0)];
+                let Interconnect::SnoopingBus(bus) = bus else { return None };
+                Some(Alone {
+                    bus,
+                    exchanges,
+                    free_until: self.free_until.min(self.events.next_instant()),
+                    early_until: self.early_until,
+                    missed: Duration::ZERO,
+                    steps: 0,
+                })
+            });
+            let mut port = unit.memory.port_alone(&self.processes[unit.process].pages, main, alone);
+            let stop = unit.processor.run(&mut port, looked_at);
+            if let Some(Alone { bus, missed, steps: steps @ 1.., .. }) = port.alone {
+                // What misses its caches does not wait.
+                look_out = LOOK_OUT * 8;
+                bus.keep_place(|| self.events.keep_place());
+                self.events.pass(steps);
+                unit.ledger.book_within((unit.activities.current(), Occupation::DataMiss), missed);
+            }
             self.detect_loop(index, stop);
             match stop {
+                Stop::Horizon if looked_at < until && self.processors[index].is_active(until) => continue,
                 Stop::Horizon => {}
                 Stop::Wait => self.wait(index),
                 Stop::Marker(immediate) => {

@@ -52,6 +52,7 @@ mod devices;
 mod endless;
 mod execution;
 mod following;
+mod foresight;
 mod interrupts;
 pub(crate) mod memory;
 mod on_chip;
@@ -77,6 +78,7 @@ use narthex_fabrics::{Credit, Frame, Mail, NetworkPort, NodeId, Phase, Sending};
 use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
 use narthex_interfaces::on_chip::{self as on_chip_effects, End};
+use narthex_interfaces::registers::Addresses;
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, EventQueue, Time};
 use narthex_memory::AgentId;
@@ -84,7 +86,7 @@ use narthex_memory::directory::{Carried, Place};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId, Step};
 use narthex_memory::pages::PageKind;
-use narthex_memory::processor_memory::misses;
+use narthex_memory::processor_memory::{Exchanges, misses};
 
 use crate::activity::{Activity, Marker, Occupation};
 use crate::config::operating_system;
@@ -184,8 +186,20 @@ pub struct Node {
     executes_wait_loops: bool,
     /// Each step of an interconnect is an event.
     schedules_steps: bool,
+    /// How far it goes now.
+    until: Time,
+    /// An answer to what it sends may come before, so long after it has arrived.
+    answer_time: Option<Duration>,
     /// Steps before this instant may be taken without one, where nothing else happens.
     free_until: Time,
+    /// A processor may have the answer to a transaction early that is over before this instant.
+    early_until: Time,
+    /// Its state is looked at when everything before this instant has happened.
+    inspection: Time,
+    /// It may foresee for longer than its next step that nothing leaves it.
+    foresees: bool,
+    /// How long its devices notice nothing of what a processor executes.
+    unnoticed: foresight::Unnoticed,
     /// How many of its processors sleep in wait loops.
     sleepers: waiting::Sleepers,
     /// Whether a processor may be watched whose turn takes the bus.
@@ -194,8 +208,6 @@ pub struct Node {
     callers: usize,
     /// Instructions that were computed instead of executed.
     skipped_instructions: u64,
-    /// Everything before has happened, but for turns that can be computed.
-    reached: Time,
     /// What has happened at the present instant.
     instant: endless::Instant,
     /// What observes it.
@@ -244,6 +256,9 @@ impl Node {
                 unit.leave_vacant();
             }
         }
+        if let ([unit], None) = (&mut processors[..], &parts.on_chip) {
+            unit.exchanges = exchanges_of(unit, &parts.interconnects, &parts.memories);
+        }
         let devices = || parts.devices.iter().map(|(device, _)| &**device);
         let tiles_lookahead = parts.on_chip.as_ref().and_then(|own| own.lookahead_of(&processors, devices()));
         let (mut seats, mut first_seats) = (Vec::new(), Vec::new());
@@ -255,6 +270,9 @@ impl Node {
                 seats.push(SeatPlace { agent, on, device, seat, process, is_engine });
             }
         }
+        let devices: Vec<_> = parts.devices.into_iter().map(|(device, _)| device).collect();
+        let foresees = parts.on_chip.is_none() && devices.iter().all(|device| device.reaction().is_some());
+        let unnoticed = foresight::Unnoticed::new(&devices, &parts.interconnects);
         Node {
             id: parts.id,
             events: EventQueue::new(),
@@ -265,7 +283,7 @@ impl Node {
             tiles_lookahead,
             memories: parts.memories,
             local_memories: parts.local_memories,
-            devices: parts.devices.into_iter().map(|(device, _)| device).collect(),
+            devices,
             seats,
             first_seats,
             lines: parts.lines,
@@ -282,12 +300,17 @@ impl Node {
             progressed_at: Time::ZERO,
             executes_wait_loops: false,
             schedules_steps: false,
+            until: Time::ZERO,
+            answer_time: None,
             free_until: Time::ZERO,
+            early_until: Time::ZERO,
+            inspection: Time::ZERO,
+            foresees,
+            unnoticed,
             sleepers: waiting::Sleepers::NONE,
             may_watch_bus: false,
             callers: 0,
             skipped_instructions: 0,
-            reached: Time::ZERO,
             instant: endless::Instant::default(),
             probe: ProbePort::default(),
         }
@@ -457,7 +480,7 @@ impl Node {
 
     #[inline(never)]
     fn send_off(&mut self, now: Time) {
-        let Node { id, events, sent_to_itself, departures, probe, network, .. } = self;
+        let Node { id, events, sent_to_itself, departures, probe, network, until, answer_time, .. } = self;
         let show = |frame: &Frame, destination| {
             probe.report(now, || probe::Event::Departure(frame.summary(), destination));
         };
@@ -469,9 +492,15 @@ impl Node {
                 let envelope = Envelope { arrival, source: node, sequence, destination, payload: frame };
                 events.receive(envelope, |frame| Event::Frame(frame, phase));
             }
-            mail => departures.push((arrival, destination, mail)),
+            mail => {
+                if let Some(answer_time) = answer_time {
+                    *until = arrival.saturating_add(*answer_time).min(*until);
+                }
+                departures.push((arrival, destination, mail));
+            }
         };
         let calls = network.departures(now, show, send);
+        self.free_until = self.free_until.min(self.until);
         if let Some(at) = calls.retry_at {
             self.events.schedule(at, Event::Retry);
         }
@@ -518,6 +547,23 @@ impl Node {
     }
 }
 
+/// What exchanges of the only processor of a node take, if it may be alone with its bus.
+fn exchanges_of(
+    unit: &NodeProcessor,
+    interconnects: &[Interconnect],
+    memories: &[HomeMemory],
+) -> Option<Exchanges> {
+    let ProcessorSeats { caches: (on, _), private: None, memory } = unit.seats else { return None };
+    let Interconnect::SnoopingBus(bus) = &interconnects[usize::from(on.0)] else { return None };
+    let time = memories[usize::from(memory.0)].fixed_time()?;
+    bus.answers_early().then_some(Exchanges {
+        agent: AgentId(0),
+        memory: (memory, time),
+        own_part: unit.blocking_access_time + unit.look_up_time,
+        is_counted: Addresses::carries_messages,
+    })
+}
+
 /// The first instant after this one.
 fn after(time: Time) -> Time {
     time.saturating_add(Duration::from_ps(1))
@@ -538,8 +584,16 @@ impl Partition for Node {
         (next < Time::NEVER).then_some(next)
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<Frame>>) {
-        self.work(until);
+    fn earliest_departure(&self) -> Time {
+        self.foreseen_departure()
+    }
+
+    fn expect_inspection(&mut self, at: Time) {
+        self.inspection = at;
+    }
+
+    fn advance(&mut self, outbox: &mut Outbox<Mail<Frame>>) {
+        self.work(outbox.until(), outbox.answer_time());
         if !self.departures.is_empty() {
             for (arrival, destination, mail) in self.departures.drain(..) {
                 outbox.send(arrival, destination, mail);

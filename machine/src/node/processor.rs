@@ -5,7 +5,7 @@ use narthex_cores::{Config, InOrder, Processor};
 use narthex_kernel::{Clock, Duration, Ledger, Time};
 use narthex_memory::ProcessorMemory;
 use narthex_memory::interconnects::{InterconnectId, MemoryId};
-use narthex_memory::processor_memory::Traffic;
+use narthex_memory::processor_memory::{Exchanges, Traffic};
 use serde::{Deserialize, Serialize};
 
 use super::waiting::Waiting;
@@ -34,6 +34,8 @@ pub struct NodeProcessor {
     pub(super) grant_clocks: Vec<Clock>,
     /// After a grant, no other part notices its transaction sooner.
     pub(super) unnoticed: Duration,
+    /// What its exchanges with memory take, if it may be alone with its bus.
+    pub(super) exchanges: Option<Exchanges>,
     /// What is known about the loop in which its program waits.
     pub(super) waiting: Waiting,
     /// How long it had polled when the run was found without progress.
@@ -114,6 +116,7 @@ impl NodeProcessor {
             look_up_time,
             grant_clocks: Vec::new(),
             unnoticed: Duration::ZERO,
+            exchanges: None,
             waiting: Waiting::default(),
             polled_before: None,
         }

@@ -28,7 +28,6 @@ pub struct AgentNames {
 impl Node {
     /// Closes the ledgers: the run ends now.
     pub fn close(&mut self, now: Time) {
-        self.end_waiting();
         for unit in &mut self.processors {
             let end = now.max(unit.ledger.booked_until());
             unit.ledger.close(end);

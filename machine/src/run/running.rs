@@ -138,9 +138,10 @@ impl Running {
         let stopped_at = simulation.now();
         let is_halted = !matches!(ending, Ending::AllFinished | Ending::Stopped { .. });
         let (mut nodes, switches) = apart(simulation.into_partitions());
-        if is_halted {
-            nodes.iter_mut().for_each(|node| node.rest_at(stopped_at));
-        }
+        nodes.iter_mut().for_each(|node| match is_halted {
+            true => node.rest_at(stopped_at),
+            false => node.end_waiting(stopped_at),
+        });
         refused::disperse(&mut nodes.iter_mut().collect::<Vec<_>>(), stopped_at);
         written.collect(nodes.iter_mut(), observer);
         let latest = || nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO);

@@ -36,7 +36,7 @@ use std::hash::Hasher;
 use std::ops::Range;
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
+use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Place as EventPlace, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::{Carried, Place};
@@ -142,6 +142,29 @@ pub trait Composition {
     /// An interconnect takes such a step, which is due at `at`.
     fn pass(&mut self, _at: Time) {}
 
+    /// Whether the agent of a transaction that is over at `at`, and whose answer is known, may
+    /// have it already: it does nothing sooner with it, nothing else does anything to it until
+    /// then, and it needs nothing else of the interconnect. Others may meanwhile ask for the
+    /// interconnect.
+    fn may_answer_early(&self, _agent: AgentId, _at: Time) -> bool {
+        false
+    }
+
+    /// Keeps the place that a step would have which is scheduled now.
+    fn keep_place(&mut self) -> EventPlace {
+        unreachable!("no agent is answered early")
+    }
+
+    /// Lets a step happen at `at`, in the place that was kept for it.
+    fn schedule_in(&mut self, _place: EventPlace, _at: Time, _on: InterconnectId, _step: Step) {
+        unreachable!("no agent is answered early")
+    }
+
+    /// Whether such a step would be over: all that happens now comes after it.
+    fn has_passed(&self, _at: Time, _place: EventPlace) -> bool {
+        unreachable!("no agent is answered early")
+    }
+
     /// Whether an agent wants to issue a transaction on an interconnect.
     fn wants(&self, agent: AgentId, on: InterconnectId) -> bool;
 
@@ -182,14 +205,9 @@ pub trait Composition {
         unreachable!("no memory is uncached")
     }
 
-    /// The blocks that an agent would exchange with memory, if that is all that it needs now.
-    fn exchange(&self, _agent: AgentId) -> Option<Exchange> {
-        None
-    }
-
-    /// The time of a memory, if each access to a block takes it as long; asked where there is
-    /// an exchange only.
-    fn fixed_access_time(&self, _memory: MemoryId) -> Option<Duration> {
+    /// The blocks that an agent would exchange with its memory, if that is all that it needs
+    /// now; and that memory, which takes this long for each access to a block.
+    fn exchange(&self, _agent: AgentId) -> Option<(Exchange, (MemoryId, Duration))> {
         None
     }
 
@@ -316,6 +334,10 @@ pub trait Rules: Sized {
     /// Lets a step happen.
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
 
+    /// Everything before `now` has happened: what was answered early and is not over yet gets
+    /// its step after all, because the composition is looked at.
+    fn settle<C: Composition>(_composition: &mut C, _now: Time, _on: InterconnectId) {}
+
     /// Grants it to an agent.
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
 
@@ -345,6 +367,11 @@ pub trait Rules: Sized {
     /// The time from the grant of an uncached access to the first instant at which any part
     /// but its agent may notice it.
     fn shortest_access(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// From the grant of any transaction on a block to its end, at least.
+    fn shortest_block_transaction(&self) -> Duration {
         Duration::ZERO
     }
 
@@ -454,6 +481,11 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.shortest_access(),)* }
             }
 
+            /// From the grant of any transaction on a block to its end, at least.
+            pub fn shortest_block_transaction(&self) -> Duration {
+                match self { $(Interconnect::$name(own) => own.shortest_block_transaction(),)* }
+            }
+
             /// Its statistics, each with what is put in front of its names.
             pub fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
                 match self { $(Interconnect::$name(own) => own.statistics(),)* }
@@ -532,6 +564,14 @@ macro_rules! interconnects {
         pub fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::happen(composition, now, on, step),)*
+            }
+        }
+
+        /// Everything before `now` has happened, and the composition is looked at: what was
+        /// answered early and is not over yet gets its step.
+        pub fn settle<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::settle(composition, now, on),)*
             }
         }
 

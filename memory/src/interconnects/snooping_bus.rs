@@ -20,6 +20,12 @@
 //! with the counts of the transactions. An access to a device's register is not issued before
 //! the device has answered it.
 //!
+//! **An agent that is answered early.** The outcome of a transaction on a block is known when it
+//! has been snooped. If its agent does nothing until it is over, and nobody can do anything to
+//! it, it may have its answer at once ([`Composition::may_answer_early`]), and the bus is taken
+//! until the end all the same. The release is a step of its own only if another agent asks for
+//! the bus meanwhile: then in the place that it would have had.
+//!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
 //! home then, is told in `refusals.rs`.
@@ -28,7 +34,7 @@
 //! behind it begins here and is the bridge's from then on.
 
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
+use narthex_kernel::{Archive, Clock, Damage, Duration, Place, Time};
 use std::hash::{Hash, Hasher};
 
 use super::bridged_bus::{self, BridgedBus};
@@ -53,14 +59,47 @@ pub struct SnoopingBus {
     /// The bridge on it: its place among the agents, and the bus behind it.
     bridge: Option<(AgentId, InterconnectId)>,
     pub(super) underway: Option<Underway>,
+    /// What the agent was answered early that had it last, unless it is over for certain.
+    early: Option<Early>,
+    /// The release of such a transaction has been scheduled.
+    is_ending_early: bool,
     /// None: no agent on it may refuse.
     refusals: Option<Box<Refusals>>,
+}
+
+/// When the transactions of an exchange are granted and over: the first one, if that writes
+/// back, is over when the other one is granted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    pub granted: Time,
+    pub between: Time,
+    pub end: Time,
+}
+
+/// A transaction whose agent was answered early.
+#[derive(Clone, Copy, Debug)]
+struct Early {
+    agent: AgentId,
+    /// When it is over.
+    end: Time,
+    /// The place of its release; kept before anything else happens.
+    place: Option<Place>,
 }
 
 impl SnoopingBus {
     /// An idle bus with these agents on it, where `homes` says who answers.
     pub fn new(names: Names, bus: Bus, seats: Seats, homes: AddressMap) -> Self {
-        SnoopingBus { names, bus, seats, homes, bridge: None, underway: None, refusals: None }
+        SnoopingBus {
+            names,
+            bus,
+            seats,
+            homes,
+            bridge: None,
+            underway: None,
+            early: None,
+            is_ending_early: false,
+            refusals: None,
+        }
     }
 
     /// The same bus, whose agents may refuse transactions; a refused one takes so many
@@ -95,6 +134,7 @@ impl SnoopingBus {
         on: InterconnectId,
         agent: AgentId,
     ) {
+        Self::end_early(composition, now, on, agent);
         if let Some(at) = Self::of(composition, on).bus.request(now, agent) {
             composition.schedule(at, on, Step::Grant);
         }
@@ -131,8 +171,58 @@ impl SnoopingBus {
     ) {
         let end = Self::end_of(composition, now, on, &transaction, &answer);
         let underway = Underway { transaction, response: answer.response };
+        Self::occupy_until(composition, end, on, underway);
+    }
+
+    /// The same until `end`.
+    #[inline(always)]
+    fn occupy_until<C: Composition>(composition: &mut C, end: Time, on: InterconnectId, underway: Underway) {
+        let bus = Self::of(composition, on);
+        let agent = underway.transaction.agent;
+        let is_fetch = matches!(underway.transaction.kind, Kind::Read | Kind::ReadExclusive | Kind::Upgrade);
+        if is_fetch && bus.answers_early() && composition.may_answer_early(agent, end) {
+            composition.pass(end);
+            Self::answered_early(composition, end, on, agent);
+            let home = Self::of(composition, on).homes.home(underway.transaction.address);
+            return complete(composition, end, on, underway, home);
+        }
         Self::of(composition, on).underway = Some(underway);
         composition.schedule(end, on, Step::Release);
+    }
+
+    /// An agent whose transaction is over at `end` is answered now.
+    #[inline(always)]
+    fn answered_early<C: Composition>(composition: &mut C, end: Time, on: InterconnectId, agent: AgentId) {
+        let place = Some(composition.keep_place());
+        let bus = Self::of(composition, on);
+        bus.early = Some(Early { agent, end, place });
+        if bus.bus.answered_early(end) {
+            Self::release_early(composition, on);
+        }
+    }
+
+    /// The bus is asked for: a transaction whose agent was answered early is over, or its end is
+    /// scheduled.
+    #[inline(always)]
+    fn end_early<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, asks: AgentId) {
+        if let Some(Early { agent, end, place }) = Self::of(composition, on).early {
+            let has_passed = |place| composition.has_passed(end, place);
+            match agent == asks || now > end || place.is_none_or(has_passed) {
+                true => Self::of(composition, on).early = None,
+                false => Self::release_early(composition, on),
+            }
+        }
+    }
+
+    /// The end of a transaction whose agent was answered early is a step.
+    #[cold]
+    #[inline(never)]
+    fn release_early<C: Composition>(composition: &mut C, on: InterconnectId) {
+        let bus = Self::of(composition, on);
+        let Some(Early { end, place: Some(place), .. }) = bus.early.take() else { return };
+        bus.bus.keep_until_released();
+        bus.is_ending_early = true;
+        composition.schedule_in(place, end, on, Step::Release);
     }
 
     /// When a transaction is over that has the bus from now on.
@@ -162,6 +252,7 @@ impl SnoopingBus {
             bus = Self::of(composition, on);
         }
         match bus.underway.take() {
+            None if std::mem::take(&mut bus.is_ending_early) => {}
             None => {
                 let behind = bus.behind();
                 BridgedBus::end_on_upper(composition, now, behind);
@@ -183,53 +274,77 @@ impl SnoopingBus {
     /// concern nobody else and nothing else happens before their end; says whether it has.
     #[inline(always)]
     fn exchange<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) -> bool {
-        let Some(exchange) = composition.exchange(agent) else { return false };
-        let Some((granted, memory)) = Self::of(composition, on).grant_of_exchange(now, agent, &exchange)
-        else {
+        let Some((exchange, memory)) = composition.exchange(agent) else { return false };
+        let Some(crossing) = Self::of(composition, on).crossing_of(now, agent, &exchange, memory) else {
             return false;
         };
-        let Some(delay) = composition.fixed_access_time(memory) else { return false };
-        let bus = &Self::of(composition, on).bus;
-        let between = match exchange.written_back {
-            Some(_) => bus.end_of(granted, Kind::WriteBack, delay),
-            None => granted,
-        };
-        let end = bus.end_of(between, exchange.kind(), delay);
-        if !composition.is_free_before(end) {
+        if !composition.is_free_before(crossing.end) {
             return false;
         }
-        composition.pass(granted);
-        let bus = &mut Self::of(composition, on).bus;
-        let mut asked = now;
-        if exchange.written_back.is_some() {
-            bus.carried(Kind::WriteBack, between - granted);
-            asked = between;
-        }
-        bus.carried(exchange.kind(), end - between);
-        bus.was_free(asked, end);
-        if exchange.written_back.is_some() {
-            composition.pass(between);
-            composition.pass(between);
-        }
-        composition.pass(end);
-        composition.make_exchange(end, on, agent, memory, &exchange);
+        let steps = Self::of(composition, on).cross(now, &exchange, &crossing);
+        (0..steps).for_each(|_| composition.pass(crossing.end));
+        composition.make_exchange(crossing.end, on, agent, memory.0, &exchange);
         true
     }
 
-    /// When an agent's exchange is granted the bus if it asks now, and the memory with which
-    /// it is made; none if anybody else has to do with it.
+    /// The times of an agent's exchange with a memory that takes this long for each access, if
+    /// the agent asks now; none if the bus is not free, or anybody else has to do with it.
     #[inline(always)]
-    fn grant_of_exchange(&self, now: Time, agent: AgentId, exchange: &Exchange) -> Option<(Time, MemoryId)> {
+    pub(crate) fn crossing_of(
+        &self,
+        now: Time,
+        agent: AgentId,
+        exchange: &Exchange,
+        (memory, delay): (MemoryId, Duration),
+    ) -> Option<Crossing> {
         if self.refusals.is_some() || self.seats.may_snarf(agent) {
             return None;
         }
-        let memory = |block| match self.homes.home(block) {
-            Home::Memory(memory) if self.seats.is_private(agent, block) => Some(memory),
-            _ => None,
+        let is_meant =
+            |block| self.homes.home(block) == Home::Memory(memory) && self.seats.is_private(agent, block);
+        if !is_meant(exchange.fetched) || !exchange.written_back.is_none_or(is_meant) {
+            return None;
+        }
+        let granted = self.bus.grant_if_idle(now)?;
+        let between = match exchange.written_back {
+            Some(_) => self.bus.end_of(granted, Kind::WriteBack, delay),
+            None => granted,
         };
-        let fetched = memory(exchange.fetched)?;
-        let is_same = exchange.written_back.is_none_or(|block| memory(block) == Some(fetched));
-        Some((self.bus.grant_if_idle(now).filter(|_| is_same)?, fetched))
+        Some(Crossing { granted, between, end: self.bus.end_of(between, exchange.kind(), delay) })
+    }
+
+    /// Counts the transactions of an exchange for which its agent asks at `now`: in how many
+    /// steps they would be carried.
+    #[inline(always)]
+    pub(crate) fn cross(&mut self, now: Time, exchange: &Exchange, crossing: &Crossing) -> u64 {
+        let &Crossing { granted, between, end } = crossing;
+        self.bus.carried(exchange.kind(), end - between);
+        if exchange.written_back.is_none() {
+            self.bus.was_free(now, end);
+            return 2;
+        }
+        self.bus.carried(Kind::WriteBack, between - granted);
+        self.bus.was_free(between, end);
+        4
+    }
+
+    /// The agent of such an exchange is answered before its end.
+    #[inline(always)]
+    pub(crate) fn answer_early(&mut self, agent: AgentId, end: Time) {
+        self.early = Some(Early { agent, end, place: None });
+    }
+
+    /// If an exchange was answered early just now, its release gets the place that `keep` keeps.
+    #[inline(always)]
+    pub fn keep_place(&mut self, keep: impl FnOnce() -> Place) {
+        if let Some(Early { place: place @ None, .. }) = &mut self.early {
+            *place = Some(keep());
+        }
+    }
+
+    /// Whether an agent may be answered early at all.
+    pub fn answers_early(&self) -> bool {
+        self.bridge.is_none() && self.refusals.is_none()
     }
 
     /// Carries an agent's access to a register of a device on this bus, if nothing else happens
@@ -271,8 +386,7 @@ impl SnoopingBus {
         let end = Self::end_of(composition, now, on, &transaction, &answer);
         let underway = Underway { transaction, response: answer.response };
         if !composition.is_free_before(end) {
-            Self::of(composition, on).underway = Some(underway);
-            composition.schedule(end, on, Step::Release);
+            Self::occupy_until(composition, end, on, underway);
             return None;
         }
         composition.pass(end);
@@ -340,6 +454,7 @@ impl Rules for SnoopingBus {
     }
 
     fn ask_alone<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        Self::end_early(composition, now, on, agent);
         if Self::exchange(composition, now, on, agent) {
             return;
         }
@@ -360,6 +475,13 @@ impl Rules for SnoopingBus {
             Step::Grant => Self::grant(composition, now, on),
             Step::Release => Self::release(composition, now, on),
             Step::Address | Step::Forward => unreachable!("no bridge and no directory is here"),
+        }
+    }
+
+    fn settle<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        match Self::of(composition, on).early {
+            Some(Early { end, .. }) if end < now => Self::of(composition, on).early = None,
+            _ => Self::release_early(composition, on),
         }
     }
 
@@ -414,6 +536,10 @@ impl Rules for SnoopingBus {
         if self.refusals.is_some() { Duration::ZERO } else { self.bus.shortest_access() }
     }
 
+    fn shortest_block_transaction(&self) -> Duration {
+        if self.refusals.is_some() { Duration::ZERO } else { self.bus.shortest_block_transaction() }
+    }
+
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
         let own = std::iter::once(&self.bus.statistics as &dyn StatisticSet);
         let refused = self.refusals.iter().map(|refusals| &refusals.statistics as &dyn StatisticSet);
@@ -454,8 +580,20 @@ impl Rules for SnoopingBus {
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SnoopingBus { names: _, bus, seats: _, homes: _, bridge: _, underway, refusals } = self;
+        let SnoopingBus {
+            names: _,
+            bus,
+            seats: _,
+            homes: _,
+            bridge: _,
+            underway,
+            early,
+            is_ending_early,
+            refusals,
+        } = self;
+        assert!(early.is_none(), "the composition is settled before it is archived");
         archive.value(bus)?;
+        archive.value(is_ending_early)?;
         archive.value(underway)?;
         archive.value(refusals)
     }

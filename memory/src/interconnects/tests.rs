@@ -141,6 +141,37 @@ fn agents_are_served_one_after_the_other_and_one_that_issues_nothing_gives_the_b
     assert!(bench.interconnects[0].is_idle_at(Time::from_ps(40_000)));
 }
 
+/// The processor's read has the bus up to 200 ns. What the device asks for meanwhile, or at that
+/// instant, or later, comes behind it, whenever the processor has had its answer.
+#[test]
+fn an_agent_that_is_answered_early_has_the_bus_up_to_the_end_all_the_same() {
+    let run = |early, asked_ns| {
+        let mut bench = Bench { early, ..Bench::on_one_bus() };
+        bench.script(PROCESSOR, read(PROCESSOR, BLOCK));
+        bench.ask_at(0, &[PROCESSOR]);
+        while bench.due.next_instant() <= Time::ZERO + Duration::from_ns(asked_ns) {
+            bench.step();
+        }
+        let completed = bench.when(Seen::Completed(PROCESSOR, Kind::Read, false, Some(0)));
+        bench.script(DEVICE, Transaction::block(DEVICE, Kind::Upgrade, BLOCK));
+        bench.ask_at(asked_ns, &[DEVICE]);
+        bench.run();
+        let idle = bench.interconnects[0].is_idle_at(Time::ZERO + Duration::from_ns(300));
+        let Bench { mut seen, crossings, due, .. } = bench;
+        seen.sort_by_key(|&(at, _)| at);
+        (completed, due.taken(), seen, crossings, idle)
+    };
+    for (asked_ns, granted_ns, steps) in
+        [(0, 200, 4), (10, 200, 4), (190, 200, 4), (200, 200, 4), (205, 210, 3)]
+    {
+        let (completed, _, seen, crossings, idle) = run(None, asked_ns);
+        assert_eq!(completed, (asked_ns >= 200).then_some(200));
+        assert_eq!(crossings, [(BUS, Kind::Read, 0, 200), (BUS, Kind::Upgrade, granted_ns, granted_ns + 20)]);
+        let early = run(Some(PROCESSOR), asked_ns);
+        assert_eq!(early, (Some(200), steps, seen, crossings, idle), "asked at {asked_ns} ns");
+    }
+}
+
 #[test]
 fn a_private_path_carries_registers_in_its_own_cycles() {
     let mut bench = Bench::with_a_private_path();

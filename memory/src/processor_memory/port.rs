@@ -1,5 +1,7 @@
 //! The port that a processor sees: it turns accesses into hits, waits and faults.
 
+use narthex_kernel::Time;
+
 use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::kind::Kind;
 use crate::main_memory::{MainMemory, PAGE_BYTES};
@@ -7,6 +9,7 @@ use crate::pages::{PageAttributes, PageKind, PageTable};
 use crate::port::{AccessFault, CacheBlockOperation, Late, Outcome, Port};
 use crate::protocols::Access;
 
+use super::alone::Alone;
 use super::block_buffers::transfer_at;
 use super::second_level::Obtained;
 use super::write_combining::Posted;
@@ -18,6 +21,8 @@ pub struct ProcessorPort<'a> {
     pub(super) own: &'a mut ProcessorMemory,
     pub(super) pages: &'a PageTable,
     pub(super) memory: &'a mut MainMemory,
+    /// The processor is alone with its bus.
+    pub alone: Option<Alone<'a>>,
 }
 
 impl ProcessorPort<'_> {
@@ -323,6 +328,11 @@ impl ProcessorPort<'_> {
 }
 
 impl Port for ProcessorPort<'_> {
+    #[inline]
+    fn serve(&mut self, now: impl FnOnce() -> Time) -> Option<Time> {
+        self.exchange_alone(now)
+    }
+
     #[inline(always)]
     fn load_hit<const SIZE: usize>(&mut self, address: u64) -> Option<u64> {
         self.own.data.load_hit::<SIZE>(address)

@@ -73,8 +73,13 @@ impl ProcessorMemory {
     /// processor waits: the usual case.
     #[inline(always)]
     pub(super) fn has_nothing_beside(&self) -> bool {
-        self.issued_block.is_none()
-            && self.issued_uncached.is_none()
+        self.issued_block.is_none() && self.has_nothing_behind()
+    }
+
+    /// Whether it needs nothing of an interconnect behind the block that it waits for.
+    #[inline(always)]
+    pub fn has_nothing_behind(&self) -> bool {
+        self.issued_uncached.is_none()
             && self.store_buffer.is_empty()
             && self.second.is_none()
             && self.misses.is_none()

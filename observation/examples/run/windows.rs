@@ -8,8 +8,8 @@
 //! of each window are divided anew. What meeting costs is in neither: the count of windows tells.
 //! Sums of two runs may be subtracted, so that what is before a program's main part is left out.
 //!
-//! Windows are counted from multiples of the network's lookahead on; those of a run begin at
-//! the first thing to do.
+//! Windows are counted from multiples of the network's lookahead on, and as long as that; those
+//! of a run follow from what its nodes foresee, and are longer.
 
 use narthex_kernel::{Duration, Time};
 use narthex_machine::compose::Blueprint;

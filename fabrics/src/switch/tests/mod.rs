@@ -69,7 +69,7 @@ impl TestNode {
 /// A partition of a test's network.
 enum Part {
     Node(Box<TestNode>),
-    Switch(Switch<u32>),
+    Switch(Box<Switch<u32>>),
 }
 
 impl Partition for Part {
@@ -82,14 +82,14 @@ impl Partition for Part {
         }
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<Mail<u32>>) {
+    fn advance(&mut self, outbox: &mut Outbox<Mail<u32>>) {
         match self {
             Part::Node(node) => {
-                while let Some((now, event)) = node.events.pop_before(until) {
+                while let Some((now, event)) = node.events.pop_before(outbox.until()) {
                     node.handle(now, event, outbox);
                 }
             }
-            Part::Switch(switch) => switch.advance(until, outbox),
+            Part::Switch(switch) => switch.advance(outbox),
         }
     }
 
@@ -204,7 +204,8 @@ impl Bench {
             Part::Node(Box::new(TestNode { terminal, events, arrived: Vec::new(), holds_until }))
         };
         let nodes = (0..self.nodes as u16).map(node);
-        let switches = (0..plan.topology.switches()).map(|number| Part::Switch(Switch::new(number, &plan)));
+        let switches =
+            (0..plan.topology.switches()).map(|number| Part::Switch(Box::new(Switch::new(number, &plan))));
         Simulation::new(nodes.chain(switches).collect(), plan.timing.lookahead(8))
     }
 

@@ -90,7 +90,7 @@ fn a_stuck_parcel_says_where_it_is_and_what_it_needs() {
     let stuck: Vec<(String, String, bool, u32)> = simulation
         .partitions()
         .filter_map(|part| if let Part::Switch(switch) = part { Some(switch) } else { None })
-        .flat_map(Switch::stuck)
+        .flat_map(|switch| switch.stuck())
         .map(|stuck| (stuck.at, stuck.needs, stuck.lacks_room, stuck.parcel.cargo))
         .collect();
     let (first, second) = ("switch (0, 0)".to_owned(), "switch (1, 0)".to_owned());

@@ -20,7 +20,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::Waiting;
-use crate::simulation::window::{Flags, Summary};
+use crate::simulation::window::{Departures, Flags, Summary};
 use crate::time::Time;
 
 /// Reports that a thread keeps.
@@ -39,6 +39,9 @@ struct Report {
     /// One more than the window's number: the report is there.
     window: AtomicU64,
     earliest: [AtomicU64; 2],
+    unfinished: AtomicU64,
+    departures: [AtomicU64; 3],
+    reached: AtomicU64,
     /// The flags, and for which threads there is mail.
     flags: AtomicU64,
 }
@@ -73,14 +76,21 @@ impl Board {
 
     /// A thread has finished a window.
     pub fn publish(&self, thread: usize, window: u64, summary: Summary, posted: Posted) {
-        let Summary { earliest, flags } = summary;
+        let Summary { earliest, unfinished, departures, reached, flags } = summary;
         let report = &self.reports[thread][window as usize % RING];
         let Flags { finished, has_finished, stopped } = flags;
         let bit = |is_set: bool, bit: u64| if is_set { bit } else { 0 };
         let flags = bit(finished, FINISHED) | bit(has_finished, HAS_FINISHED) | bit(stopped, STOPPED);
-        for (place, earliest) in report.earliest.iter().zip(earliest) {
-            place.store(earliest.as_ps(), Ordering::Relaxed);
+        for (place, time) in report.earliest.iter().zip(earliest) {
+            place.store(time.as_ps(), Ordering::Relaxed);
         }
+        let Departures { first, partition, second } = departures;
+        for (place, value) in report.departures.iter().zip([first.as_ps(), partition.into(), second.as_ps()])
+        {
+            place.store(value, Ordering::Relaxed);
+        }
+        report.unfinished.store(unfinished.as_ps(), Ordering::Relaxed);
+        report.reached.store(reached.as_ps(), Ordering::Relaxed);
         report.flags.store(posted.0 | flags, Ordering::Relaxed);
         report.window.store(window + 1, Ordering::Release);
     }
@@ -89,7 +99,9 @@ impl Board {
     /// `posted` gets, in order, for whom each thread has left mail.
     pub fn summary(&self, window: u64, waiting: &Waiting, posted: &mut Vec<Posted>) -> Option<Summary> {
         let none = Flags { finished: true, has_finished: false, stopped: false };
-        let mut summary = Summary { earliest: [Time::NEVER; 2], flags: none };
+        let (earliest, departures) = ([Time::NEVER; 2], Departures::NONE);
+        let unfinished = Time::NEVER;
+        let mut summary = Summary { earliest, unfinished, departures, reached: Time::ZERO, flags: none };
         posted.clear();
         for reports in &self.reports {
             let report = &reports[window as usize % RING];
@@ -98,6 +110,14 @@ impl Board {
             for (earliest, place) in summary.earliest.iter_mut().zip(&report.earliest) {
                 *earliest = Time::from_ps(place.load(Ordering::Relaxed)).min(*earliest);
             }
+            let departures = report.departures.each_ref().map(|place| place.load(Ordering::Relaxed));
+            let [first, partition, second] = departures;
+            let (first, second) = (Time::from_ps(first), Time::from_ps(second));
+            let departures = Departures { first, partition: partition as u32, second };
+            summary.departures = summary.departures.joined(departures);
+            let unfinished = Time::from_ps(report.unfinished.load(Ordering::Relaxed));
+            summary.unfinished = summary.unfinished.min(unfinished);
+            summary.reached = summary.reached.max(Time::from_ps(report.reached.load(Ordering::Relaxed)));
             summary.flags = summary.flags.and(Flags {
                 finished: flags & FINISHED != 0,
                 has_finished: flags & HAS_FINISHED != 0,

@@ -6,7 +6,7 @@ use super::wait::Waiting;
 use super::{Team, WINDOWS_PER_SAMPLE};
 use crate::partition::{Envelope, Partition};
 use crate::simulation::group::{Group, ThreadPosition};
-use crate::simulation::window::{Covered, Summary, Window};
+use crate::simulation::window::{Covered, Departures, Summary, Window};
 use crate::time::Time;
 
 /// One thread of a team. What it writes shares no cache line with what others read.
@@ -37,6 +37,7 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
     /// `None` if another thread has panicked.
     pub fn simulate(&mut self, order: &Order, places: &[ThreadPosition]) -> Option<Covered> {
         self.group.take(self.team.slots, places);
+        self.group.begin_stretch(order.stretch.bound);
         let mut number = order.first_window;
         let covered = order.stretch.simulate(|window| {
             self.simulate_window(number, window);
@@ -52,19 +53,24 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
         let mut posted = Posted::default();
         let first_tier = team.first_tier;
         let mut first_arrivals = [Time::NEVER; 2];
+        let mut heard = Departures::NONE;
         group.simulate(window, number.is_multiple_of(WINDOWS_PER_SAMPLE), |to, envelope| {
             posted.add(to);
             let first = &mut first_arrivals[usize::from(envelope.destination >= first_tier)];
             *first = envelope.arrival.min(*first);
+            if envelope.destination < first_tier {
+                heard = heard.and(envelope.arrival, envelope.destination as u32);
+            }
             outgoing[to].push(envelope);
         });
         for (to, mail) in outgoing.iter_mut().enumerate().filter(|(_, mail)| !mail.is_empty()) {
             team.mail.open(self.number, to, number).append(mail);
         }
-        let Summary { earliest, flags } = group.summary();
+        let Summary { earliest, unfinished, departures, reached, flags } = group.summary();
         // What was sent has not reached its destinations, which cannot speak for it.
         let earliest = std::array::from_fn(|tier| earliest[tier].min(first_arrivals[tier]));
-        let summary = Summary { earliest, flags };
+        let departures = departures.joined(heard);
+        let summary = Summary { earliest, unfinished, departures, reached, flags };
         team.board.publish(self.number, number, summary, posted);
     }
 

@@ -43,9 +43,9 @@ impl Partition for Clock {
         self.events.next_time()
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<u64>) {
+    fn advance(&mut self, outbox: &mut Outbox<u64>) {
         let has_finished = self.ticks >= LAST;
-        while let Some((now, heard)) = self.events.pop_before(until) {
+        while let Some((now, heard)) = self.events.pop_before(outbox.until()) {
             match heard {
                 Some(_) => self.heard += 1,
                 None => self.tick(now, outbox),
@@ -88,7 +88,7 @@ fn a_run_ends_one_lookahead_after_a_lone_partition_has_finished_in_the_middle_of
 }
 
 #[test]
-#[should_panic(expected = "inside the window")]
+#[should_panic(expected = "the lookahead exceeds the smallest latency")]
 fn a_lone_partition_that_sends_to_itself_by_the_outbox_is_told() {
     let clock = Clock { uses_outbox: true, ..Clock::new() };
     Simulation::new(vec![clock], LOOKAHEAD).run(&Limits::default(), &mut go_on);

@@ -30,9 +30,17 @@ impl<P: Partition> Partition for Delayed<P> {
         self.partition.next_time()
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<P::Payload>) {
+    fn earliest_departure(&self) -> Time {
+        self.partition.earliest_departure()
+    }
+
+    fn expect_inspection(&mut self, at: Time) {
+        self.partition.expect_inspection(at);
+    }
+
+    fn advance(&mut self, outbox: &mut Outbox<P::Payload>) {
         self.delay();
-        self.partition.advance(until, outbox);
+        self.partition.advance(outbox);
         self.delay();
     }
 

@@ -33,6 +33,8 @@ pub struct Gossip {
     pub fate: Fate,
     /// The smallest time until what it says is heard.
     pub latency: Duration,
+    /// So long it foresees that nothing leaves.
+    pub foresight: Duration,
     /// Turns of a loop that each event costs the host.
     pub effort: u64,
     pub log: Log,
@@ -50,6 +52,7 @@ impl Gossip {
         Gossip {
             fate: Fate::Finish,
             latency: LOOKAHEAD,
+            foresight: Duration::ZERO,
             effort: 0,
             log: Vec::new(),
             events,
@@ -97,9 +100,13 @@ impl Partition for Gossip {
         self.events.next_time()
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<u64>) {
+    fn earliest_departure(&self) -> Time {
+        self.events.next_instant().saturating_add(self.foresight)
+    }
+
+    fn advance(&mut self, outbox: &mut Outbox<u64>) {
         while !self.stopped
-            && let Some((now, word)) = self.events.pop_before(until)
+            && let Some((now, word)) = self.events.pop_before(outbox.until())
         {
             (0..self.effort).for_each(|turn| {
                 std::hint::black_box(turn);
@@ -133,7 +140,18 @@ impl Partition for Gossip {
 
 impl Archived for Gossip {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Gossip { fate: _, latency: _, effort: _, log, events, random, talks, last, stopped } = self;
+        let Gossip {
+            fate: _,
+            latency: _,
+            foresight: _,
+            effort: _,
+            log,
+            events,
+            random,
+            talks,
+            last,
+            stopped,
+        } = self;
         events.archive(archive)?;
         random.archive(archive)?;
         archive.value(talks)?;

@@ -55,8 +55,8 @@ impl Partition for Wall {
         self.balls.next_time()
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<()>) {
-        while let Some((now, ball)) = self.balls.pop_before(until) {
+    fn advance(&mut self, outbox: &mut Outbox<()>) {
+        while let Some((now, ball)) = self.balls.pop_before(outbox.until()) {
             outbox.send(now, self.other, ball);
         }
     }

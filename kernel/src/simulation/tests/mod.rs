@@ -2,6 +2,7 @@
 
 mod alone;
 mod delayed;
+mod foresight;
 mod gossip;
 mod instants;
 mod order;
@@ -34,7 +35,15 @@ fn logs(order: [usize; NODES], mut simulate: impl FnMut(&mut Group<'_, Gossip>, 
 }
 
 fn simulate(all: &mut Group<'_, Gossip>, start: Time, end: Time) {
-    let window = Window { members: Members::All, end, first_arrivals: [start + LOOKAHEAD; 2] };
+    let window = Window {
+        members: Members::All,
+        end,
+        is_complete: true,
+        first_arrivals: [start + LOOKAHEAD; 2],
+        latency: LOOKAHEAD,
+        first: None,
+        finished_end: Time::NEVER,
+    };
     all.simulate(&window, false, |_, _| unreachable!("all partitions are here"));
 }
 

@@ -18,7 +18,7 @@ impl Partition for Caller {
         (self.windows < 5).then_some(Time::ZERO + LOOKAHEAD * self.windows)
     }
 
-    fn advance(&mut self, _: Time, _: &mut Outbox<()>) {
+    fn advance(&mut self, _: &mut Outbox<()>) {
         self.calls.lock().unwrap().push(self.number);
         self.windows += 1;
     }

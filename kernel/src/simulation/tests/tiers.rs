@@ -67,8 +67,8 @@ impl Partition for Station {
         self.events.next_time()
     }
 
-    fn advance(&mut self, until: Time, outbox: &mut Outbox<u64>) {
-        while let Some((now, word)) = self.events.pop_before(until) {
+    fn advance(&mut self, outbox: &mut Outbox<u64>) {
+        while let Some((now, word)) = self.events.pop_before(outbox.until()) {
             self.log.push((now, word));
             match word {
                 None => {

@@ -83,7 +83,7 @@ fn an_agent_that_is_granted_for_ever_and_issues_nothing_is_named() {
         let mut node = node(machine, interface);
         let place = node.seat_of(0, 0);
         narthex_memory::interconnects::ask(&mut node, Time::from_ps(1_000), place.on, place.agent);
-        node.advance(Time::from_ps(1_000_000), &mut Outbox::new(1));
+        node.advance(&mut Outbox::new(1).with_end(Time::from_ps(1_000_000)));
         assert!(matches!(node.status(), Status::Stopped { .. }), "{interface}");
         let Some((0, _, Ended::Endless(text))) = node.failure() else {
             panic!("{interface}: no explanation")

@@ -1,5 +1,5 @@
 //! Looking out for wait loops where a processor stops: at a marker, at an access
-//! that waits, at the end of a window.
+//! that waits, at the end of a window, and now and then in a long one.
 //!
 //! A program at work is only by accident where it was before, with the same
 //! registers; one that waits is after each turn. So the latest stops are kept,
@@ -17,7 +17,7 @@ const WINDOW: usize = KEPT - 1;
 /// Stops for each that is kept.
 const STOPS: u32 = 4;
 /// Ends of windows for each that is kept.
-const WINDOWS: u32 = 16;
+const WINDOWS: u32 = 2;
 /// After a watch in vain, this many times its instructions pass before the next.
 const SHORTEST_PENALTY: u64 = 1 << 4;
 const LONGEST_PENALTY: u64 = 1 << 9;

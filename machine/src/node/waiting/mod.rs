@@ -40,7 +40,9 @@ mod watch;
 
 use narthex_cores::wait_loop::Turn;
 use narthex_kernel::ledger::LedgerTurn;
+use narthex_kernel::partition::{Partition, Status};
 use narthex_kernel::{Duration, Time};
+use narthex_memory::interconnects::{self, InterconnectId};
 
 use super::processor::State;
 use super::{Event, Node};
@@ -50,6 +52,10 @@ use watch::Watch;
 /// Registers that count the time move on, which shows progress: a loop
 /// that compares time sleeps no longer than this at once.
 const LONGEST_SLEEP: Duration = Duration::from_ns(10_000);
+
+/// A processor that executes for longer than this is looked at in between: a wait loop may stop
+/// it nowhere else.
+pub(super) const LOOK_OUT: Duration = Duration::from_ns(300);
 
 /// What is known about a processor's wait loop.
 #[derive(Debug, Default)]
@@ -271,10 +277,11 @@ impl Node {
         let executes = std::mem::replace(&mut self.executes_wait_loops, true);
         // It may be at the beginning of another agent's transaction.
         let free_until = std::mem::replace(&mut self.free_until, Time::ZERO);
+        let early_until = std::mem::replace(&mut self.early_until, Time::ZERO);
         while self.processors[index].is_active(until) {
             self.run_processor(index, until);
         }
-        self.free_until = free_until;
+        (self.free_until, self.early_until) = (free_until, early_until);
         self.executes_wait_loops = executes;
     }
 
@@ -318,21 +325,31 @@ impl Node {
             self.stop_watching(index);
             self.catch_up(index, now);
         }
-        self.work(now);
+        self.expect_inspection(now);
+        self.work(now, None);
+        self.settle_interconnects(now);
         self.executes_wait_loops = executes;
         self.processors.iter_mut().for_each(|unit| unit.waiting.detector.forget());
     }
 
-    /// Executes what is left of the turns up to the instant that the node has reached:
-    /// the run ends.
-    pub(super) fn end_waiting(&mut self) {
-        let reached = self.reached;
-        for index in 0..self.processors.len() {
-            if self.processors[index].waiting.is_asleep() {
-                self.catch_up(index, reached);
-                self.execute_until(index, reached);
-            }
+    /// Everything before `now` has happened, and the node is looked at: each transaction that is
+    /// under way is over by a step.
+    pub(super) fn settle_interconnects(&mut self, now: Time) {
+        for on in 0..self.interconnects.len() {
+            interconnects::settle(self, now, InterconnectId(on as u8));
         }
+    }
+
+    /// Executes what is left of the turns up to `reached`, where the run has ended and everything
+    /// before has happened, but at a node that has stopped it.
+    pub fn end_waiting(&mut self, reached: Time) {
+        if !self.sleepers.are_any() || matches!(self.status(), Status::Stopped { .. }) {
+            return;
+        }
+        let executes = std::mem::replace(&mut self.executes_wait_loops, true);
+        (0..self.processors.len()).for_each(|index| self.catch_up(index, reached));
+        self.work(reached, None);
+        self.executes_wait_loops = executes;
     }
 
     /// Whether no other processor does anything that a loop that takes the bus would

@@ -108,8 +108,9 @@ impl Node {
             if let Some(stop) = stop {
                 // Each step of what it waits for is looked at.
                 let free_until = std::mem::replace(&mut self.free_until, Time::ZERO);
+                let early_until = std::mem::replace(&mut self.early_until, Time::ZERO);
                 self.handle_stop(index, stop);
-                self.free_until = free_until;
+                (self.free_until, self.early_until) = (free_until, early_until);
             }
             if waits && !self.waits_as_watched(index) {
                 self.stop_watching(index);

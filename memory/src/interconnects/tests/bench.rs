@@ -116,6 +116,8 @@ pub(super) struct Bench {
     pub(super) free_until: Time,
     /// Whether agents say which register they access next.
     pub(super) tells_registers: bool,
+    /// The agent that may be answered early.
+    pub(super) early: Option<AgentId>,
 }
 
 pub(super) fn nanoseconds(time: Time) -> u64 {
@@ -158,6 +160,7 @@ impl Bench {
             at_once: false,
             free_until: Time::ZERO,
             tells_registers: false,
+            early: None,
         }
     }
 
@@ -239,6 +242,22 @@ impl Composition for Bench {
 
     fn is_free_before(&self, at: Time) -> bool {
         at < self.free_until && at < self.due.next_instant()
+    }
+
+    fn may_answer_early(&self, agent: AgentId, _at: Time) -> bool {
+        self.early == Some(agent)
+    }
+
+    fn keep_place(&mut self) -> EventPlace {
+        self.due.keep_place()
+    }
+
+    fn schedule_in(&mut self, place: EventPlace, at: Time, on: InterconnectId, step: Step) {
+        self.due.schedule_in(place, at, (on, step));
+    }
+
+    fn has_passed(&self, at: Time, place: EventPlace) -> bool {
+        self.due.has_passed(at, place)
     }
 
     fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {

@@ -1,0 +1,121 @@
+//! What partitions foresee changes nothing but how often they are called.
+
+use super::delayed::Delayed;
+use super::gossip::Fate;
+use super::*;
+
+/// Of each partition: the first is heard the soonest.
+const FORESIGHTS: [u64; NODES] = [0, 15, 40, 70, 90, 200, 5];
+
+/// Gossips whose words take longer by what they foresee, and which may say so.
+fn gossips(fates: [Fate; NODES], foresees: bool) -> Vec<Delayed<Gossip>> {
+    let gossip = |(node, fate): (usize, Fate)| {
+        let longer = Duration::from_ns(FORESIGHTS[node]);
+        let foresight = if foresees { longer } else { Duration::ZERO };
+        let gossip = Gossip { fate, foresight, latency: LOOKAHEAD + longer, ..Gossip::new(node) };
+        Delayed::new(gossip, node)
+    };
+    fates.into_iter().enumerate().map(gossip).collect()
+}
+
+/// How a run ends, when, after how many windows, and what its partitions have seen.
+fn run(
+    (fates, foresees): ([Fate; NODES], bool),
+    threads: Threads,
+    limits: &Limits,
+) -> (Ending, Time, u64, Vec<Log>) {
+    let mut simulation = Simulation::new(gossips(fates, foresees), LOOKAHEAD).with_threads(threads);
+    let ending = simulation.run(limits, &mut go_on);
+    let (now, windows) = (simulation.now(), simulation.windows());
+    let logs = simulation.into_partitions().into_iter().map(|delayed| delayed.partition.log).collect();
+    (ending, now, windows, logs)
+}
+
+const ALONE: Threads = Threads::UpTo(1);
+
+#[test]
+fn what_is_foreseen_saves_windows_and_changes_nothing_else() {
+    let limits = Limits::default();
+    let (ending, now, windows, logs) = run(([Fate::Finish; NODES], false), ALONE, &limits);
+    assert_eq!(ending, Ending::AllFinished);
+    for threads in [ALONE, Threads::Exactly(2), Threads::Exactly(3)] {
+        for windows_per_observation in [1, 2, 7, 256] {
+            let limits = Limits { windows_per_observation, ..limits };
+            let foreseen = run(([Fate::Finish; NODES], true), threads, &limits);
+            assert!((foreseen.0, foreseen.1, &foreseen.3) == (ending, now, &logs), "{threads:?}, {limits:?}");
+            assert!(windows_per_observation < 256 || foreseen.2 < windows, "{} windows", foreseen.2);
+        }
+    }
+}
+
+/// Some have much less to say than others.
+fn unequal() -> Vec<Gossip> {
+    let talks = [0, TALKS - 5, TALKS - 100, 0, TALKS - 10, TALKS / 2, TALKS - 1];
+    let gossip = |(node, talks): (usize, u64)| {
+        let foresight = Duration::from_ns(FORESIGHTS[node]);
+        Gossip { talks, foresight, latency: LOOKAHEAD + foresight, ..Gossip::new(node) }
+    };
+    talks.into_iter().enumerate().map(gossip).collect()
+}
+
+#[test]
+fn those_that_have_finished_wait_for_the_others_wherever_the_run_is_saved() {
+    let mut whole = Simulation::new(unequal(), LOOKAHEAD);
+    assert_eq!(whole.run(&Limits::default(), &mut go_on), Ending::AllFinished);
+    let end = whole.now();
+    let logs: Vec<Log> = whole.into_partitions().into_iter().map(|gossip| gossip.log).collect();
+    for windows_per_observation in 1..12 {
+        let limits = Limits { windows_per_observation, ..Limits::default() };
+        let mut simulation = Simulation::new(unequal(), LOOKAHEAD);
+        while simulation.run(&limits, &mut |_, _| ControlFlow::Break(())) == Ending::Interrupted {
+            let now = simulation.now();
+            assert!(simulation.partitions().all(|gossip| gossip.last < now), "nothing later has happened");
+            assert!(simulation.partitions().all(|gossip| gossip.next_time().is_none_or(|next| next >= now)));
+            let bytes = Archive::save(&mut simulation).unwrap();
+            simulation = Simulation::new(unequal(), LOOKAHEAD);
+            Archive::restore(&bytes, &mut simulation).unwrap();
+        }
+        assert_eq!(simulation.now(), end);
+        assert!(simulation.into_partitions().into_iter().map(|gossip| gossip.log).eq(logs.iter().cloned()));
+    }
+}
+
+#[test]
+fn at_a_time_limit_everything_before_it_has_happened_and_nothing_later() {
+    for until in [1, 39, 40, 41, 1_000, 3_333].map(|until| Time::from_ps(until * 1_000)) {
+        let limits = Limits { until, ..Limits::default() };
+        let [plain, foreseen] =
+            [false, true].map(|foresees| run(([Fate::Finish; NODES], foresees), ALONE, &limits));
+        assert_eq!((plain.0, plain.1), (Ending::TimeLimit, until));
+        assert!((foreseen.0, foreseen.1, foreseen.3) == (plain.0, plain.1, plain.3), "until {until}");
+    }
+}
+
+#[test]
+fn the_first_that_stops_is_found_however_far_the_others_are() {
+    for talks in 20..40 {
+        let mut fates = [Fate::Finish; NODES];
+        (fates[3], fates[5]) = (Fate::Stop(100), Fate::Stop(60 + 2 * talks));
+        let [plain, foreseen] =
+            [false, true].map(|foresees| run((fates, foresees), ALONE, &Limits::default()));
+        assert!(matches!(plain.0, Ending::Stopped { .. }));
+        assert_eq!(foreseen.0, plain.0, "{talks} talks");
+    }
+}
+
+#[test]
+fn a_partition_of_which_no_other_one_wants_anything_has_windows_for_itself() {
+    let fates = std::array::from_fn(|node| if node == 4 { Fate::Idle(0) } else { Fate::FallSilent(0) });
+    let limits = Limits { until: Time::from_ps(50_000_000), ..Limits::default() };
+    let (ending, _, windows, _) = run((fates, true), ALONE, &limits);
+    assert_eq!(ending, Ending::TimeLimit);
+    assert!(windows < 12, "{windows} windows of at most 10 us for 50 us");
+}
+
+#[test]
+#[should_panic(expected = "or it foresaw that nothing leaves so soon")]
+fn a_partition_that_foresees_too_much_is_told() {
+    let mut gossips = gossips([Fate::Finish; NODES], true);
+    gossips[2].partition.foresight = Duration::from_ns(41);
+    Simulation::new(gossips, LOOKAHEAD).run(&Limits::default(), &mut go_on);
+}

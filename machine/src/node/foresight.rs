@@ -1,0 +1,94 @@
+//! What a node foresees: how long nothing leaves it, whatever its programs do.
+//!
+//! A frame leaves a node when something has come from the network, when an instant comes for
+//! which a device or the flow control waits, or when a device has heard of something on
+//! its interconnects and its engine has prepared a packet. Of these, what comes and what is waited
+//! for are events. What a program does takes longer to leave: its access has to be granted an
+//! interconnect and to cross it, a device that has seen a block being written has to read
+//! it, and the engine needs its time ([`Device::reaction`]).
+//!
+//! ```text
+//!   processor  ─── executes ───┤ access │ ... granted ... crosses │
+//!   device                                                        │ engine │
+//!   network                                                                └─ frame leaves
+//!              now ◄────────────────── at least ──────────────────────────►
+//! ```
+//!
+//! So far the other nodes may go on without this one, and it without them
+//! ([`narthex_kernel::Partition::earliest_departure`]).
+//!
+//! [`Device::reaction`]: narthex_interfaces::Device::reaction
+
+use narthex_interfaces::Device;
+use narthex_interfaces::half::Reaction;
+use narthex_kernel::partition::Partition;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::Kind;
+use narthex_memory::interconnects::Interconnect;
+
+use super::{Event, Node};
+
+/// From the instant at which a processor executes an access to the first one at which a device
+/// may prepare a packet because of it, at least.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unnoticed {
+    /// Where every device that sees a transaction on a block carries out one of its own before.
+    reading_first: Duration,
+    /// Where one does not.
+    otherwise: Duration,
+}
+
+impl Unnoticed {
+    /// In a node of these devices and interconnects.
+    pub fn new(devices: &[Box<dyn Device>], interconnects: &[Interconnect]) -> Self {
+        let uncached = || Kind::ALL.into_iter().filter(|kind| kind.is_uncached());
+        let access_times = devices.iter().flat_map(|device| {
+            let seats = 0..device.seats().len();
+            seats.flat_map(move |seat| uncached().map(move |kind| device.access_time(seat, kind)))
+        });
+        let shortest = |time: fn(&Interconnect) -> Duration| interconnects.iter().map(time).min();
+        let crossing = shortest(Interconnect::shortest_access).unwrap_or_default();
+        let access = crossing + access_times.min().unwrap_or_default();
+        let mut seats = devices.iter().flat_map(|device| device.seats());
+        if !seats.any(|seat| seat.is_coherent || !seat.homes.is_empty()) {
+            return Unnoticed { reading_first: access, otherwise: access };
+        }
+        // A device sees transactions on blocks as soon as they are granted.
+        let own = shortest(Interconnect::shortest_block_transaction).unwrap_or_default();
+        Unnoticed { reading_first: access.min(own * 2), otherwise: Duration::ZERO }
+    }
+}
+
+impl Node {
+    /// Unless something comes from the network, no frame leaves before this instant.
+    pub(super) fn foreseen_departure(&self) -> Time {
+        let Some(Reaction { time, reads_first }) = self.foresees.then(|| self.reaction()).flatten() else {
+            return self.next_time().unwrap_or(Time::NEVER);
+        };
+        let programs = match &self.processors[..] {
+            [unit] => unit.next_time(),
+            several => several.iter().map(|unit| unit.next_time()).min().unwrap_or(Time::NEVER),
+        };
+        let Unnoticed { reading_first, otherwise } = self.unnoticed;
+        let unnoticed = if reads_first { reading_first } else { otherwise };
+        let noticed = programs.saturating_add(unnoticed).saturating_add(time);
+        if self.events.next_instant() >= noticed {
+            return noticed;
+        }
+        let departure = |(at, event): (Time, &Event)| match event {
+            Event::Interconnect(..) | Event::BlockMoved(_) => at.saturating_add(time),
+            _ => at,
+        };
+        self.events.iter().map(departure).fold(noticed, Time::min)
+    }
+
+    /// How soon a frame leaves because of what its devices hear on its interconnects; none if
+    /// frames may leave at any instruction of a program.
+    #[inline]
+    fn reaction(&self) -> Option<Reaction> {
+        let devices = self.devices.iter().map(|device| device.reaction());
+        let all = devices.reduce(|one, other| Some(one?.and(other?))).unwrap_or(Some(Reaction::NONE))?;
+        let is_at_once = self.network.answers_when_taken();
+        Some(if is_at_once { Reaction { time: Duration::ZERO, ..all } } else { all })
+    }
+}
