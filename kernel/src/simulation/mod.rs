@@ -11,9 +11,8 @@
 //! What a partition sends arrives at least the *lookahead* later: the smallest
 //! latency of the fabric between them. So in a window that ends one lookahead after the
 //! earliest instant at which anything may leave any partition, none can affect another,
-//! and each may be simulated without
-//! regard to the others: one after the other, in any order, or on several
-//! threads. At the window's end the envelopes of all outboxes are delivered, and
+//! and each may be simulated without regard to the others: one after the other, in any
+//! order, or on several threads. At the window's end the envelopes of all outboxes are delivered, and
 //! each partition's queue puts them in the order of (arrival, source, sequence).
 //! This is the classical conservative synchronisation (Chandy, Misra; "bounded
 //! lag"), and it is why neither the number of threads nor where windows begin
@@ -26,13 +25,12 @@
 //! A partition that is alone hears from no other. Its windows are as long as the
 //! observer may wait, and what it sends to itself goes into its own queue.
 //!
-//! The next window starts at the earliest instant at which any partition would
-//! do something, so idle stretches cost nothing; partitions with nothing to do
-//! in a window are not called. Windows are tens of nanoseconds of simulated
+//! Idle stretches cost nothing; partitions from which nothing leaves before the end of a
+//! window are not called in it. Windows are tens of nanoseconds of simulated
 //! time, so the loop allocates nothing once its buffers have grown.
 //!
 //! A thread takes its partitions from the first to the last in one window and from
-//! the last to the first in the next. Those with which a window begins are then in the
+//! the last to the first in the next. Those of them that are due in both are then in the
 //! host's caches still, where always the same order finds none on a large machine.
 
 mod control;
