@@ -20,11 +20,8 @@
 //! with the counts of the transactions. An access to a device's register is not issued before
 //! the device has answered it.
 //!
-//! **An agent that is answered early.** The outcome of a transaction on a block is known when it
-//! has been snooped. If its agent does nothing until it is over, and nobody can do anything to
-//! it, it may have its answer at once ([`Composition::may_answer_early`]), and the bus is taken
-//! until the end all the same. The release is a step of its own only if another agent asks for
-//! the bus meanwhile: then in the place that it would have had.
+//! **An agent that is answered early** does not wait for the end of its transaction; see
+//! `early.rs`.
 //!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
@@ -33,8 +30,11 @@
 //! A bridge may sit on the bus ([`super::bridged_bus`]). What is for an address
 //! behind it begins here and is the bridge's from then on.
 
+#[path = "snooping_bus/early.rs"]
+mod early;
+
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Clock, Damage, Duration, Place, Time};
+use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use std::hash::{Hash, Hasher};
 
 use super::bridged_bus::{self, BridgedBus};
@@ -48,6 +48,7 @@ use crate::bus::Bus;
 use crate::kind::Kind;
 use crate::processor_memory::Exchange;
 use crate::transaction::{AgentId, Transaction};
+use early::Early;
 
 /// A snooping bus with its agents.
 #[derive(Clone, Debug)]
@@ -74,16 +75,6 @@ pub(crate) struct Crossing {
     pub granted: Time,
     pub between: Time,
     pub end: Time,
-}
-
-/// A transaction whose agent was answered early.
-#[derive(Clone, Copy, Debug)]
-struct Early {
-    agent: AgentId,
-    /// When it is over.
-    end: Time,
-    /// The place of its release; kept before anything else happens.
-    place: Option<Place>,
 }
 
 impl SnoopingBus {
@@ -190,41 +181,6 @@ impl SnoopingBus {
         composition.schedule(end, on, Step::Release);
     }
 
-    /// An agent whose transaction is over at `end` is answered now.
-    #[inline(always)]
-    fn answered_early<C: Composition>(composition: &mut C, end: Time, on: InterconnectId, agent: AgentId) {
-        let place = Some(composition.keep_place());
-        let bus = Self::of(composition, on);
-        bus.early = Some(Early { agent, end, place });
-        if bus.bus.answered_early(end) {
-            Self::release_early(composition, on);
-        }
-    }
-
-    /// The bus is asked for: a transaction whose agent was answered early is over, or its end is
-    /// scheduled.
-    #[inline(always)]
-    fn end_early<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, asks: AgentId) {
-        if let Some(Early { agent, end, place }) = Self::of(composition, on).early {
-            let has_passed = |place| composition.has_passed(end, place);
-            match agent == asks || now > end || place.is_none_or(has_passed) {
-                true => Self::of(composition, on).early = None,
-                false => Self::release_early(composition, on),
-            }
-        }
-    }
-
-    /// The end of a transaction whose agent was answered early is a step.
-    #[cold]
-    #[inline(never)]
-    fn release_early<C: Composition>(composition: &mut C, on: InterconnectId) {
-        let bus = Self::of(composition, on);
-        let Some(Early { end, place: Some(place), .. }) = bus.early.take() else { return };
-        bus.bus.keep_until_released();
-        bus.is_ending_early = true;
-        composition.schedule_in(place, end, on, Step::Release);
-    }
-
     /// When a transaction is over that has the bus from now on.
     #[inline(always)]
     fn end_of<C: Composition>(
@@ -326,25 +282,6 @@ impl SnoopingBus {
         self.bus.carried(Kind::WriteBack, between - granted);
         self.bus.was_free(between, end);
         4
-    }
-
-    /// The agent of such an exchange is answered before its end.
-    #[inline(always)]
-    pub(crate) fn answer_early(&mut self, agent: AgentId, end: Time) {
-        self.early = Some(Early { agent, end, place: None });
-    }
-
-    /// If an exchange was answered early just now, its release gets the place that `keep` keeps.
-    #[inline(always)]
-    pub fn keep_place(&mut self, keep: impl FnOnce() -> Place) {
-        if let Some(Early { place: place @ None, .. }) = &mut self.early {
-            *place = Some(keep());
-        }
-    }
-
-    /// Whether an agent may be answered early at all.
-    pub fn answers_early(&self) -> bool {
-        self.bridge.is_none() && self.refusals.is_none()
     }
 
     /// Carries an agent's access to a register of a device on this bus, if nothing else happens
