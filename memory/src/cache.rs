@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!            front (one row a set)                 lines (ways of the set)
-//!  address ─► readable │ writable │ data offset     tag │ state │ bytes
+//!  address ─► readable │ writable │ place of bytes  tag │ state │ bytes
 //!             one compare: hit or not               looked at when that fails
 //! ```
 //!
@@ -36,7 +36,7 @@ use crate::access_tags::Tag;
 use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
 use crate::transaction::{BlockData, SnoopReply, copy_block};
 
-use front::{ORDER, Row};
+use front::{ANSWERS, ORDER, Row};
 use locking::LOCKED;
 
 pub use config::Config;
@@ -67,19 +67,23 @@ pub struct Miss {
     pub left: Option<(u64, Option<BlockData>)>,
 }
 
-/// A coherent cache with data.
+/// A coherent cache with data. What a hit looks at comes first, in one line of the host's cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(remote = "Self")]
+#[repr(C, align(64))]
 pub struct Cache {
+    /// For each set what is known of its most recent line, and the order of its ways.
+    front: Vec<Row>,
+    /// The bytes of all lines, one after the other.
+    data: Box<[u8]>,
+    set_mask: u64,
+    /// Clears the bits of an address that say where in its block it is.
+    tag_mask: u64,
+    block_shift: u32,
     #[serde(with = "protocols::by_its_name")]
     protocol: &'static Protocol,
     ways: usize,
     block_bytes: usize,
-    block_shift: u32,
-    set_mask: u64,
-    offset_mask: u64,
-    /// For each set what is known of its most recent line, and the order of its ways.
-    front: Vec<Row>,
     tags: Vec<u64>,
     /// For each empty line the tag of the block that it lost; none if the cache
     /// does not snarf.
@@ -87,7 +91,6 @@ pub struct Cache {
     states: Vec<u8>,
     /// For each line the most that the front may answer, a [`Tag`].
     allowed: Vec<u8>,
-    data: Vec<u8>,
 }
 
 narthex_kernel::checked_when_read!(Cache);
@@ -133,13 +136,13 @@ impl Cache {
             block_bytes,
             block_shift: block_bytes.trailing_zeros(),
             set_mask: sets as u64 - 1,
-            offset_mask: block_bytes as u64 - 1,
+            tag_mask: !(block_bytes as u64 - 1),
             front: vec![[0, 0, 0, first_order]; sets],
             tags: vec![0; lines],
             lost: Vec::new(),
             states: vec![0; lines],
             allowed: vec![0; lines],
-            data: vec![0; lines * block_bytes],
+            data: vec![0; lines * block_bytes].into(),
         }
     }
 
@@ -155,12 +158,18 @@ impl Cache {
 
     /// Bytes from `address` to the end of its block.
     pub fn bytes_to_end_of_block(&self, address: u64) -> usize {
-        self.block_bytes - (address & self.offset_mask) as usize
+        self.block_bytes - self.offset_of(address)
+    }
+
+    /// Where in its block an address is.
+    #[inline(always)]
+    fn offset_of(&self, address: u64) -> usize {
+        (address & !self.tag_mask) as usize
     }
 
     /// The address of the block that holds `address`.
     pub fn block_of(&self, address: u64) -> u64 {
-        address & !self.offset_mask
+        address & self.tag_mask
     }
 
     /// The state of the block that holds `address`.
@@ -210,7 +219,7 @@ impl Cache {
             (AccessAction::Hit(next), Some(line)) => {
                 self.states[line] = next as u8;
                 self.allowed[line] = most as u8;
-                let start = line * self.block_bytes + (address & self.offset_mask) as usize;
+                let start = line * self.block_bytes + self.offset_of(address);
                 self.data[start..start + bytes.len()].copy_from_slice(bytes);
                 self.make_most_recent(line);
                 Ok(())
@@ -222,7 +231,7 @@ impl Cache {
     /// As [`Cache::write`] and [`Cache::allow`] for the block.
     pub fn write_allowing(&mut self, address: u64, bytes: &[u8], most: Tag) {
         let line = self.find(address).expect("the block is present");
-        let start = line * self.block_bytes + (address & self.offset_mask) as usize;
+        let start = line * self.block_bytes + self.offset_of(address);
         self.data[start..start + bytes.len()].copy_from_slice(bytes);
         self.allowed[line] = most as u8;
         self.refresh_front(line);
@@ -451,7 +460,7 @@ impl Cache {
 
     /// Forgets every block without writing anything back.
     pub fn clear(&mut self) {
-        self.front.iter_mut().for_each(|row| row[..ORDER].fill(0));
+        self.front.iter_mut().for_each(|row| row[..ANSWERS].fill(0));
         self.tags.iter_mut().filter(|tag| **tag != LOCKED).for_each(|tag| *tag = 0);
         self.lost.fill(0);
         self.states.fill(0);

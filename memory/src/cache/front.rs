@@ -5,17 +5,28 @@
 //! with it, exact for every replacement order, because the line that hits is already the
 //! most recent. Whatever the row does not answer (other ways, the silent step from
 //! exclusive to modified, misses) goes the slow way and may change the row.
+//!
+//! Every load and store of a program comes here, so a row and its bytes are found without a
+//! check of bounds. What makes that safe is looked at again when a cache is read from an archive
+//! (`cache/soundness.rs`):
+//!
+//! - There are `set_mask` + 1 rows, one for each set.
+//! - An answer of a row is the tag of a line of its set, whose block it names. Added to an
+//!   address in that block, the row's displacement gives the place of its byte in `data`.
+//!   [`Cache::write_row`] sees to both, and [`Cache::forget_front`] takes an answer back before
+//!   its line has another tag.
 
 use super::{Cache, Line, VALID};
 use crate::access_tags::Tag;
 use crate::protocols::State;
 
 /// What is kept of a set: the tag of its most recently used line, once where it may be
-/// read and once where it may be written; where the bytes of that line begin; and the
-/// set's ways from most to least recently used, four bits each.
+/// read and once where it may be written; what to add to an address in its block for the place
+/// of that byte in the data; and the set's ways from most to least recently used, four bits each.
 pub(super) type Row = [u64; 4];
 
-const PLACE: usize = 2;
+pub(super) const ANSWERS: usize = 2;
+pub(super) const DISPLACEMENT: usize = 2;
 pub(super) const ORDER: usize = 3;
 
 impl Cache {
@@ -23,7 +34,11 @@ impl Cache {
     /// readable, and the access is aligned.
     #[inline(always)]
     pub fn load_hit<const SIZE: usize>(&self, address: u64) -> Option<u64> {
-        Some(self.value_at::<SIZE>(self.front_bytes::<SIZE>(address, 0)?))
+        let place = self.front_bytes::<SIZE>(address, 0)?;
+        let mut value = [0; 8];
+        // SAFETY: by the rule of the row the bytes are in `data`.
+        value[..SIZE].copy_from_slice(unsafe { self.data.get_unchecked(place..place + SIZE) });
+        Some(u64::from_le_bytes(value))
     }
 
     /// The value that begins at a place of `data`.
@@ -38,10 +53,12 @@ impl Cache {
     /// and modified already, and the access is aligned.
     #[inline(always)]
     pub fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
-        let Some(bytes) = self.front_bytes::<SIZE>(address, 1) else {
+        let Some(place) = self.front_bytes::<SIZE>(address, 1) else {
             return false;
         };
-        self.set_value_at::<SIZE>(bytes, value);
+        // SAFETY: by the rule of the row the bytes are in `data`.
+        let bytes = unsafe { self.data.get_unchecked_mut(place..place + SIZE) };
+        bytes.copy_from_slice(&value.to_le_bytes()[..SIZE]);
         true
     }
 
@@ -57,14 +74,22 @@ impl Cache {
         self.front_bytes::<1>(address, 0).is_some()
     }
 
-    /// Where in `data` the bytes of `address` are, if the front row says so.
+    /// Where in `data` the `SIZE` bytes of `address` are, all of them, if the front row says so.
     /// The tag keeps the address bits that would make the access misaligned, so
     /// that one compare refuses those too.
     #[inline(always)]
     pub(super) fn front_bytes<const SIZE: usize>(&self, address: u64, column: usize) -> Option<usize> {
-        let row = self.front.get(self.set_of(address))?;
-        let tag = address & (!self.offset_mask | (SIZE as u64 - 1)) | VALID;
-        (row[column] == tag).then(|| row[PLACE] as usize + (address & self.offset_mask) as usize)
+        let set = self.set_of(address);
+        debug_assert!(set < self.front.len());
+        // SAFETY: a set is at most `set_mask`, and there is one more row than that.
+        let row = unsafe { self.front.get_unchecked(set) };
+        let tag = address & (self.tag_mask | (SIZE as u64 - 1)) | VALID;
+        if row[column] != tag {
+            return None;
+        }
+        let place = address.wrapping_add(row[DISPLACEMENT]) as usize;
+        debug_assert!(place.checked_add(SIZE).is_some_and(|end| end <= self.data.len()));
+        Some(place)
     }
 
     /// Writes the front row of the line's set anew if it describes this line,
@@ -72,16 +97,15 @@ impl Cache {
     pub(super) fn refresh_front(&mut self, line: Line) {
         let described = (self.tags[line], self.states[line], self.allowed[line]);
         let set = self.set_of(described.0);
-        let row = &mut self.front[set];
-        if row[PLACE] == (line * self.block_bytes) as u64 {
-            row[..PLACE].copy_from_slice(&answers(described));
+        if self.way_in_order(set, 0) == line - set * self.ways {
+            self.front[set][..ANSWERS].copy_from_slice(&answers(described));
         }
     }
 
     /// The front row of a set answers no more for a line with this tag.
     #[inline(always)]
     pub(super) fn forget_front(&mut self, set: usize, tag: u64) {
-        for answer in &mut self.front[set][..PLACE] {
+        for answer in &mut self.front[set][..ANSWERS] {
             *answer = if *answer == tag { 0 } else { *answer };
         }
     }
@@ -91,9 +115,16 @@ impl Cache {
     #[inline(always)]
     pub(super) fn write_row(&mut self, set: usize, line: Line, described: (u64, u8, u8)) {
         let [readable, writable] = answers(described);
-        let (place, way) = ((line * self.block_bytes) as u64, (line - set * self.ways) as u64);
+        let displacement = self.displacement(line, described.0);
+        let way = (line - set * self.ways) as u64;
         let row = &mut self.front[set];
-        *row = [readable, writable, place, moved_to_front(row[ORDER], way)];
+        *row = [readable, writable, displacement, moved_to_front(row[ORDER], way)];
+    }
+
+    /// What is added to an address in the block with this tag for its place in a line.
+    #[inline(always)]
+    pub(super) fn displacement(&self, line: Line, tag: u64) -> u64 {
+        ((line * self.block_bytes) as u64).wrapping_sub(tag & self.tag_mask)
     }
 }
 

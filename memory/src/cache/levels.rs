@@ -57,7 +57,7 @@ impl Cache {
             let start = below.place_of(self.block_in(line))?;
             copy_block(&mut below.data[start..start + self.block_bytes], self.line_bytes(line));
         }
-        let offset = (address & self.offset_mask) as usize;
+        let offset = self.offset_of(address);
         let (start, source) = (line * self.block_bytes, source - offset);
         let block = start..start + self.block_bytes;
         copy_block(&mut self.data[block], &below.data[source..source + self.block_bytes]);
@@ -81,7 +81,7 @@ impl Cache {
 
     /// Where the bytes at `address` begin, if their block is present.
     pub(super) fn place_of(&self, address: u64) -> Option<usize> {
-        Some(self.find(address)? * self.block_bytes + (address & self.offset_mask) as usize)
+        Some(self.find(address)? * self.block_bytes + self.offset_of(address))
     }
 
     /// As [`Cache::allow`], unless more is allowed already.

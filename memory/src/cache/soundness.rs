@@ -1,7 +1,8 @@
 //! What a cache that is read from an archive has to be, so that none of its
 //! tables leads out of another.
 
-use super::{Cache, LOCKED, ORDER, Row};
+use super::front::{ANSWERS, DISPLACEMENT, ORDER, Row};
+use super::{Cache, LOCKED, VALID};
 use crate::protocols::State;
 
 /// Ways of a set for whose order a word has room.
@@ -29,25 +30,32 @@ impl Cache {
         }
     }
 
-    /// Whether every table has its length, and every entry a place that exists.
+    /// Whether every table has its length, and every entry a place that exists. A hit relies
+    /// on what is said here of rows (`cache/front.rs`).
     pub(super) fn is_sound(&self) -> bool {
         let (lines, ways, block_bytes) = (self.tags.len(), self.ways, self.block_bytes);
-        if !(1..=MOST_WAYS).contains(&ways) || !lines.is_multiple_of(ways) || !block_bytes.is_power_of_two() {
+        if !(1..=MOST_WAYS).contains(&ways) || !lines.is_multiple_of(ways) || !block_bytes.is_power_of_two() || block_bytes < 16 {
             return false;
         }
         let sets = lines / ways;
-        let masks = (block_bytes.trailing_zeros(), (sets as u64).wrapping_sub(1), block_bytes as u64 - 1);
+        let masks = (block_bytes.trailing_zeros(), (sets as u64).wrapping_sub(1), !(block_bytes as u64 - 1));
         let has_lengths = sets.is_power_of_two()
-            && masks == (self.block_shift, self.set_mask, self.offset_mask)
+            && masks == (self.block_shift, self.set_mask, self.tag_mask)
             && self.front.len() == sets
             && [0, lines].contains(&self.lost.len())
             && [self.states.len(), self.allowed.len()] == [lines; 2]
             && lines.checked_mul(block_bytes) == Some(self.data.len());
         let is_order =
             |order: u64| (0..ways).all(|way| (0..ways).any(|place| order >> (4 * place) & 15 == way as u64));
+        // Each answer is the tag of a line that has a block, for which the displacement is.
+        let is_answer = |set, row: &Row, answer: u64| {
+            let is_tag = answer & !self.tag_mask == VALID;
+            let mut lines = self.lines_of(set).filter(|&line| self.tags[line] == answer);
+            is_tag && lines.any(|line| self.displacement(line, answer) == row[DISPLACEMENT])
+        };
         let is_front = |(set, row): (usize, &Row)| {
-            let mut places = self.lines_of(set).map(|line| (line * block_bytes) as u64);
-            is_order(row[ORDER]) && (row[..2] == [0, 0] || places.any(|place| place == row[2]))
+            let mut answers = row[..ANSWERS].iter().filter(|&&answer| answer != 0);
+            is_order(row[ORDER]) && answers.all(|&answer| is_answer(set, row, answer))
         };
         has_lengths
             && (0..sets).all(|set| self.lines_of(set).any(|line| self.tags[line] != LOCKED))

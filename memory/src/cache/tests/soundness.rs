@@ -1,5 +1,6 @@
 //! What is read from an archive as a cache, and what is refused.
 
+use super::front::DISPLACEMENT;
 use super::*;
 use narthex_kernel::Archive;
 
@@ -21,12 +22,12 @@ fn reshape(cache: &mut Cache, sets: usize, ways: usize, lines: usize, block_byte
         block_bytes,
         block_shift: block_bytes.trailing_zeros(),
         set_mask: sets as u64 - 1,
-        offset_mask: block_bytes as u64 - 1,
+        tag_mask: !(block_bytes as u64 - 1),
         front: vec![[0, 0, 0, cache.front[0][ORDER]]; sets],
         tags: vec![0; lines],
         states: vec![0; lines],
         allowed: vec![0; lines],
-        data: vec![0; lines * block_bytes],
+        data: vec![0; lines * block_bytes].into(),
         ..cache.clone()
     };
 }
@@ -43,7 +44,7 @@ fn a_cache_whose_tables_agree_is_read() {
 
 #[test]
 fn a_cache_whose_tables_contradict_each_other_is_not_read() {
-    let damages: [fn(&mut Cache); 20] = [
+    let damages: [fn(&mut Cache); 23] = [
         |cache| cache.tags.clear(),
         |cache| cache.ways = 0,
         |cache| cache.ways = 8,
@@ -53,12 +54,15 @@ fn a_cache_whose_tables_contradict_each_other_is_not_read() {
         |cache| cache.lost = vec![0; 3],
         |cache| cache.states.push(0),
         |cache| cache.allowed.clear(),
-        |cache| cache.data.truncate(8),
+        |cache| cache.data = cache.data[..8].into(),
         |cache| cache.states[3] = 5,
         |cache| cache.front[2][ORDER] = 0x11,
         |cache| cache.front[2][ORDER] = 0x22,
-        |cache| cache.front[1][2] = 1 << 40,
-        |cache| cache.front[1][2] = 0,
+        |cache| cache.front[1][DISPLACEMENT] = 1 << 40,
+        |cache| cache.front[1][DISPLACEMENT] += 64,
+        |cache| cache.front[1][0] += 256,
+        |cache| cache.front[1][0] += 4,
+        |cache| cache.front[2][0] = cache.front[1][0],
         |cache| (0..2).for_each(|line| cache.lock(line)),
         // Tables that agree, of a geometry that no cache has.
         |cache| reshape(cache, 1, 32, 32, 64),
