@@ -11,10 +11,10 @@
 //! (`cache/soundness.rs`):
 //!
 //! - There are `set_mask` + 1 rows, one for each set.
-//! - An answer of a row is the tag of a line of its set, whose block it names. Added to an
-//!   address in that block, the row's displacement gives the place of its byte in `data`.
-//!   [`Cache::write_row`] sees to both, and [`Cache::forget_front`] takes an answer back before
-//!   its line has another tag.
+//! - An answer of a row is the tag of a block, with no other bit than [`VALID`] where an address
+//!   says where in its block it is. The row's displacement is the distance from that block's
+//!   address to the bytes of a line in `data`: both are written together, by [`Cache::write_row`]
+//!   and [`Cache::refresh_front`], or the answer is none.
 
 use super::{Cache, Line, VALID};
 use crate::access_tags::Tag;
@@ -98,7 +98,9 @@ impl Cache {
         let described = (self.tags[line], self.states[line], self.allowed[line]);
         let set = self.set_of(described.0);
         if self.way_in_order(set, 0) == line - set * self.ways {
-            self.front[set][..ANSWERS].copy_from_slice(&answers(described));
+            let [readable, writable] = answers(described);
+            let displacement = self.displacement(line, described.0);
+            self.front[set][..ORDER].copy_from_slice(&[readable, writable, displacement]);
         }
     }
 

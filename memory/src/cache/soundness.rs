@@ -34,7 +34,11 @@ impl Cache {
     /// on what is said here of rows (`cache/front.rs`).
     pub(super) fn is_sound(&self) -> bool {
         let (lines, ways, block_bytes) = (self.tags.len(), self.ways, self.block_bytes);
-        if !(1..=MOST_WAYS).contains(&ways) || !lines.is_multiple_of(ways) || !block_bytes.is_power_of_two() || block_bytes < 16 {
+        if !(1..=MOST_WAYS).contains(&ways)
+            || !lines.is_multiple_of(ways)
+            || !block_bytes.is_power_of_two()
+            || block_bytes < 16
+        {
             return false;
         }
         let sets = lines / ways;
@@ -47,11 +51,14 @@ impl Cache {
             && lines.checked_mul(block_bytes) == Some(self.data.len());
         let is_order =
             |order: u64| (0..ways).all(|way| (0..ways).any(|place| order >> (4 * place) & 15 == way as u64));
-        // Each answer is the tag of a line that has a block, for which the displacement is.
+        let is_tag = |(line, &tag): (usize, &u64)| {
+            let is_block = || tag & !self.tag_mask == VALID;
+            tag == 0 || tag == LOCKED || is_block() && self.lines_of(self.set_of(tag)).contains(&line)
+        };
+        // Each answer is the tag of a line of the set, for which the displacement is.
         let is_answer = |set, row: &Row, answer: u64| {
-            let is_tag = answer & !self.tag_mask == VALID;
             let mut lines = self.lines_of(set).filter(|&line| self.tags[line] == answer);
-            is_tag && lines.any(|line| self.displacement(line, answer) == row[DISPLACEMENT])
+            lines.any(|line| self.displacement(line, answer) == row[DISPLACEMENT])
         };
         let is_front = |(set, row): (usize, &Row)| {
             let mut answers = row[..ANSWERS].iter().filter(|&&answer| answer != 0);
@@ -59,6 +66,7 @@ impl Cache {
         };
         has_lengths
             && (0..sets).all(|set| self.lines_of(set).any(|line| self.tags[line] != LOCKED))
+            && self.tags.iter().enumerate().all(is_tag)
             && self.states.iter().all(|&state| (state as usize) < State::ALL.len())
             && self.front.iter().enumerate().all(is_front)
     }

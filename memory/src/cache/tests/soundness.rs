@@ -44,7 +44,7 @@ fn a_cache_whose_tables_agree_is_read() {
 
 #[test]
 fn a_cache_whose_tables_contradict_each_other_is_not_read() {
-    let damages: [fn(&mut Cache); 23] = [
+    let damages: [fn(&mut Cache); 25] = [
         |cache| cache.tags.clear(),
         |cache| cache.ways = 0,
         |cache| cache.ways = 8,
@@ -62,6 +62,8 @@ fn a_cache_whose_tables_contradict_each_other_is_not_read() {
         |cache| cache.front[1][DISPLACEMENT] += 64,
         |cache| cache.front[1][0] += 256,
         |cache| cache.front[1][0] += 4,
+        |cache| cache.tags[2] += 4,
+        |cache| cache.tags[2] += 64,
         |cache| cache.front[2][0] = cache.front[1][0],
         |cache| (0..2).for_each(|line| cache.lock(line)),
         // Tables that agree, of a geometry that no cache has.
