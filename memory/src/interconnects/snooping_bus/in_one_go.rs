@@ -1,0 +1,142 @@
+//! Transactions of an agent that is alone, in one go.
+//!
+//! Where nothing else happens before a transaction is over
+//! ([`Composition::is_free_before`]), it is granted, snooped, answered and released in one
+//! go, and so is the next one that its agent asks for at the end, such as the read for which a
+//! write-back has made room. If they concern nobody but a memory, no transaction is formed at
+//! all: the agent exchanges blocks with that memory ([`Exchange`]), in the time and with the
+//! counts of the transactions. An access to a device's register is not issued before the device
+//! has answered it.
+
+use narthex_kernel::{Duration, Time};
+
+use super::SnoopingBus;
+use crate::interconnects::{Composition, Home, InterconnectId, MemoryId, Underway, complete};
+use crate::kind::Kind;
+use crate::processor_memory::Exchange;
+use crate::transaction::AgentId;
+
+/// When the transactions of an exchange are granted and over: the first one, if that writes
+/// back, is over when the other one is granted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    pub granted: Time,
+    pub between: Time,
+    pub end: Time,
+}
+
+impl SnoopingBus {
+    /// Carries the transactions of an agent that are an [`Exchange`] with memory, if they
+    /// concern nobody else and nothing else happens before their end; says whether it has.
+    #[inline(always)]
+    pub(super) fn exchange<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) -> bool {
+        let Some((exchange, memory)) = composition.exchange(agent) else { return false };
+        let Some(crossing) = Self::of(composition, on).crossing_of(now, agent, &exchange, memory) else {
+            return false;
+        };
+        if !composition.is_free_before(crossing.end) {
+            return false;
+        }
+        let steps = Self::of(composition, on).cross(now, &exchange, &crossing);
+        (0..steps).for_each(|_| composition.pass(crossing.end));
+        composition.make_exchange(crossing.end, on, agent, memory.0, &exchange);
+        true
+    }
+
+    /// The times of an agent's exchange with a memory that takes this long for each access, if
+    /// the agent asks now; none if the bus is not free, or anybody else has to do with it.
+    #[inline(always)]
+    pub(crate) fn crossing_of(
+        &self,
+        now: Time,
+        agent: AgentId,
+        exchange: &Exchange,
+        (memory, delay): (MemoryId, Duration),
+    ) -> Option<Crossing> {
+        if self.refusals.is_some() || self.seats.may_snarf(agent) {
+            return None;
+        }
+        let is_meant =
+            |block| self.homes.home(block) == Home::Memory(memory) && self.seats.is_private(agent, block);
+        if !is_meant(exchange.fetched) || !exchange.written_back.is_none_or(is_meant) {
+            return None;
+        }
+        let granted = self.bus.grant_if_idle(now)?;
+        let between = match exchange.written_back {
+            Some(_) => self.bus.end_of(granted, Kind::WriteBack, delay),
+            None => granted,
+        };
+        Some(Crossing { granted, between, end: self.bus.end_of(between, exchange.kind(), delay) })
+    }
+
+    /// Counts the transactions of an exchange for which its agent asks at `now`: in how many
+    /// steps they would be carried.
+    #[inline(always)]
+    pub(crate) fn cross(&mut self, now: Time, exchange: &Exchange, crossing: &Crossing) -> u64 {
+        let &Crossing { granted, between, end } = crossing;
+        self.bus.carried(exchange.kind(), end - between);
+        if exchange.written_back.is_none() {
+            self.bus.was_free(now, end);
+            return 2;
+        }
+        self.bus.carried(Kind::WriteBack, between - granted);
+        self.bus.was_free(between, end);
+        4
+    }
+
+    /// Carries an agent's access to a register of a device on this bus, if nothing else happens
+    /// before its end: when that is.
+    #[inline(always)]
+    pub(super) fn access_register<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) -> Option<Time> {
+        let transaction = composition.register_access(agent)?;
+        let bus = Self::of(composition, on);
+        let Home::Agent(device) = bus.homes.home(transaction.address) else { return None };
+        let granted = bus.bus.grant_if_idle(now).filter(|_| bus.refusals.is_none())?;
+        let time = composition.access_time(device, transaction.kind);
+        let end = Self::of(composition, on).bus.end_of(granted, transaction.kind, time);
+        if !composition.is_free_before(end) {
+            return None;
+        }
+        composition.pass(granted);
+        composition.pass(end);
+        let bus = &mut Self::of(composition, on).bus;
+        bus.carried(transaction.kind, end - granted);
+        // The device may ask for it already: it is granted when the agent has its answer.
+        bus.take(now);
+        composition.make_register_access(end, on, device, &transaction);
+        Some(end)
+    }
+
+    /// Carries the transaction of the agent to which the bus goes, if nothing else happens
+    /// before its end: when it is granted next, if an agent waits for it then. None if
+    /// steps are scheduled instead.
+    #[inline(always)]
+    pub(super) fn carry_at_once<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+    ) -> Option<Time> {
+        composition.pass(now);
+        let agent = Self::of(composition, on).bus.grant().expect("an agent waits");
+        let (transaction, home, answer) = Self::begin(composition, now, on, agent)?;
+        let end = Self::end_of(composition, now, on, &transaction, &answer);
+        let underway = Underway { transaction, response: answer.response };
+        if !composition.is_free_before(end) {
+            Self::occupy_until(composition, end, on, underway);
+            return None;
+        }
+        composition.pass(end);
+        complete(composition, end, on, underway, home);
+        Self::of(composition, on).bus.release(end)
+    }
+}
