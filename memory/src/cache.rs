@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!            front (one row a set)                 lines (ways of the set)
-//!  address ─► readable │ writable │ place of bytes  tag │ state │ bytes
+//!  address ─► readable │ writable │ displacement    tag │ state │ bytes
 //!             one compare: hit or not               looked at when that fails
 //! ```
 //!
