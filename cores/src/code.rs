@@ -12,7 +12,7 @@ use narthex_kernel::{Archive, Archived, Damage};
 
 use crate::decode::decode;
 use crate::extensions::{LEAVE, UNDECODED};
-use crate::operation::{Cursor, FETCH_BLOCK_BYTES, Operation};
+use crate::operation::{ALL_IN_ONE_LINE, Cursor, FETCH_BLOCK_BYTES, Operation};
 
 /// The size of a page of privately decoded code.
 const PAGE_BYTES: u64 = 4096;
@@ -100,9 +100,10 @@ impl Code {
     }
 
     /// The same for processors that fetch lines of `line_bytes`, a power of two up to
-    /// [`FETCH_BLOCK_BYTES`].
+    /// [`FETCH_BLOCK_BYTES`], or [`ALL_IN_ONE_LINE`].
     pub fn for_lines<'a>(line_bytes: u64, segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
-        debug_assert!(line_bytes.is_power_of_two() && line_bytes <= FETCH_BLOCK_BYTES);
+        debug_assert!(line_bytes.is_power_of_two());
+        debug_assert!(line_bytes <= FETCH_BLOCK_BYTES || line_bytes == ALL_IN_ONE_LINE);
         let decoded = |(base, bytes)| Block::decoded(base, bytes, line_bytes);
         Code { blocks: segments.into_iter().filter_map(decoded).collect(), line_bytes }
     }

@@ -49,7 +49,7 @@ pub use access_control::AccessControl;
 pub use code::Code;
 pub use config::{Config, ConfigError};
 pub use flat_memory::FlatMemory;
-pub use operation::FETCH_BLOCK_BYTES;
+pub use operation::{ALL_IN_ONE_LINE, FETCH_BLOCK_BYTES};
 pub use processor::Processor;
 pub use stop::{Fault, FaultKind, Stop, Unhandled};
 pub use timing::{Functional, InOrder, Timing};

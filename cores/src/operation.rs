@@ -22,6 +22,9 @@ pub(crate) const SINK: u8 = 64;
 /// smaller, lines are as small; see [`Code::for_lines`](crate::Code::for_lines).
 pub const FETCH_BLOCK_BYTES: u64 = 64;
 
+/// The same for processors whose instructions are always at hand: one line that has them all.
+pub const ALL_IN_ONE_LINE: u64 = 1 << 63;
+
 /// A decoded instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(16))]

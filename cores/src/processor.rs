@@ -39,7 +39,6 @@ pub struct Processor<T> {
     pub(crate) core: Box<Core<T>>,
     /// The next instruction is executed even at the horizon.
     must_execute: bool,
-    clock: Clock,
 }
 
 impl<T: Timing> Processor<T> {
@@ -53,9 +52,11 @@ impl<T: Timing> Processor<T> {
         let mut core = Core {
             registers: [0; 256],
             until: 0,
+            outside_until: 0,
             window: Window::none(),
             host_rounds: [HostRounds::No; 256],
             host_fuses: [HostRounds::No; 256],
+            clock,
             slots: clock.divided_by(timing.width()),
             timing,
             fcsr: 0,
@@ -79,7 +80,7 @@ impl<T: Timing> Processor<T> {
             loads_under_way: 0,
         };
         core.set_fcsr(0);
-        Processor { core: Box::new(core), must_execute: false, clock }
+        Processor { core: Box::new(core), must_execute: false }
     }
 
     /// From now on `rdcycle` and `rdtime` read 0: for a model checker, whose
@@ -111,7 +112,23 @@ impl<T: Timing> Processor<T> {
     /// at which its line is asserted.
     #[inline(always)]
     pub fn run<P: Port>(&mut self, port: &mut P, until: Time) -> Stop {
-        self.run_told(port, until, &mut ())
+        self.set_horizon(until);
+        self.run_to_stop(port, &mut ())
+    }
+
+    /// The same, but what only concerns its caches goes on up to `hits_until`: no access that
+    /// misses them, or is uncached, is made at `until` or later, no system call and no fault. It
+    /// stops before such an instruction as at a horizon.
+    #[inline(always)]
+    pub fn run_ahead<P: Port>(&mut self, port: &mut P, until: Time, hits_until: Time) -> Stop {
+        self.set_horizon(until);
+        if hits_until > until {
+            self.core.until = self.core.slots.number_at_or_after(hits_until);
+        }
+        match self.run_to_stop(port, &mut ()) {
+            Stop::Fault if self.core.t >= self.core.outside_until && hits_until > until => Stop::Horizon,
+            stop => stop,
+        }
     }
 
     /// The same, told to a follower; instruction by instruction, which takes the host longer.
@@ -123,25 +140,17 @@ impl<T: Timing> Processor<T> {
         until: Time,
         follower: &mut F,
     ) -> Stop {
-        self.run_told(port, until, follower)
+        self.set_horizon(until);
+        self.run_to_stop(port, follower)
     }
 
+    /// No access is made at `until` or later.
     #[inline(always)]
-    fn run_told<P: Port, F: Follower>(&mut self, port: &mut P, until: Time, follower: &mut F) -> Stop {
+    fn set_horizon(&mut self, until: Time) {
         self.core.until = self.core.slots.number_at_or_after(until);
-        loop {
-            let stop = self.run_to_stop(port, follower);
-            if stop != Stop::Wait {
-                return stop;
-            }
-            match port.serve(|| self.now()) {
-                Some(at) => self.resume_at(at),
-                None => return stop,
-            }
-        }
+        self.core.outside_until = self.core.until;
     }
 
-    /// The same up to a stop for which its port may have to be asked.
     #[inline(always)]
     fn run_to_stop<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) -> Stop {
         self.begin(port);
@@ -186,7 +195,7 @@ impl<T: Timing> Processor<T> {
     /// Executes one instruction, if it is one that [`Processor::run`] would execute
     /// before `until`; nothing if it executed without a stop.
     pub fn step_before<P: Port>(&mut self, port: &mut P, until: Time) -> Option<Stop> {
-        self.core.until = self.core.slots.number_at_or_after(until);
+        self.set_horizon(until);
         self.begin(port);
         match std::mem::take(&mut self.must_execute) {
             true => self.step_regardless(port, &mut ()),
@@ -213,7 +222,7 @@ impl<T: Timing> Processor<T> {
     /// A load under way is over, in this miss register, with this value: the register for
     /// which it is has it at `time`.
     pub fn deliver(&mut self, miss_register: u8, value: u64, time: Time) {
-        let slot = self.slot_at(time);
+        let slot = self.core.slot_at(time);
         let core = &mut *self.core;
         let expected = core.expected[usize::from(miss_register)].take();
         let Some(Expected { rd, extension }) = expected else { return };
@@ -225,16 +234,11 @@ impl<T: Timing> Processor<T> {
     /// Lets local time pass without an instruction, to the first cycle that begins at
     /// `time` or later.
     pub fn pass_until(&mut self, time: Time) {
-        let slot = self.slot_at(time);
+        let slot = self.core.slot_at(time);
         if slot > self.core.t {
             self.core.timing.skip(self.core.t, slot);
             self.core.t = slot;
         }
-    }
-
-    /// The first slot of the first cycle that begins at `time` or later.
-    fn slot_at(&self, time: Time) -> u64 {
-        self.clock.number_at_or_after(time) * self.core.timing.width()
     }
 
     /// Devices assert these interrupt lines now, by bit, and no others.
@@ -276,12 +280,12 @@ impl<T: Timing> Processor<T> {
 
     /// One instruction, whatever the time.
     fn step_regardless<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) {
-        let until = std::mem::replace(&mut self.core.until, u64::MAX);
+        let horizon = self.core.replace_horizon(u64::MAX);
         match F::LISTENS {
             true => self.execute_told(port, follower),
             false => self.thread(port, &Table::PAUSE),
         }
-        self.core.until = until;
+        (self.core.until, self.core.outside_until) = horizon;
     }
 
     /// Instructions up to a stop, or up to the end of a block of code; one, if it is told to
@@ -352,7 +356,7 @@ impl<T: Timing> Processor<T> {
         port: &mut P,
         follower: &mut F,
     ) -> Option<Stop> {
-        let until = std::mem::replace(&mut self.core.until, self.core.t);
+        let horizon = self.core.replace_horizon(self.core.t);
         let mut stop = None;
         while self.core.trap.is_due() && stop.is_none() {
             match self.core.entering {
@@ -364,7 +368,7 @@ impl<T: Timing> Processor<T> {
                 _ => self.stop(port, follower),
             };
         }
-        self.core.until = until;
+        (self.core.until, self.core.outside_until) = horizon;
         stop
     }
 
@@ -444,12 +448,12 @@ impl<T: Timing> Processor<T> {
 
     /// Its clock.
     pub fn clock(&self) -> Clock {
-        self.clock
+        self.core.clock
     }
 
     /// Slots after which cycles begin at the same places between picoseconds.
     pub(crate) fn slots_in_pattern(&self) -> u64 {
-        self.clock.pattern_cycles() * self.core.timing.width()
+        self.core.clock.pattern_cycles() * self.core.timing.width()
     }
 
     /// Whole clock cycles of local time.
@@ -529,7 +533,7 @@ impl<T: Timing> Processor<T> {
 /// is forgotten, on the side that saves as well: both go on alike.
 impl<T: Timing + Archived> Archived for Processor<T> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Processor { core, must_execute, clock: _ } = self;
+        let Processor { core, must_execute } = self;
         archive.value(must_execute)?;
         core.archive(archive)
     }
@@ -540,6 +544,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
         let Core {
             registers,
             until: _,
+            outside_until: _,
             window,
             host_rounds: _,
             host_fuses: _,
@@ -556,6 +561,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             exit,
             fault: _,
             code,
+            clock: _,
             slots: _,
             clock_stands: _,
             counter_reads: _,

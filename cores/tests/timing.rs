@@ -258,6 +258,49 @@ fn no_access_is_made_at_the_horizon_or_later() {
 }
 
 #[test]
+fn accesses_that_hit_are_made_ahead_and_a_system_call_is_not() {
+    let program = "nop\n sd s0, 0(s0)\n nop\n nop\n sd s0, 8(s0)\n ecall";
+    let (mut processor, mut memory) = prepared::<InOrder>(&single_issue(), program);
+    processor.set_x(8, DATA);
+    // Its page hits from now on.
+    assert_eq!(memory.store(DATA, 8, 0), Outcome::Done(()));
+    let [until, hits_until] = [1_000, 4_000].map(Time::from_ps);
+    assert_eq!(processor.run_ahead(&mut memory, until, hits_until), Stop::Horizon);
+    assert_eq!([0, 8].map(|place| memory.load(DATA + place, 8)), [DATA, 0].map(Outcome::Done));
+    assert_eq!(processor.run_ahead(&mut memory, until, Time::from_ps(9_000)), Stop::Horizon);
+    assert_eq!(memory.load(DATA + 8, 8), Outcome::Done(DATA));
+    assert_eq!((processor.pc(), processor.retired()), (TEXT + 20, 5));
+    assert_eq!(processor.run_ahead(&mut memory, Time::from_ps(9_000), Time::NEVER), Stop::SystemCall);
+}
+
+#[test]
+fn what_leaves_the_caches_is_not_made_ahead_unless_the_processor_was_resumed_for_it() {
+    for instruction in ["ld a0, 0(s0)", "sd a0, 0(s0)", "amoadd.d a0, a0, (s0)", "lr.d a0, (s0)", "fence"] {
+        let (mut processor, memory) =
+            prepared::<InOrder>(&single_issue(), &format!("nop\n {instruction}\n ecall"));
+        let mut memory = Slow::over(memory, 1);
+        processor.set_x(8, DATA);
+        let until = Time::from_ps(1_000);
+        assert_eq!(processor.run_ahead(&mut memory, until, Time::NEVER), Stop::Horizon, "{instruction}");
+        assert_eq!((processor.pc(), memory.waits), (TEXT + 4, 1), "{instruction}");
+        assert_eq!(processor.run_ahead(&mut memory, Time::from_ps(1_001), Time::NEVER), Stop::Wait);
+        processor.resume_at(Time::from_ps(3_000));
+        assert_eq!(processor.run_ahead(&mut memory, until, Time::NEVER), Stop::Horizon, "{instruction}");
+        assert_eq!((processor.pc(), processor.retired()), (TEXT + 8, 2), "{instruction}");
+    }
+}
+
+#[test]
+fn a_fault_ahead_is_found_when_its_time_has_come() {
+    let (mut processor, mut memory) = prepared::<InOrder>(&single_issue(), "nop\n nop\n ebreak");
+    let until = Time::from_ps(1_000);
+    assert_eq!(processor.run_ahead(&mut memory, until, Time::NEVER), Stop::Horizon);
+    assert_eq!((processor.pc(), processor.now()), (TEXT + 8, Time::from_ps(2_000)));
+    assert_eq!(processor.run_ahead(&mut memory, Time::from_ps(2_001), Time::NEVER), Stop::Fault);
+    assert_eq!(processor.fault().pc, TEXT + 8);
+}
+
+#[test]
 fn cutting_a_run_into_pieces_changes_nothing() {
     let program = "
         li a0, 200
@@ -273,13 +316,13 @@ fn cutting_a_run_into_pieces_changes_nothing() {
     let (mut whole, mut memory) = prepared::<InOrder>(&dual_issue(), program);
     whole.set_x(8, DATA);
     assert_eq!(whole.run(&mut memory, Time::NEVER), Stop::SystemCall);
-    for step_ps in [500, 1_500, 7_000] {
+    for (step_ps, ahead_ps) in [(500, 0), (1_500, 0), (7_000, 0), (500, 700), (7_000, 3_500)] {
         let (mut pieces, mut memory) = prepared::<InOrder>(&dual_issue(), program);
         pieces.set_x(8, DATA);
         let mut until = Time::ZERO;
         loop {
             until += Duration::from_ps(step_ps);
-            match pieces.run(&mut memory, until) {
+            match pieces.run_ahead(&mut memory, until, until + Duration::from_ps(ahead_ps)) {
                 Stop::Horizon => {}
                 stop => break assert_eq!(stop, Stop::SystemCall),
             }

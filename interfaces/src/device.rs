@@ -119,6 +119,12 @@ pub trait Device: DeviceDescription + Archived + Send {
         None
     }
 
+    /// How long the device uses no interconnect, and asserts no line, because of what comes from
+    /// the network, as it is now. What it does because of anything else does not count.
+    fn time_to_interconnect(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// A packet of the device has come to its end, and has settled there. Its `content` is what
     /// the device gave it.
     fn packet(&mut self, _to: End, _context: &mut Context<'_>, content: u32) {
@@ -235,6 +241,11 @@ impl Device for Interface {
 
     fn reaction(&self) -> Option<Reaction> {
         Some(self.halves.iter().fold(Reaction::NONE, |all, half| all.and(half.reaction())))
+    }
+
+    fn time_to_interconnect(&self) -> Duration {
+        let times = self.halves.iter().map(|half| half.time_to_interconnect());
+        times.fold(Duration::MAX, Duration::min)
     }
 }
 

@@ -181,6 +181,12 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
         Reaction::AT_ONCE
     }
 
+    /// How long it uses no interconnect because of what comes from the network, as it is now.
+    /// What it does because of calls of other verbs does not count.
+    fn time_to_interconnect(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// A packet has arrived, or the flow control has room that it had not before.
     fn network(&mut self, _context: &mut Context<'_>) {}
 

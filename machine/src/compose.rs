@@ -101,7 +101,7 @@ impl<'a> Blueprint<'a> {
         let nodes = request.nodes.unwrap_or(config.machine.nodes);
         let placement = Placement { nodes: nodes as u16, processes: config.processes_per_node() as u8 };
         let name = (&*request.program, &*request.args);
-        let job = Job::new(program, name, config.fetch_line_bytes(), &frames, placement);
+        let job = Job::new(program, name, config.program_line_bytes(), &frames, placement);
         Blueprint {
             config: config.of_run(&interface),
             whole: config,
@@ -125,7 +125,7 @@ impl<'a> Blueprint<'a> {
         let places = jobs::places(request, placement)?;
         for JobRequest { program, args, elf, .. } in &request.jobs {
             let parsed = Program::parse(program, elf.as_slice()).map_err(Failure::usage)?;
-            let line_bytes = self.whole.fetch_line_bytes();
+            let line_bytes = self.whole.program_line_bytes();
             self.jobs.push(Job::new(parsed, (program, args), line_bytes, &self.frames, placement));
         }
         for (job, place) in self.jobs.iter_mut().zip(places) {

@@ -337,7 +337,13 @@ impl Bus {
     /// cycles.
     #[inline(always)]
     pub fn end_of(&self, now: Time, kind: Kind, delay: Duration) -> Time {
-        self.clock.after(now, self.occupancy_cycles[kind.index()] + self.clock.cycles_that_cover(delay))
+        self.end_after(now, kind, self.clock.cycles_that_cover(delay))
+    }
+
+    /// The same where the delay takes so many cycles.
+    #[inline(always)]
+    pub fn end_after(&self, now: Time, kind: Kind, delay_cycles: u64) -> Time {
+        self.clock.after(now, self.occupancy_cycles[kind.index()] + delay_cycles)
     }
 
     /// When it would be granted to an agent that asks for it now, if none has it.

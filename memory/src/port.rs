@@ -13,6 +13,7 @@
 //! nothing but yes or no. What they do not answer may be in the cache below, as near at
 //! hand (`*_late`). Everything else goes through the cold methods.
 
+use crate::protocols::Access;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
@@ -168,9 +169,16 @@ pub trait Port {
     /// between, is certain to be `Done`.
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64>;
 
-    /// An access has to [wait](Outcome::Wait): when it can be repeated, if that is known and all
-    /// is done for it. `now` tells the processor's time.
-    fn serve(&mut self, _now: impl FnOnce() -> Time) -> Option<Time> {
+    /// A `load` or `store` that its caches do not answer would have to [wait](Outcome::Wait):
+    /// if the port can do by itself what it waits for, it does, and tells when the access can be
+    /// made. It is made then, whatever the horizon is. `now` tells the processor's time.
+    fn serve(
+        &mut self,
+        _address: u64,
+        _size: usize,
+        _access: Access,
+        _now: impl FnOnce() -> Time,
+    ) -> Option<Time> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! The state of a processor that handlers change.
 
-use narthex_kernel::Clock;
+use narthex_kernel::{Clock, Time};
 use narthex_memory::Port;
 use narthex_memory::port::{AccessFault, Late, Outcome};
 use narthex_memory::processor_memory::misses::MOST_MISSES;
@@ -79,6 +79,9 @@ pub(crate) struct Core<T> {
     pub registers: [u64; 256],
     /// No access is made at this slot or later.
     pub until: u64,
+    /// None that its caches do not answer at this one or later, and no system call: it is no
+    /// later than `until`.
+    pub outside_until: u64,
     /// The block that is executed.
     pub window: Window,
     /// For each rounding mode in an instruction, whether the host's arithmetic may be used.
@@ -108,6 +111,8 @@ pub(crate) struct Core<T> {
     /// The last instruction that could not be executed; apart, so that a stop is small.
     pub fault: Option<Fault>,
     pub code: CodeView,
+    /// Its clock.
+    pub clock: Clock,
     /// The clock of its slots.
     pub slots: Clock,
     /// Whether programs read 0 from the clock.
@@ -157,6 +162,15 @@ impl Extension {
 }
 
 impl<T: Timing> Core<T> {
+    /// Sets another horizon for all accesses; the one that there was, and that of accesses which
+    /// the caches do not answer.
+    #[inline(always)]
+    pub fn replace_horizon(&mut self, until: u64) -> (u64, u64) {
+        let horizon = (self.until, self.outside_until);
+        (self.until, self.outside_until) = (until, until);
+        horizon
+    }
+
     /// Puts the state that travels in arguments back, and leaves the thread of
     /// handlers for the reason in `exit`.
     #[inline(always)]
@@ -164,6 +178,12 @@ impl<T: Timing> Core<T> {
         self.pc = self.pc_of(cursor);
         self.t = t;
         self.count = count;
+    }
+
+    /// The first slot of the first cycle that begins at `time` or later.
+    #[inline]
+    pub fn slot_at(&self, time: Time) -> u64 {
+        self.clock.number_at_or_after(time) * self.timing.width()
     }
 
     /// Whether `pc` is in the line fetched last.

@@ -3,6 +3,7 @@
 //! the next instruction when they are done.
 
 use narthex_memory::Port;
+use narthex_memory::protocols::Access;
 
 use super::context::Extend;
 use super::{Context, Core, Exit, Table};
@@ -124,7 +125,7 @@ pub(super) fn fetch_target<P: Port, T: Timing>(
 }
 
 /// Fetches from `address` for an instruction that may issue at `t`: when it may then;
-/// none if the fetch has to wait or is not allowed.
+/// none if the fetch has to wait or is not allowed, or would be made behind the horizon.
 #[cold]
 #[inline(never)]
 pub(crate) fn fetch<P: Port, T: Timing>(
@@ -133,6 +134,10 @@ pub(crate) fn fetch<P: Port, T: Timing>(
     address: u64,
     t: u64,
 ) -> Option<u64> {
+    if T::TIMED && t >= core.outside_until {
+        core.exit = Exit::Stop(Stop::Horizon);
+        return None;
+    }
     let outcome = port.fetch(address);
     core.settle(outcome, FaultKind::Fetch, address)?;
     match core.late.take() {
@@ -160,7 +165,14 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
         core.timing.come_late(rd, at, late);
         return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
     }
-    let Some(value) = load_through(core, port, address, SIZE) else {
+    let (at, value) = match serve(core, port, (address, SIZE, Access::Load), at) {
+        Some(at) => (at, port.load_hit::<SIZE>(address)),
+        None if T::TIMED && at >= core.outside_until => {
+            return horizon(core, cursor, port, at, count, table);
+        }
+        None => (at, None),
+    };
+    let Some(value) = value.or_else(|| load_through(core, port, address, SIZE)) else {
         if !core.begin_load(rd, E::later(SIZE as u8), at) {
             return core.save(cursor, at, count);
         }
@@ -170,6 +182,22 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
     core.timing.occupy(Unit::Memory, at, Class::Load);
     let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
     context.finish_access(at, rd, E::extend::<SIZE>(value))
+}
+
+/// If its port can serve an access by itself that the caches do not answer at slot `at`: the slot
+/// at which it is made then.
+#[inline(always)]
+fn serve<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    port: &mut P,
+    (address, size, access): (u64, usize, Access),
+    at: u64,
+) -> Option<u64> {
+    if !T::TIMED {
+        return None;
+    }
+    let time = port.serve(address, size, access, || core.slots.edge(at))?;
+    Some(core.slot_at(time).max(at))
 }
 
 #[inline(never)]
@@ -202,7 +230,14 @@ pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: 
         core.timing.come_late(SINK, at, late);
         return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
     }
-    if !store_through(core, port, address, SIZE, value) {
+    let (at, is_stored) = match serve(core, port, (address, SIZE, Access::Store), at) {
+        Some(at) => (at, port.store_hit::<SIZE>(address, value)),
+        None if T::TIMED && at >= core.outside_until => {
+            return horizon(core, cursor, port, at, count, table);
+        }
+        None => (at, false),
+    };
+    if !is_stored && !store_through(core, port, address, SIZE, value) {
         return core.save(cursor, at, count);
     }
     core.timing.occupy_with_store(at);

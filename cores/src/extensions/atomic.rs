@@ -106,7 +106,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     fn atomic<const SIZE: usize>(self, access: Access<P, T>) {
         let Operation { rd, rs1, rs2, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
-        if at >= self.core.until {
+        if at >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
         }
         let (address, value) = (self.register(rs1), self.register(rs2));
@@ -138,7 +138,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     fn read_modify_write<const SIZE: usize>(self, f: impl FnOnce(u64) -> u64) {
         let Operation { rd, rs1, rs2, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
-        if at >= self.core.until {
+        if at >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
         }
         let address = self.register(rs1);

@@ -34,7 +34,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     fn cache_block(self, operation: CacheBlockOperation) {
         let Operation { rs1, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue_one(rs1), Unit::Memory);
-        if at >= self.core.until {
+        if at >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
         }
         let address = self.register(rs1);

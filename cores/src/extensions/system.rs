@@ -33,7 +33,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     #[inline(always)]
     fn environment_call(self) {
         let (t, count) = (self.t, self.count);
-        if t >= self.core.until {
+        if t >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, t, count, self.table);
         }
         // The system sees all registers.
@@ -67,7 +67,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         if !self.core.has_interrupts {
             return self.illegal(t);
         }
-        if t >= self.core.until {
+        if t >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, t, count, self.table);
         }
         if self.core.trap.has_awaited() {
@@ -88,7 +88,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     #[inline(always)]
     fn fence(self) {
         let t = self.t;
-        if t >= self.core.until {
+        if t >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, t, self.count, self.table);
         }
         if !fence_through(self.core, self.port) {
@@ -102,7 +102,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     #[inline(always)]
     fn fence_instructions(self) {
         let t = self.t;
-        if t >= self.core.until {
+        if t >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, t, self.count, self.table);
         }
         if !fence_instructions_through(self.core, self.port) {

@@ -384,6 +384,11 @@ impl InterfaceHalf for CachableQueueReceive {
         pointer.unwrap_or_else(|| self.copies.serve(transaction))
     }
 
+    /// A packet for which there seems to be no room makes it read the head.
+    fn time_to_interconnect(&self) -> Duration {
+        if self.unread.is_full() { Duration::ZERO } else { self.preparation_time }
+    }
+
     fn wants_bus(&self) -> bool {
         self.job.is_none() && self.next_job().is_some()
     }

@@ -293,6 +293,11 @@ impl InterfaceHalf for CachableQueueSend {
         reply
     }
 
+    /// When a packet has left that waits, the engine goes on with the next.
+    fn time_to_interconnect(&self) -> Duration {
+        if self.engine_done.is_some() { Duration::ZERO } else { Duration::MAX }
+    }
+
     fn wants_bus(&self) -> bool {
         self.job.is_none() && self.next_job().is_some()
     }

@@ -163,6 +163,11 @@ impl InterfaceHalf for RegisterReceive {
         self.advance(context);
     }
 
+    /// Copies of the blocks that it reuses are taken away before, and a packet is prepared first.
+    fn time_to_interconnect(&self) -> Duration {
+        self.registers.config.engine_time + self.registers.config.deposit_time
+    }
+
     fn network(&mut self, context: &mut Context<'_>) {
         self.advance(context);
     }

@@ -204,6 +204,11 @@ impl InterfaceHalf for RegisterSend {
         self.advance(context);
     }
 
+    /// When a packet has left that waits, the engine goes on with the next.
+    fn time_to_interconnect(&self) -> Duration {
+        if self.outgoing.is_some() { Duration::ZERO } else { Duration::MAX }
+    }
+
     fn network(&mut self, context: &mut Context<'_>) {
         self.advance(context);
     }

@@ -122,6 +122,11 @@ impl InterfaceHalf for ReceiveFifo {
         self.times.register_access
     }
 
+    /// It is no master of its bus.
+    fn time_to_interconnect(&self) -> Duration {
+        Duration::MAX
+    }
+
     fn network(&mut self, context: &mut Context<'_>) {
         while self.visible.len() < context.network.waiting() {
             let at = context.timer_after(self.times.receive);

@@ -119,6 +119,11 @@ impl InterfaceHalf for SendFifo {
         self.times.register_access
     }
 
+    /// It is no master of its bus.
+    fn time_to_interconnect(&self) -> Duration {
+        Duration::MAX
+    }
+
     fn network(&mut self, context: &mut Context<'_>) {
         self.inject(context);
     }

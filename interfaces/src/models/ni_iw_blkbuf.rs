@@ -129,6 +129,10 @@ impl InterfaceHalf for Send {
         self.block_access_time
     }
 
+    fn time_to_interconnect(&self) -> Duration {
+        self.fifo.time_to_interconnect()
+    }
+
     fn network(&mut self, context: &mut Context<'_>) {
         self.fifo.network(context);
     }
@@ -195,6 +199,10 @@ impl InterfaceHalf for Receive {
 
     fn block_delay(&self) -> Duration {
         self.block_access_time
+    }
+
+    fn time_to_interconnect(&self) -> Duration {
+        self.fifo.time_to_interconnect()
     }
 
     fn network(&mut self, context: &mut Context<'_>) {

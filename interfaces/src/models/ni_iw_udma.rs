@@ -207,6 +207,11 @@ impl InterfaceHalf for Send {
         self.engine.advance(context);
     }
 
+    /// Its engine works when the program says so.
+    fn time_to_interconnect(&self) -> Duration {
+        Duration::MAX
+    }
+
     fn network(&mut self, context: &mut Context<'_>) {
         self.fifo.network(context);
     }
@@ -346,6 +351,11 @@ impl InterfaceHalf for Receive {
             }
             _ => self.engine.deliver(context),
         }
+    }
+
+    /// Its engine works when the program says so.
+    fn time_to_interconnect(&self) -> Duration {
+        Duration::MAX
     }
 
     fn network(&mut self, context: &mut Context<'_>) {

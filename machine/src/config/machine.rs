@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use narthex_cores::{self as cores, FETCH_BLOCK_BYTES};
+use narthex_cores::{self as cores, ALL_IN_ONE_LINE, FETCH_BLOCK_BYTES};
 use narthex_fabrics::{faults, flow_control, networks, on_chip};
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_interfaces::{Attachment, dma_engine, forwarder};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attachments::PrivatePath;
 use super::interfaces::{self, Interfaces, Surroundings};
-use super::node::NodeShape;
+use super::node::{NodeShape, PROGRAM, ProcessorPart};
 use super::operating_system;
 
 /// A simulated parallel machine.
@@ -190,6 +190,16 @@ impl MachineConfig {
         match &self.instruction_cache {
             InstructionCache::Ideal {} => FETCH_BLOCK_BYTES,
             InstructionCache::Cache(cache) => cache.block.as_u64().min(FETCH_BLOCK_BYTES),
+        }
+    }
+
+    /// The same for the processors that run programs: an ideal cache is asked for nothing.
+    /// Where they have no caches, their local memory counts lines.
+    pub fn program_line_bytes(&self) -> u64 {
+        let mut programs = self.node.processors.values().filter(|part| part.runs == PROGRAM);
+        match &self.instruction_cache {
+            InstructionCache::Ideal {} if programs.all(ProcessorPart::has_caches) => ALL_IN_ONE_LINE,
+            _ => self.fetch_line_bytes(),
         }
     }
 

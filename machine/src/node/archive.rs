@@ -46,6 +46,9 @@ impl Archived for Node {
             inspection: _,
             foresees: _,
             unnoticed: _,
+            promises,
+            runs_ahead: _,
+            ran_until: _,
             sleepers: _,
             may_watch_bus: _,
             callers,
@@ -68,6 +71,7 @@ impl Archived for Node {
         on_chip.iter_mut().try_for_each(|own| own.archive(archive))?;
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
+        promises.set(None);
         lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;
         archive.value(sent_to_itself)?;

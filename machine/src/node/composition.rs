@@ -198,6 +198,13 @@ impl Composition for Node {
             }
             return transaction;
         };
+        assert!(
+            now >= self.ran_until,
+            "{} is granted an interconnect at {now} because of what came from the network, and the \
+             processor has executed up to {}: a device's time_to_interconnect is too long",
+            self.devices[place.device].part(place.seat),
+            self.ran_until,
+        );
         let mut transaction =
             self.with_seat(now, place, |device, context| device.issue(place.seat, context))?;
         if place.is_engine {

@@ -1,7 +1,8 @@
 //! How a node executes: what happens next, which processor runs and up to when, and what
 //! a processor stops for.
 //!
-//! Processors run ahead to the next event, and events happen where none of them has
+//! Processors run ahead to the next event, or to the instant at which anything can come of what
+//! the network may bring ([`super::foresight`]), and events happen where none of them has
 //! anything to do before. A processor that is alone with its bus needs no event for its
 //! transactions: where nothing else happens before they are over, they are carried as soon
 //! as it has asked ([`Composition::is_free_before`]).
@@ -180,6 +181,7 @@ impl Node {
     /// has stopped. A marker books time and stops nothing.
     #[inline(always)]
     pub(super) fn run_processor(&mut self, index: usize, until: Time) -> Stop {
+        let ahead_until = self.hits_until(until);
         let may_be_alone = self.free_until > Time::ZERO && !self.may_watch_bus;
         let mut look_out = LOOK_OUT;
         loop {
@@ -188,7 +190,8 @@ impl Node {
                 return self.run_stepwise(index, until);
             }
             unit.state = State::Running;
-            let looked_at = until.min(unit.processor.now() + look_out);
+            let look = unit.processor.now() + look_out;
+            let (looked_at, hits_until) = if look < until { (look, look) } else { (until, ahead_until) };
             let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
             let exchanges = unit.exchanges.as_ref().filter(|_| may_be_alone);
             let alone = exchanges.and_then(|exchanges| {
@@ -197,14 +200,17 @@ impl Node {
                 Some(Alone {
                     bus,
                     exchanges,
-                    free_until: self.free_until.min(self.events.next_instant()),
+                    free_until: self.free_until.min(self.events.next_instant()).max(ahead_until),
                     early_until: self.early_until,
                     missed: Duration::ZERO,
                     steps: 0,
                 })
             });
             let mut port = unit.memory.port_alone(&self.processes[unit.process].pages, main, alone);
-            let stop = unit.processor.run(&mut port, looked_at);
+            let stop = unit.processor.run_ahead(&mut port, looked_at, hits_until);
+            if hits_until > self.until {
+                self.ran_until = hits_until.min(unit.processor.now());
+            }
             if let Some(Alone { bus, missed, steps: steps @ 1.., .. }) = port.alone {
                 // What misses its caches does not wait.
                 look_out = LOOK_OUT * 8;
@@ -219,7 +225,7 @@ impl Node {
                 Stop::Wait => self.wait(index),
                 Stop::Marker(immediate) => {
                     self.mark(index, immediate);
-                    if self.processors[index].is_active(until) {
+                    if self.processors[index].is_active(ahead_until) {
                         continue;
                     }
                 }

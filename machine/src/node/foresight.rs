@@ -17,6 +17,24 @@
 //! So far the other nodes may go on without this one, and it without them
 //! ([`narthex_kernel::Partition::earliest_departure`]).
 //!
+//! **Running ahead.** The end of a window is where something may come from the network. A
+//! processor notices of that what its devices do on its interconnects, and before they do, they
+//! need their time ([`Device::time_to_interconnect`]). Up to then nobody changes what its caches
+//! hold, and nobody else asks for the bus: it executes what hits them, and exchanges blocks with
+//! memory, ahead of the window. What others may notice, or what depends on a device, waits for the
+//! next window: other accesses, and system calls.
+//!
+//! ```text
+//!   processor  ─── executes ───────────────┤ hits, and exchanges with memory │
+//!   network                       may come ┤
+//!   device                                 └─ time to interconnect ──────────┤ snoops
+//!                                      window ends
+//! ```
+//!
+//! So a processor at work is called less often, and since it is further on, other nodes too may
+//! go further. A device that promised too much is found when it is granted an interconnect.
+//!
+//! [`Device::time_to_interconnect`]: narthex_interfaces::Device::time_to_interconnect
 //! [`Device::reaction`]: narthex_interfaces::Device::reaction
 
 use narthex_interfaces::Device;
@@ -59,6 +77,18 @@ impl Unnoticed {
     }
 }
 
+/// What the devices of a node promise until one of them is called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Promises {
+    /// How soon a frame leaves because of what they hear.
+    reaction: Option<Reaction>,
+    /// How soon they use an interconnect because of what comes from the network.
+    time_to_interconnect: Duration,
+}
+
+/// The furthest that a processor's hits go ahead: a program that turns in its caches has an end.
+const FURTHEST_AHEAD: Duration = Duration::from_ns(10_000);
+
 impl Node {
     /// Unless something comes from the network, no frame leaves before this instant.
     pub(super) fn foreseen_departure(&self) -> Time {
@@ -82,12 +112,40 @@ impl Node {
         self.events.iter().map(departure).fold(noticed, Time::min)
     }
 
+    /// Up to when a processor's hits may be executed that goes up to `until`.
+    #[inline]
+    pub(super) fn hits_until(&self, until: Time) -> Time {
+        if !self.runs_ahead || until < self.until {
+            return until;
+        }
+        let ahead = until.saturating_add(self.promises().time_to_interconnect);
+        ahead.min(self.events.next_instant()).min(self.early_until).max(until)
+    }
+
+    /// What its devices promise as they are.
+    #[inline]
+    fn promises(&self) -> Promises {
+        self.promises.get().unwrap_or_else(|| self.ask_for_promises())
+    }
+
+    #[inline(never)]
+    fn ask_for_promises(&self) -> Promises {
+        let reactions = self.devices.iter().map(|device| device.reaction());
+        let both = |one: Option<Reaction>, other: Option<Reaction>| Some(one?.and(other?));
+        let times = self.devices.iter().map(|device| device.time_to_interconnect());
+        let promises = Promises {
+            reaction: reactions.reduce(both).unwrap_or(Some(Reaction::NONE)),
+            time_to_interconnect: times.fold(FURTHEST_AHEAD, Duration::min),
+        };
+        self.promises.set(Some(promises));
+        promises
+    }
+
     /// How soon a frame leaves because of what its devices hear on its interconnects; none if
     /// frames may leave at any instruction of a program.
     #[inline]
     fn reaction(&self) -> Option<Reaction> {
-        let devices = self.devices.iter().map(|device| device.reaction());
-        let all = devices.reduce(|one, other| Some(one?.and(other?))).unwrap_or(Some(Reaction::NONE))?;
+        let all = self.promises().reaction?;
         let is_at_once = self.network.answers_when_taken();
         Some(if is_at_once { Reaction { time: Duration::ZERO, ..all } } else { all })
     }

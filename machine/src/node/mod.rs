@@ -69,6 +69,7 @@ mod unwinding;
 mod waiting;
 mod work;
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use narthex_fabrics::flow_control::Arrival;
@@ -200,6 +201,12 @@ pub struct Node {
     foresees: bool,
     /// How long its devices notice nothing of what a processor executes.
     unnoticed: foresight::Unnoticed,
+    /// What its devices promise, if it is known.
+    promises: Cell<Option<foresight::Promises>>,
+    /// Its only processor may execute ahead of what the network brings.
+    runs_ahead: bool,
+    /// The processor has executed hits that are made before this instant.
+    ran_until: Time,
     /// How many of its processors sleep in wait loops.
     sleepers: waiting::Sleepers,
     /// Whether a processor may be watched whose turn takes the bus.
@@ -273,6 +280,7 @@ impl Node {
         let devices: Vec<_> = parts.devices.into_iter().map(|(device, _)| device).collect();
         let foresees = parts.on_chip.is_none() && devices.iter().all(|device| device.reaction().is_some());
         let unnoticed = foresight::Unnoticed::new(&devices, &parts.interconnects);
+        let runs_ahead = processors.len() == 1 && parts.on_chip.is_none() && parts.lines.is_empty();
         Node {
             id: parts.id,
             events: EventQueue::new(),
@@ -307,6 +315,9 @@ impl Node {
             inspection: Time::ZERO,
             foresees,
             unnoticed,
+            promises: Cell::new(None),
+            runs_ahead,
+            ran_until: Time::ZERO,
             sleepers: waiting::Sleepers::NONE,
             may_watch_bus: false,
             callers: 0,
@@ -558,7 +569,7 @@ fn exchanges_of(
     let time = memories[usize::from(memory.0)].fixed_time()?;
     bus.answers_early().then_some(Exchanges {
         agent: AgentId(0),
-        memory: (memory, time),
+        memory: (memory, bus.cycles_of(time)),
         own_part: unit.blocking_access_time + unit.look_up_time,
         is_counted: Addresses::carries_messages,
     })

@@ -44,6 +44,7 @@ use crate::bus::Bus;
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Transaction};
 use early::Early;
+pub(crate) use in_one_go::Crossing;
 
 /// A snooping bus with its agents.
 #[derive(Clone, Debug)]

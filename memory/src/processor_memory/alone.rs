@@ -10,8 +10,12 @@
 use narthex_kernel::{Duration, Time};
 
 use super::ProcessorPort;
+use super::exchange::Exchange;
+use crate::access_tags::Tag;
 use crate::interconnects::MemoryId;
-use crate::interconnects::snooping_bus::SnoopingBus;
+use crate::interconnects::snooping_bus::{Crossing, SnoopingBus};
+use crate::pages::PageAttributes;
+use crate::protocols::Access;
 use crate::transaction::AgentId;
 
 /// What an exchange of a processor takes that may be alone with its bus.
@@ -19,8 +23,8 @@ use crate::transaction::AgentId;
 pub struct Exchanges {
     /// The processor's place on the bus.
     pub agent: AgentId,
-    /// The memory whose bytes its port has, and the time of each access to that.
-    pub memory: (MemoryId, Duration),
+    /// The memory whose bytes its port has, and the bus's cycles of each access to that.
+    pub memory: (MemoryId, u64),
     /// What the processor adds to a miss.
     pub own_part: Duration,
     /// Whether a block is counted where it comes from, and cannot be exchanged.
@@ -44,30 +48,80 @@ pub struct Alone<'a> {
     pub steps: u64,
 }
 
-impl ProcessorPort<'_> {
-    /// Makes the exchange for which the processor waits now, if it is alone with its bus
-    /// and needs no more: when it goes on.
+impl Alone<'_> {
+    /// The times of an exchange that the processor asks for at `now`, if it can make that by
+    /// itself.
     #[inline(always)]
-    pub(super) fn exchange_alone(&mut self, now: impl FnOnce() -> Time) -> Option<Time> {
-        let alone = self.alone.as_mut()?;
-        let exchange = self.own.exchange()?;
-        let &Exchanges { agent, memory, own_part, is_counted } = alone.exchanges;
+    fn crossing_of(&self, now: impl FnOnce() -> Time, exchange: &Exchange) -> Option<(Time, Crossing)> {
+        let &Exchanges { agent, memory, is_counted, .. } = self.exchanges;
         if is_counted(exchange.fetched) {
             return None;
         }
         let now = now();
-        let crossing = alone.bus.crossing_of(now, agent, &exchange, memory)?;
-        let is_early = crossing.end >= alone.free_until;
-        if is_early && (crossing.between >= alone.free_until || crossing.end >= alone.early_until) {
-            return None;
-        }
+        let crossing = self.bus.crossing_of(now, agent, exchange, memory)?;
+        let is_made = !self.is_early(&crossing)
+            || crossing.between < self.free_until && crossing.end < self.early_until;
+        is_made.then_some((now, crossing))
+    }
+
+    /// Whether the processor goes on before the bus is free again.
+    #[inline(always)]
+    fn is_early(&self, crossing: &Crossing) -> bool {
+        crossing.end >= self.free_until
+    }
+}
+
+impl ProcessorPort<'_> {
+    /// Makes the exchange for which an access would wait, if the processor is alone with its bus
+    /// and needs no more: when it goes on.
+    #[inline(never)]
+    pub(super) fn serve_alone(
+        &mut self,
+        page: PageAttributes,
+        (address, size, access): (u64, usize, Access),
+        now: impl FnOnce() -> Time,
+    ) -> Option<Time> {
+        let most = self.most_after_exchange(page, address, size, access)?;
+        let exchange = self.own.exchange_for(address, access)?;
+        let alone = self.alone.as_mut()?;
+        let (now, crossing) = alone.crossing_of(now, &exchange)?;
         alone.steps += alone.bus.cross(now, &exchange, &crossing);
-        if is_early {
+        let &Exchanges { agent, own_part, .. } = alone.exchanges;
+        if alone.is_early(&crossing) {
             alone.bus.answer_early(agent, crossing.end);
         }
         let over = crossing.end + own_part;
         alone.missed += over - now;
-        self.own.make_exchange(&exchange, self.memory);
+        match access {
+            Access::Load => self.own.statistics.load_misses.increment(),
+            _ => self.own.statistics.store_misses.increment(),
+        }
+        self.own.exchange_blocks(address, most, &exchange, self.memory);
         Some(over)
+    }
+
+    /// Up to what accesses to a block may be fast when it has come for this one; none if the
+    /// access is not allowed, or not to one block.
+    #[inline(always)]
+    fn most_after_exchange(
+        &self,
+        page: PageAttributes,
+        address: u64,
+        size: usize,
+        access: Access,
+    ) -> Option<Tag> {
+        if self.own.data.bytes_to_end_of_block(address) < size {
+            return None;
+        }
+        let needed = if access == Access::Load { Tag::Read } else { Tag::Write };
+        let tags = self.own.tags();
+        if tags.is_some_and(|tags| tags.refusing(address, size as u64, needed).is_some()) {
+            return None;
+        }
+        match access {
+            Access::Load => Some(Tag::Read),
+            _ if self.own.is_written_through() => None,
+            _ => Some(Self::most_fast(page)),
+        }
     }
 }

@@ -7,10 +7,11 @@
 //! ([`crate::interconnects::SnoopingBus`]); the outcome is that of the two transactions.
 
 use super::{Pending, ProcessorMemory};
+use crate::access_tags::Tag;
 use crate::cache::Line;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
-use crate::protocols::Request;
+use crate::protocols::{Access, Request};
 
 /// The blocks that a miss exchanges, at the node's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,12 @@ impl ProcessorMemory {
     #[inline(always)]
     pub fn exchange(&self) -> Option<Exchange> {
         let Some(Pending::Data { address, access, .. }) = self.pending else { return None };
+        self.exchange_for(address, access)
+    }
+
+    /// What an access would wait for, if that is such a block.
+    #[inline(always)]
+    pub(super) fn exchange_for(&self, address: u64, access: Access) -> Option<Exchange> {
         if !self.has_nothing_beside() {
             return None;
         }
@@ -54,6 +61,18 @@ impl ProcessorMemory {
         let Some(Pending::Data { address, most, .. }) = self.pending.take() else {
             unreachable!("the processor waits for a block")
         };
+        self.exchange_blocks(address, most, exchange, memory);
+    }
+
+    /// The same for an access whose block may be fast up to `most` by its page.
+    #[inline(always)]
+    pub(super) fn exchange_blocks(
+        &mut self,
+        address: u64,
+        most: Tag,
+        exchange: &Exchange,
+        memory: &mut MainMemory,
+    ) {
         let most = self.most_allowed(address, most);
         let &Exchange { line, request, fetched, written_back } = exchange;
         if let Some(block) = written_back {

@@ -225,7 +225,7 @@ impl ProcessorPort<'_> {
         Ok(page)
     }
 
-    fn check_page(&self, address: u64, needed: Tag) -> Result<PageAttributes, AccessFault> {
+    pub(super) fn check_page(&self, address: u64, needed: Tag) -> Result<PageAttributes, AccessFault> {
         match needed {
             Tag::Write => self.pages.check_store(address),
             Tag::Read | Tag::None => self.pages.check_load(address),
@@ -300,7 +300,7 @@ impl ProcessorPort<'_> {
     }
 
     /// Each store to a page of code goes the slow way, so that it is counted.
-    fn most_fast(page: PageAttributes) -> Tag {
+    pub(super) fn most_fast(page: PageAttributes) -> Tag {
         if page.executable { Tag::Read } else { Tag::Write }
     }
 
@@ -328,9 +328,18 @@ impl ProcessorPort<'_> {
 }
 
 impl Port for ProcessorPort<'_> {
-    #[inline]
-    fn serve(&mut self, now: impl FnOnce() -> Time) -> Option<Time> {
-        self.exchange_alone(now)
+    #[inline(always)]
+    fn serve(
+        &mut self,
+        address: u64,
+        size: usize,
+        access: Access,
+        now: impl FnOnce() -> Time,
+    ) -> Option<Time> {
+        self.alone.as_ref()?;
+        let needed = if access == Access::Load { Tag::Read } else { Tag::Write };
+        let page = self.check_page(address, needed).ok().filter(|page| page.kind == PageKind::Cachable)?;
+        self.serve_alone(page, (address, size, access), now)
     }
 
     #[inline(always)]

@@ -35,43 +35,57 @@ impl SnoopingBus {
         on: InterconnectId,
         agent: AgentId,
     ) -> bool {
-        let Some((exchange, memory)) = composition.exchange(agent) else { return false };
-        let Some(crossing) = Self::of(composition, on).crossing_of(now, agent, &exchange, memory) else {
-            return false;
-        };
+        let Some((exchange, (memory, delay))) = composition.exchange(agent) else { return false };
+        let bus = Self::of(composition, on);
+        let own = (memory, bus.cycles_of(delay));
+        let Some(crossing) = bus.crossing_of(now, agent, &exchange, own) else { return false };
         if !composition.is_free_before(crossing.end) {
             return false;
         }
         let steps = Self::of(composition, on).cross(now, &exchange, &crossing);
         (0..steps).for_each(|_| composition.pass(crossing.end));
-        composition.make_exchange(crossing.end, on, agent, memory.0, &exchange);
+        composition.make_exchange(crossing.end, on, agent, memory, &exchange);
         true
     }
 
-    /// The times of an agent's exchange with a memory that takes this long for each access, if
-    /// the agent asks now; none if the bus is not free, or anybody else has to do with it.
+    /// How many of its cycles a delay takes.
+    pub fn cycles_of(&self, delay: Duration) -> u64 {
+        self.bus.clock().cycles_that_cover(delay)
+    }
+
+    /// The times of an agent's exchange with a memory that takes this many cycles for each access,
+    /// if the agent asks now; none if the bus is not free, or anybody else has to do with it.
     #[inline(always)]
     pub(crate) fn crossing_of(
         &self,
         now: Time,
         agent: AgentId,
         exchange: &Exchange,
-        (memory, delay): (MemoryId, Duration),
+        (memory, access_cycles): (MemoryId, u64),
     ) -> Option<Crossing> {
         if self.refusals.is_some() || self.seats.may_snarf(agent) {
             return None;
         }
-        let is_meant =
-            |block| self.homes.home(block) == Home::Memory(memory) && self.seats.is_private(agent, block);
-        if !is_meant(exchange.fetched) || !exchange.written_back.is_none_or(is_meant) {
+        if !self.is_private(agent, memory, exchange.fetched) {
+            return None;
+        }
+        if let Some(block) = exchange.written_back
+            && !self.is_private(agent, memory, block)
+        {
             return None;
         }
         let granted = self.bus.grant_if_idle(now)?;
         let between = match exchange.written_back {
-            Some(_) => self.bus.end_of(granted, Kind::WriteBack, delay),
+            Some(_) => self.bus.end_after(granted, Kind::WriteBack, access_cycles),
             None => granted,
         };
-        Some(Crossing { granted, between, end: self.bus.end_of(between, exchange.kind(), delay) })
+        Some(Crossing { granted, between, end: self.bus.end_after(between, exchange.kind(), access_cycles) })
+    }
+
+    /// Whether a block concerns nobody but an agent and this memory.
+    #[inline(always)]
+    fn is_private(&self, agent: AgentId, memory: MemoryId, block: u64) -> bool {
+        self.homes.home(block) == Home::Memory(memory) && self.seats.is_private(agent, block)
     }
 
     /// Counts the transactions of an exchange for which its agent asks at `now`: in how many
