@@ -12,7 +12,7 @@ use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
 use crate::extensions::UNDECODED;
 use crate::float::HostRounds;
 use crate::follow::{Follower, Jump, jumps};
-use crate::operation::{Cursor, FLOAT_REGISTERS, Operation, SINK};
+use crate::operation::{ALL_IN_ONE_LINE, Cursor, FLOAT_REGISTERS, Operation, SINK};
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::Timing;
 use crate::traps::TrapRegisters;
@@ -68,6 +68,7 @@ impl<T: Timing> Processor<T> {
             entering: true,
             fetched_line: NO_LINE,
             line_mask: code.line_bytes() - 1,
+            has_lines: code.line_bytes() < ALL_IN_ONE_LINE,
             exit: Exit::Continue,
             fault: None,
             code: CodeView::new(code),
@@ -558,6 +559,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             entering,
             fetched_line,
             line_mask: _,
+            has_lines: _,
             exit,
             fault: _,
             code,

@@ -36,7 +36,7 @@ use crate::access_tags::Tag;
 use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
 use crate::transaction::{BlockData, SnoopReply, copy_block};
 
-use front::{ANSWERS, ORDER, Row};
+use front::{ANSWERS, ORDER, Row, RowPlaces};
 use locking::LOCKED;
 
 pub use config::Config;
@@ -76,7 +76,8 @@ pub struct Cache {
     front: Vec<Row>,
     /// The bytes of all lines, one after the other.
     data: Box<[u8]>,
-    set_mask: u64,
+    /// How addresses lead to rows.
+    rows: RowPlaces,
     /// Clears the bits of an address that say where in its block it is.
     tag_mask: u64,
     block_shift: u32,
@@ -128,14 +129,15 @@ impl Cache {
     /// `lines / ways` and `block_bytes` are powers of two.
     pub fn with_geometry(protocol: &'static Protocol, lines: usize, ways: usize, block_bytes: usize) -> Self {
         let sets = lines / ways;
-        assert!(sets.is_power_of_two() && block_bytes.is_power_of_two() && block_bytes >= 16);
+        assert!(sets.is_power_of_two() && sets <= RowPlaces::MOST);
+        assert!(block_bytes.is_power_of_two() && block_bytes >= 16);
         let first_order = (0..ways as u64).fold(0, |order, way| order | way << (4 * way));
         Cache {
             protocol,
             ways,
             block_bytes,
             block_shift: block_bytes.trailing_zeros(),
-            set_mask: sets as u64 - 1,
+            rows: RowPlaces::new(sets, block_bytes),
             tag_mask: !(block_bytes as u64 - 1),
             front: vec![[0, 0, 0, first_order]; sets],
             tags: vec![0; lines],
@@ -504,7 +506,7 @@ impl Cache {
 
     #[inline(always)]
     fn set_of(&self, address: u64) -> usize {
-        ((address >> self.block_shift) & self.set_mask) as usize
+        ((address & self.rows.set_bits) >> self.block_shift) as usize
     }
 
     fn lines_of(&self, set: usize) -> std::ops::Range<Line> {

@@ -3,7 +3,7 @@
 use narthex_memory::Port;
 
 use super::core::Extension;
-use super::slow::{fetch_target, horizon, horizon_at_target, load_slowly, store_slowly};
+use super::slow::{enter_target, horizon, horizon_at_target, load_slowly, store_slowly};
 use super::{Core, Exit, Table};
 use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::Stop;
@@ -258,15 +258,8 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         if t >= self.core.until {
             return horizon_at_target(self.core, target, self.port, t, count, self.table);
         }
-        if T::TIMED {
-            let pc = self.core.pc_of(target);
-            // The first instruction of a line asks for its line by itself.
-            if !self.core.is_fetched(pc) && !self.core.begins_line(pc) {
-                if !self.port.fetch_hit(pc) {
-                    return fetch_target(self.core, target, self.port, t, count, self.table);
-                }
-                self.core.fetched(pc);
-            }
+        if T::TIMED && self.core.has_lines && !self.core.is_fetched(self.core.pc_of(target)) {
+            return enter_target(self.core, target, self.port, t, count, self.table);
         }
         self.table.dispatch(self.core, target, self.port, t, count);
     }

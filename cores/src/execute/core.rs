@@ -107,6 +107,8 @@ pub(crate) struct Core<T> {
     pub fetched_line: u64,
     /// Bytes in a line, less one: the place of an address in its line.
     pub line_mask: u64,
+    /// Whether there is more than one line.
+    pub has_lines: bool,
     pub exit: Exit,
     /// The last instruction that could not be executed; apart, so that a stop is small.
     pub fault: Option<Fault>,

@@ -104,10 +104,9 @@ fn line_entered(pc: u64, line_mask: u64) -> u64 {
     (pc + 2) & !line_mask
 }
 
-/// The target of a branch is not in the most recently used line.
-#[cold]
+/// The target of a branch is not in the line fetched last.
 #[inline(never)]
-pub(super) fn fetch_target<P: Port, T: Timing>(
+pub(super) fn enter_target<P: Port, T: Timing>(
     core: &mut Core<T>,
     cursor: Cursor,
     port: &mut P,
@@ -116,11 +115,20 @@ pub(super) fn fetch_target<P: Port, T: Timing>(
     table: &Table<P, T>,
 ) {
     let pc = core.pc_of(cursor);
-    let Some(t) = fetch(core, port, pc, t) else {
-        core.entering = true;
-        return core.save(cursor, t, count);
-    };
-    core.fetched(pc);
+    let mut t = t;
+    // The first instruction of a line asks for its line by itself.
+    if !core.begins_line(pc) {
+        if !port.fetch_hit(pc) {
+            match fetch(core, port, pc, t) {
+                Some(fetched) => t = fetched,
+                None => {
+                    core.entering = true;
+                    return core.save(cursor, t, count);
+                }
+            }
+        }
+        core.fetched(pc);
+    }
     table.dispatch(core, cursor, port, t, count)
 }
 

@@ -10,11 +10,13 @@
 //! check of bounds. What makes that safe is looked at again when a cache is read from an archive
 //! (`cache/soundness.rs`):
 //!
-//! - There are `set_mask` + 1 rows, one for each set.
+//! - There is a row for each set, and an address leads to the row of its set ([`RowPlaces`]).
 //! - An answer of a row is the tag of a block, with no other bit than [`VALID`] where an address
 //!   says where in its block it is. The row's displacement is the distance from that block's
 //!   address to the bytes of a line in `data`: both are written together, by [`Cache::write_row`]
 //!   and [`Cache::refresh_front`], or the answer is none.
+
+use serde::{Deserialize, Serialize};
 
 use super::{Cache, Line, VALID};
 use crate::access_tags::Tag;
@@ -28,6 +30,40 @@ pub(super) type Row = [u64; 4];
 pub(super) const ANSWERS: usize = 2;
 pub(super) const DISPLACEMENT: usize = 2;
 pub(super) const ORDER: usize = 3;
+
+/// How addresses lead to the rows of their sets: by a product, because a shift by what a block's
+/// size says would take the host more instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct RowPlaces {
+    /// The bits of an address that say which set is its.
+    pub set_bits: u64,
+    /// What they are multiplied by, for the distance of the row in bytes above [`SCALE_BITS`].
+    scale: u64,
+}
+
+/// Bits below a distance that was multiplied.
+const SCALE_BITS: u32 = 32;
+
+impl RowPlaces {
+    /// The most rows that there can be.
+    pub const MOST: usize = 1 << 26;
+
+    /// Those of this many sets of blocks, powers of two both.
+    pub fn new(sets: usize, block_bytes: usize) -> Self {
+        debug_assert!(sets <= Self::MOST);
+        let set_bits = ((sets as u64).wrapping_sub(1)) << block_bytes.trailing_zeros();
+        RowPlaces {
+            set_bits,
+            scale: ((size_of::<Row>() as u64) << SCALE_BITS) >> block_bytes.trailing_zeros(),
+        }
+    }
+
+    /// How far the row of the set of `address` is from the first one, in bytes.
+    #[inline(always)]
+    fn distance(self, address: u64) -> usize {
+        (((address & self.set_bits) * self.scale) >> SCALE_BITS) as usize
+    }
+}
 
 impl Cache {
     /// The value at `address` if its line is the most recent of its set and
@@ -79,10 +115,11 @@ impl Cache {
     /// that one compare refuses those too.
     #[inline(always)]
     pub(super) fn front_bytes<const SIZE: usize>(&self, address: u64, column: usize) -> Option<usize> {
-        let set = self.set_of(address);
-        debug_assert!(set < self.front.len());
-        // SAFETY: a set is at most `set_mask`, and there is one more row than that.
-        let row = unsafe { self.front.get_unchecked(set) };
+        let distance = self.rows.distance(address);
+        debug_assert_eq!(distance, size_of::<Row>() * self.set_of(address));
+        debug_assert!(self.set_of(address) < self.front.len());
+        // SAFETY: it is the distance of the row of a set, and each set has a row.
+        let row = unsafe { &*self.front.as_ptr().byte_add(distance) };
         let tag = address & (self.tag_mask | (SIZE as u64 - 1)) | VALID;
         if row[column] != tag {
             return None;

@@ -1,7 +1,7 @@
 //! What a cache that is read from an archive has to be, so that none of its
 //! tables leads out of another.
 
-use super::front::{ANSWERS, DISPLACEMENT, ORDER, Row};
+use super::front::{ANSWERS, DISPLACEMENT, ORDER, Row, RowPlaces};
 use super::{Cache, LOCKED, VALID};
 use crate::protocols::State;
 
@@ -42,9 +42,11 @@ impl Cache {
             return false;
         }
         let sets = lines / ways;
-        let masks = (block_bytes.trailing_zeros(), (sets as u64).wrapping_sub(1), !(block_bytes as u64 - 1));
+        let masks = (block_bytes.trailing_zeros(), !(block_bytes as u64 - 1));
         let has_lengths = sets.is_power_of_two()
-            && masks == (self.block_shift, self.set_mask, self.tag_mask)
+            && sets <= RowPlaces::MOST
+            && masks == (self.block_shift, self.tag_mask)
+            && self.rows == RowPlaces::new(sets, block_bytes)
             && self.front.len() == sets
             && [0, lines].contains(&self.lost.len())
             && [self.states.len(), self.allowed.len()] == [lines; 2]
