@@ -126,10 +126,16 @@ impl<T: Timing> Processor<T> {
         if hits_until > until {
             self.core.until = self.core.slots.number_at_or_after(hits_until);
         }
-        match self.run_to_stop(port, &mut ()) {
-            Stop::Fault if self.core.t >= self.core.outside_until && hits_until > until => Stop::Horizon,
-            stop => stop,
-        }
+        self.run_on(port)
+    }
+
+    /// Goes on behind a stop, up to where the last run was to go.
+    #[inline(always)]
+    pub fn run_on<P: Port>(&mut self, port: &mut P) -> Stop {
+        let stop = self.run_to_stop(port, &mut ());
+        let Core { t, until, outside_until, .. } = *self.core;
+        let is_ahead = t >= outside_until && until > outside_until;
+        if stop == Stop::Fault && is_ahead { Stop::Horizon } else { stop }
     }
 
     /// The same, told to a follower; instruction by instruction, which takes the host longer.

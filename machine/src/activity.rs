@@ -4,7 +4,7 @@
 //! (guest/runtime); the node knows what the processor is waiting for. At any
 //! instant a processor is in one activity and one occupation.
 
-use narthex_kernel::categories;
+use narthex_kernel::{Ledger, Time, categories};
 use narthex_memory::processor_memory::WaitReason;
 use serde::{Deserialize, Serialize};
 
@@ -130,6 +130,18 @@ impl Activities {
     /// Whether this activity is open, whatever has begun inside it.
     pub fn is_within(&self, activity: Activity) -> bool {
         self.open.contains(&activity)
+    }
+
+    /// Applies the marker of a hint that a program executes at `now`, and books the time from then
+    /// on. False if that is a mistake: nothing changes.
+    #[inline]
+    pub fn book(&mut self, ledger: &mut Ledger<(Activity, Occupation)>, now: Time, hint: u16) -> bool {
+        let Some(marker) = Marker::decode(hint) else { return true };
+        let is_applied = self.apply(marker).is_ok();
+        if is_applied {
+            ledger.switch(now, (self.current(), Occupation::Execute));
+        }
+        is_applied
     }
 
     /// Applies a marker. Errors say what the program did wrong.

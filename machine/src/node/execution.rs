@@ -17,7 +17,7 @@ use narthex_memory::processor_memory::Alone;
 
 use super::processor::State;
 use super::waiting::LOOK_OUT;
-use super::{Event, Node, Occupation, after};
+use super::{Event, Node, NodeProcessor, Occupation, after};
 
 impl Node {
     /// Does everything that happens before `until`, but for turns of a wait loop
@@ -206,17 +206,42 @@ impl Node {
                     steps: 0,
                 })
             });
-            let mut port = unit.memory.port_alone(&self.processes[unit.process].pages, main, alone);
-            let stop = unit.processor.run_ahead(&mut port, looked_at, hits_until);
+            let NodeProcessor { processor, memory, ledger, activities, waiting, process, .. } = unit;
+            let mut port = memory.port_alone(&self.processes[*process].pages, main, alone);
+            let mut stop = processor.run_ahead(&mut port, looked_at, hits_until);
+            let mut seen = None;
+            // A marker books time, and the processor goes on.
+            while let Stop::Marker(hint) = stop
+                && may_be_alone
+            {
+                if let Some(Alone { missed, .. }) = &mut port.alone {
+                    let missed = std::mem::take(missed);
+                    ledger.book_within((activities.current(), Occupation::DataMiss), missed);
+                }
+                if !activities.book(ledger, processor.now(), hint) {
+                    break;
+                }
+                if !self.executes_wait_loops {
+                    seen = waiting.seems_to_wait(stop, processor, port.own());
+                }
+                stop = if seen.is_some() { Stop::Horizon } else { processor.run_on(&mut port) };
+            }
             if hits_until > self.until {
-                self.ran_until = hits_until.min(unit.processor.now());
+                self.ran_until = hits_until.min(processor.now());
             }
             if let Some(Alone { bus, missed, steps: steps @ 1.., .. }) = port.alone {
                 // What misses its caches does not wait.
                 look_out = LOOK_OUT * 8;
                 bus.keep_place(|| self.events.keep_place());
                 self.events.pass(steps);
-                unit.ledger.book_within((unit.activities.current(), Occupation::DataMiss), missed);
+                ledger.book_within((activities.current(), Occupation::DataMiss), missed);
+            }
+            if let Some(seen) = seen {
+                self.watch(index, seen);
+                if self.processors[index].is_active(until) {
+                    continue;
+                }
+                return Stop::Horizon;
             }
             self.detect_loop(index, stop);
             match stop {

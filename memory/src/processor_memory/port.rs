@@ -26,6 +26,11 @@ pub struct ProcessorPort<'a> {
 }
 
 impl ProcessorPort<'_> {
+    /// The processor's memory.
+    pub fn own(&self) -> &ProcessorMemory {
+        self.own
+    }
+
     pub(super) fn wait<T>(&mut self, pending: Pending) -> Outcome<T> {
         self.own.pending = Some(pending);
         Outcome::Wait

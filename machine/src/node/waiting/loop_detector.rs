@@ -30,7 +30,7 @@ const FEWEST_TURNS: u64 = 3;
 
 /// What may be a turn of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Candidate {
+pub(in crate::node) struct Candidate {
     /// Instructions between two stops at the same place.
     pub instructions: u64,
     /// It loads from device registers.

@@ -3,14 +3,15 @@
 
 use std::ops::Range;
 
-use narthex_cores::Stop;
 use narthex_cores::wait_loop::{Observation, Turn, Verdict};
+use narthex_cores::{InOrder, Processor, Stop};
 use narthex_kernel::{Ledger, Time};
+use narthex_memory::ProcessorMemory;
 use narthex_memory::processor_memory::WaitReason;
 
 use super::loop_detector::Candidate;
 use super::rest::Rest;
-use super::{Sleep, Stage};
+use super::{Sleep, Stage, Waiting};
 use crate::activity::{Activities, Activity, Occupation};
 use crate::node::processor::State;
 use crate::node::{Node, NodeProcessor};
@@ -59,31 +60,44 @@ impl Watch {
     }
 }
 
+impl Waiting {
+    /// The loop in which a processor may wait that has stopped so.
+    #[inline(always)]
+    pub(in crate::node) fn seems_to_wait(
+        &mut self,
+        stop: Stop,
+        processor: &Processor<InOrder>,
+        memory: &ProcessorMemory,
+    ) -> Option<Candidate> {
+        let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault);
+        // Loads under way are over in a later turn.
+        if is_call || memory.has_loads_under_way() {
+            return None;
+        }
+        // A turn that misses its caches, or posts a store, is no turn of waiting.
+        if matches!(stop, Stop::Wait) && memory.wait_reason() != Some(WaitReason::Uncached) {
+            return None;
+        }
+        self.detector.look(stop, processor, memory.statistics.uncached_loads.get())
+    }
+}
+
 impl Node {
     /// A processor has stopped: if it seems to wait, its next turn is watched.
     #[inline(always)]
     pub(in crate::node) fn detect_loop(&mut self, index: usize, stop: Stop) {
-        let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault);
-        if self.executes_wait_loops || is_call {
+        if self.executes_wait_loops {
             return;
         }
-        let unit = &mut self.processors[index];
-        // Loads under way are over in a later turn.
-        if unit.memory.has_loads_under_way() {
-            return;
-        }
-        // A turn that misses its caches, or posts a store, is no turn of waiting.
-        if matches!(stop, Stop::Wait) && unit.memory.wait_reason() != Some(WaitReason::Uncached) {
-            return;
-        }
-        let loads = unit.memory.statistics.uncached_loads.get();
-        if let Some(seen) = unit.waiting.detector.look(stop, &unit.processor, loads) {
+        let NodeProcessor { waiting, processor, memory, .. } = &mut self.processors[index];
+        if let Some(seen) = waiting.seems_to_wait(stop, processor, memory) {
             self.watch(index, seen);
         }
     }
 
+    /// The next turn of a processor that seems to wait is watched.
     #[cold]
-    fn watch(&mut self, index: usize, Candidate { instructions, takes_bus }: Candidate) {
+    pub(in crate::node) fn watch(&mut self, index: usize, Candidate { instructions, takes_bus }: Candidate) {
         if self.probe.is_attached() || self.grain(index, takes_bus).passes > MOST_PASSES {
             return;
         }
