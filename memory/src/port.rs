@@ -11,13 +11,14 @@
 //! The `*_hit` methods are the hot path: they are inlined into the instruction
 //! handlers, do one compare against the set's most recently used line, and say
 //! nothing but yes or no. What they do not answer may be in the cache below, as near at
-//! hand (`*_late`). Everything else goes through the cold methods.
+//! hand (`*_late`), or be brought by the port itself (`serve`). Everything else goes through the
+//! cold methods.
 
-use crate::protocols::Access;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::access_tags::{Tag, TagError};
+use crate::protocols::Access;
 
 /// What became of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use narthex_cores::linux::{GuestMemory, Protection};
 use narthex_memory::BlockData;
@@ -19,14 +19,14 @@ const WORD_BYTES: u64 = 8;
 /// Memory as the difference from a shared beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    base: Arc<MainMemory>,
+    base: Rc<MainMemory>,
     changed: BTreeMap<u64, u64>,
 }
 
 impl Words {
     /// Memory that begins as `base`.
     pub fn over(base: MainMemory) -> Self {
-        Words { base: Arc::new(base), changed: BTreeMap::new() }
+        Words { base: Rc::new(base), changed: BTreeMap::new() }
     }
 
     /// Makes the present contents the beginning that states share.

@@ -86,8 +86,9 @@ pub(super) struct Promises {
     time_to_interconnect: Duration,
 }
 
-/// The furthest that a processor's hits go ahead: a program that turns in its caches has an end.
-const FURTHEST_AHEAD: Duration = Duration::from_ns(10_000);
+/// The furthest that a processor's hits go ahead: a window of a program that turns in its caches has
+/// an end, and where another node stops the run, this one is not much further.
+const FURTHEST_AHEAD: Duration = Duration::from_ns(1_000);
 
 impl Node {
     /// Unless something comes from the network, no frame leaves before this instant.

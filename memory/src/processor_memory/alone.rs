@@ -2,10 +2,12 @@
 //!
 //! While it runs, nothing happens at its node up to an instant that the node knows. A miss that
 //! is an [`Exchange`](super::Exchange) is then over before anything else, or at least nobody can
-//! notice that it is not: the processor need not stop for it. It makes the exchange where it
-//! would stop, lets the time pass, and repeats its access. What the node has to know of that
-//! is collected here, until the processor stops for something else. One that is answered early
+//! notice that it is not: the processor need not stop for it. Its port makes the exchange where
+//! it finds the miss, and says when the access is made ([`Port::serve`]). What the node has to know
+//! of that is collected here, until the processor stops for something else. One that is answered early
 //! is the last of these, because it ends behind all that the processor may do then.
+//!
+//! [`Port::serve`]: crate::port::Port::serve
 
 use narthex_kernel::{Duration, Time};
 
