@@ -71,7 +71,7 @@ impl Archived for Node {
         on_chip.iter_mut().try_for_each(|own| own.archive(archive))?;
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
-        promises.set(None);
+        promises.forget();
         lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;
         archive.value(sent_to_itself)?;

@@ -75,7 +75,7 @@ impl Node {
 
     /// Carries out what a device asked for when one of its seats was called.
     pub(super) fn carry_out_for_seat(&mut self, now: Time, place: SeatPlace) {
-        self.promises.set(None);
+        self.promises.forget();
         // Mostly it asks for nothing.
         if !self.timers.is_empty() {
             for at in self.timers.drain(..) {
@@ -111,7 +111,7 @@ impl Node {
         let local_memory = bytes_of(memories, local_memories[device]);
         let mut context = Context { now, network, local_memory, timers, faults, on_chip: effects };
         let accessed = devices[device].access(seat, &mut context, transaction, response);
-        self.promises.set(None);
+        self.promises.forget();
         if !self.timers.is_empty() {
             // Which seat asked for the instant is not known here: all of them are called.
             let beside = self.devices[device].seats_beside(seat);

@@ -37,6 +37,8 @@
 //! [`Device::time_to_interconnect`]: narthex_interfaces::Device::time_to_interconnect
 //! [`Device::reaction`]: narthex_interfaces::Device::reaction
 
+use std::cell::Cell;
+
 use narthex_interfaces::Device;
 use narthex_interfaces::half::Reaction;
 use narthex_kernel::partition::Partition;
@@ -77,13 +79,22 @@ impl Unnoticed {
     }
 }
 
-/// What the devices of a node promise until one of them is called.
-#[derive(Clone, Copy, Debug)]
+/// What the devices of a node promise until one of them is called, as far as they have been asked.
+#[derive(Debug, Default)]
 pub(super) struct Promises {
-    /// How soon a frame leaves because of what they hear.
-    reaction: Option<Reaction>,
+    /// How soon a frame leaves because of what they hear; none if at any time.
+    reaction: Cell<Option<Option<Reaction>>>,
     /// How soon they use an interconnect because of what comes from the network.
-    time_to_interconnect: Duration,
+    time_to_interconnect: Cell<Option<Duration>>,
+}
+
+impl Promises {
+    /// A device was called.
+    #[inline]
+    pub fn forget(&self) {
+        self.reaction.set(None);
+        self.time_to_interconnect.set(None);
+    }
 }
 
 /// The furthest that a processor's hits go ahead: a window of a program that turns in its caches has
@@ -119,34 +130,32 @@ impl Node {
         if !self.runs_ahead || until < self.until {
             return until;
         }
-        let ahead = until.saturating_add(self.promises().time_to_interconnect);
+        let ahead = until.saturating_add(self.time_to_interconnect());
         ahead.min(self.events.next_instant()).min(self.early_until).max(until)
     }
 
-    /// What its devices promise as they are.
+    /// How soon its devices use an interconnect because of what comes from the network, as they are.
     #[inline]
-    fn promises(&self) -> Promises {
-        self.promises.get().unwrap_or_else(|| self.ask_for_promises())
-    }
-
-    #[inline(never)]
-    fn ask_for_promises(&self) -> Promises {
-        let reactions = self.devices.iter().map(|device| device.reaction());
-        let both = |one: Option<Reaction>, other: Option<Reaction>| Some(one?.and(other?));
-        let times = self.devices.iter().map(|device| device.time_to_interconnect());
-        let promises = Promises {
-            reaction: reactions.reduce(both).unwrap_or(Some(Reaction::NONE)),
-            time_to_interconnect: times.fold(FURTHEST_AHEAD, Duration::min),
-        };
-        self.promises.set(Some(promises));
-        promises
+    fn time_to_interconnect(&self) -> Duration {
+        let Promises { time_to_interconnect, .. } = &self.promises;
+        time_to_interconnect.get().unwrap_or_else(|| {
+            let times = self.devices.iter().map(|device| device.time_to_interconnect());
+            let time = times.fold(FURTHEST_AHEAD, Duration::min);
+            time_to_interconnect.set(Some(time));
+            time
+        })
     }
 
     /// How soon a frame leaves because of what its devices hear on its interconnects; none if
     /// frames may leave at any instruction of a program.
     #[inline]
     fn reaction(&self) -> Option<Reaction> {
-        let all = self.promises().reaction?;
+        let all = self.promises.reaction.get().unwrap_or_else(|| {
+            let devices = self.devices.iter().map(|device| device.reaction());
+            let all = devices.reduce(|one, other| Some(one?.and(other?))).unwrap_or(Some(Reaction::NONE));
+            self.promises.reaction.set(Some(all));
+            all
+        })?;
         let is_at_once = self.network.answers_when_taken();
         Some(if is_at_once { Reaction { time: Duration::ZERO, ..all } } else { all })
     }

@@ -69,7 +69,6 @@ mod unwinding;
 mod waiting;
 mod work;
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 
 use narthex_fabrics::flow_control::Arrival;
@@ -201,8 +200,8 @@ pub struct Node {
     foresees: bool,
     /// How long its devices notice nothing of what a processor executes.
     unnoticed: foresight::Unnoticed,
-    /// What its devices promise, if it is known.
-    promises: Cell<Option<foresight::Promises>>,
+    /// What its devices promise.
+    promises: foresight::Promises,
     /// Its only processor may execute ahead of what the network brings.
     runs_ahead: bool,
     /// The processor has executed hits that are made before this instant.
@@ -315,7 +314,7 @@ impl Node {
             inspection: Time::ZERO,
             foresees,
             unnoticed,
-            promises: Cell::new(None),
+            promises: foresight::Promises::default(),
             runs_ahead,
             ran_until: Time::ZERO,
             sleepers: waiting::Sleepers::NONE,
