@@ -79,7 +79,7 @@ pub(crate) struct Core<T> {
     pub registers: [u64; 256],
     /// No access is made at this slot or later.
     pub until: u64,
-    /// None that its caches do not answer at this one or later, and no system call: it is no
+    /// None that leaves the caches is made at this one or later, and no system call: it is no
     /// later than `until`.
     pub outside_until: u64,
     /// The block that is executed.

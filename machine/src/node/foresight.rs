@@ -22,7 +22,7 @@
 //! need their time ([`Device::time_to_interconnect`]). Up to then nobody changes what its caches
 //! hold, and nobody else asks for the bus: it executes what hits them, and exchanges blocks with
 //! memory, ahead of the window. What others may notice, or what depends on a device, waits for the
-//! next window: other accesses, and system calls.
+//! next window: other accesses, system calls and faults.
 //!
 //! ```text
 //!   processor  ─── executes ───────────────┤ hits, and exchanges with memory │
