@@ -272,15 +272,16 @@ def test_an_interrupted_sweep_loses_nothing_and_leaves_no_process(here, made, si
     assert all(file.read_bytes() == data for file, data in kept.items())
 
 
-def test_what_is_done_when_a_sweep_is_interrupted_is_kept(here, made, monkeypatch):
+def test_what_is_done_when_a_sweep_is_interrupted_is_kept(here, made, monkeypatch, capsys):
     def interrupted(running):
         wait(running)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(execution, "_next", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        narthex.sweep("short.toml", jobs=2)
+    with pytest.raises(SystemExit):
+        main(["sweep", "short.toml", "--jobs", "2"])
     assert len(made) == len(files(here)) == 2
+    assert "interrupted; 2 of 4 runs are in 'results/short'" in capsys.readouterr().err
 
 
 def test_the_processes_of_a_killed_sweep_end_in_the_middle_of_their_runs(here):

@@ -143,13 +143,13 @@ def _check_plot(plot: Path | None) -> None:
 
 
 class _Sweep:
-    """Makes the runs of a sweep, and knows how many are finished."""
+    """Makes the runs of a sweep, and says which are kept when they do not come to their end."""
 
     def __init__(self, planned: "Plan", folder: Path) -> None:
         self._planned = planned
         self._folder = folder
-        self._progress: Progress | None = None
-        """How far the runs are; none before the first can begin."""
+        self._begun = False
+        """Whether runs can have been made."""
 
     def run(
         self, jobs: int | None, dask: str | None, slurm: bool, restart: bool, retry_failed: bool,
@@ -161,7 +161,7 @@ class _Sweep:
         except KeyboardInterrupt:
             raise NarthexError(f"interrupted; {self._kept()}", INTERRUPTED) from None
         except NarthexError as error:
-            if self._progress is None:
+            if not self._begun:
                 raise
             raise NarthexError(f"{error}; {self._kept()}", error.exit_code) from error
 
@@ -174,7 +174,7 @@ class _Sweep:
         with Waiting(self._planned.definition.name) as waiting:
 
             def update(progress: "Progress") -> None:
-                self._progress = progress
+                self._begun = True
                 waiting.update(_words(progress), progress.done, progress.total, progress.left_s)
 
             return execution.sweep(
@@ -192,9 +192,12 @@ class _Sweep:
 
     def _kept(self) -> str:
         """Say what is not lost, and how to go on."""
-        done = self._progress.done if self._progress else 0
+        from narthex.sweeps.folder import is_finished
+
+        runs = self._planned.runs
+        kept = sum(is_finished(self._folder, run.key) for run in runs)
         return (
-            f"{done} of {len(self._planned.runs)} runs are in '{self._folder}':"
+            f"{kept} of {len(runs)} runs are in '{self._folder}':"
             " the same command goes on from there"
         )
 

@@ -56,6 +56,16 @@ Note = Callable[[str], object]
 """Called with what the user should know."""
 
 
+def run_file(path: Path, table: str, key: str) -> Path:
+    """Return where the rows of a run are in the folder `path`."""
+    return path / table / f"{key}.parquet"
+
+
+def is_finished(path: Path, key: str) -> bool:
+    """Say whether all rows of a run are in the folder `path`."""
+    return all(run_file(path, table, key).exists() for table in TABLES)
+
+
 def errors_file(path: Path, key: str) -> Path:
     """Return where the whole error of a run is, if it has more than a line."""
     return path / "errors" / f"{key}.txt"
@@ -101,11 +111,11 @@ class Folder:
         if "\n" in made.error:
             self._write(errors_file(self.path, run.key), f"{made.error}\n".encode())
         for table in TABLES:
-            self._write_table(self._file(run, table), frames[table])
+            self._write_table(run_file(self.path, table, run.key), frames[table])
 
     def results(self) -> pl.DataFrame:
         """Join all that is finished to one table, in the sweep's order; writes it too."""
-        there = [run for run in self._plan.runs if self._is_there(run)]
+        there = [run for run in self._plan.runs if is_finished(self.path, run.key)]
         if not there:
             return pl.DataFrame(schema=tables.runs_schema(self._plan.definition))
         runs = pl.concat([self._kept(run, "runs") for run in there])
@@ -125,18 +135,11 @@ class Folder:
         text = json.dumps(sealed, indent=2, ensure_ascii=False)
         self._write(file, seals.seal(IDENTITY, text.encode()))
 
-    def _is_there(self, run: Run) -> bool:
-        return all(self._file(run, table).exists() for table in TABLES)
-
-    def _file(self, run: Run, table: str) -> Path:
-        return self.path / table / f"{run.key}.parquet"
-
     def _kept(self, run: Run, table: str) -> pl.DataFrame:
-        rows = self._read(self._file(run, table))
+        file = run_file(self.path, table, run.key)
+        rows = self._read(file)
         if rows is None:
-            raise NarthexError(
-                f"'{self._file(run, table)}' was damaged while the sweep went on", GUEST_FAILED
-            )
+            raise NarthexError(f"'{file}' was damaged while the sweep went on", GUEST_FAILED)
         return rows
 
     def _read(self, file: Path) -> pl.DataFrame | None:
