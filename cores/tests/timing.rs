@@ -8,7 +8,8 @@ use narthex_cores::linux::{GuestMemory, Protection};
 use narthex_cores::{Code, Config, FlatMemory, Functional, InOrder, Processor, Stop};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::Port;
-use narthex_memory::port::{AccessFault, Outcome};
+use narthex_memory::port::{AccessFault, Outcome, Served};
+use narthex_memory::protocols::Access;
 
 fn single_issue() -> Config {
     Config {
@@ -288,6 +289,97 @@ fn what_leaves_the_caches_is_not_made_ahead_unless_the_processor_was_resumed_for
         assert_eq!(processor.run_ahead(&mut memory, until, Time::NEVER), Stop::Horizon, "{instruction}");
         assert_eq!((processor.pc(), processor.retired()), (TEXT + 8, 2), "{instruction}");
     }
+}
+
+/// A port that makes accesses by itself: each takes 5 ns, and a load gives 7.
+struct Serving {
+    memory: FlatMemory,
+    stops: bool,
+    refuses: bool,
+    stored: Vec<u64>,
+}
+
+impl Port for Serving {
+    fn serve(&mut self, _: u64, _: usize, access: Access, value: u64, now: impl FnOnce() -> Time) -> Served {
+        if self.refuses {
+            return Served::Refused;
+        }
+        if access == Access::Store {
+            self.stored.push(value);
+        }
+        Served::Register { over: now() + Duration::from_ps(5_000), value: 7, stops: self.stops }
+    }
+    fn load_hit<const SIZE: usize>(&mut self, _: u64) -> Option<u64> {
+        None
+    }
+    fn store_hit<const SIZE: usize>(&mut self, _: u64, _: u64) -> bool {
+        false
+    }
+    fn fetch_hit(&mut self, _: u64) -> bool {
+        true
+    }
+    fn load(&mut self, _: u64, _: usize) -> Outcome<u64> {
+        unreachable!("each access is served")
+    }
+    fn store(&mut self, _: u64, _: usize, _: u64) -> Outcome<()> {
+        unreachable!("each access is served")
+    }
+    fn fetch(&mut self, _: u64) -> Outcome<()> {
+        unreachable!("every fetch hits")
+    }
+    fn code(&mut self, address: u64) -> Result<u32, AccessFault> {
+        self.memory.code(address)
+    }
+    fn load_reserved(&mut self, _: u64, _: usize) -> Outcome<u64> {
+        unreachable!("no such instruction")
+    }
+    fn store_conditional(&mut self, _: u64, _: usize, _: u64) -> Outcome<bool> {
+        unreachable!("no such instruction")
+    }
+    fn load_for_update(&mut self, _: u64, _: usize) -> Outcome<u64> {
+        unreachable!("no such instruction")
+    }
+    fn fence(&mut self) -> Outcome<()> {
+        unreachable!("no such instruction")
+    }
+    fn fence_instructions(&mut self) -> Outcome<()> {
+        unreachable!("no such instruction")
+    }
+    fn code_version(&self) -> u64 {
+        self.memory.code_version()
+    }
+    fn code_removals(&self) -> u64 {
+        self.memory.code_removals()
+    }
+}
+
+#[test]
+fn a_register_that_the_port_accesses_by_itself_is_there_when_that_is_over() {
+    // The load issues at 1 ns and is over at 6 ns, the store at 7 ns and 12 ns.
+    let program = "nop\n lw a0, 0(s0)\n sw a1, 0(s0)\n ecall";
+    for stops in [false, true] {
+        let (mut processor, memory) = prepared::<InOrder>(&single_issue(), program);
+        let mut port = Serving { memory, stops, refuses: false, stored: Vec::new() };
+        processor.set_x(11, 0x1_0000_0005);
+        if stops {
+            for (pc, now) in [(8, 7_000), (12, 13_000)] {
+                assert_eq!(processor.run(&mut port, Time::NEVER), Stop::Horizon);
+                assert_eq!((processor.pc(), processor.now()), (TEXT + pc, Time::from_ps(now)));
+            }
+        }
+        assert_eq!(processor.run(&mut port, Time::NEVER), Stop::SystemCall);
+        assert_eq!((processor.now(), processor.retired()), (Time::from_ps(14_000), 4));
+        assert_eq!((processor.x(10), &port.stored[..]), (7, &[5][..]), "a word is stored");
+    }
+}
+
+#[test]
+fn a_processor_stops_before_an_access_that_a_device_refuses() {
+    let (mut processor, memory) = prepared::<InOrder>(&single_issue(), "nop\n ld a0, 0(s0)\n ecall");
+    let mut port = Serving { memory, stops: false, refuses: true, stored: Vec::new() };
+    assert_eq!(processor.run(&mut port, Time::NEVER), Stop::Wait);
+    assert_eq!((processor.pc(), processor.now()), (TEXT + 4, Time::from_ps(1_000)));
+    assert_eq!(processor.retired(), 1);
 }
 
 #[test]

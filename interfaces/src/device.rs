@@ -64,6 +64,19 @@ pub trait Device: DeviceDescription + Archived + Send {
         response: &mut Response,
     ) -> Result<(), RegisterFault>;
 
+    /// Whether an access to a register of the seat that is over at `context.now` does the same
+    /// whatever comes from the network at `from` or later, and the device asks for nothing because
+    /// of it: then the processor may make it before that has come. Nothing else happens meanwhile.
+    fn is_settled(
+        &self,
+        _seat: usize,
+        _context: &Context<'_>,
+        _transaction: &Transaction,
+        _from: Time,
+    ) -> bool {
+        false
+    }
+
     /// Whether the seat refuses a transaction, before any agent acts on it: another
     /// agent's on a block that concerns the seat, or an access to its registers. Asked
     /// where the seat may refuse; see [`Refusal`].
@@ -192,6 +205,15 @@ impl Device for Interface {
             (Kind::BlockStore, Some(block)) => self.store_block(context, offset, block),
             _ => self.store(context, offset, transaction.value),
         }
+    }
+
+    /// Both halves say so that have the register.
+    fn is_settled(&self, seat: usize, context: &Context<'_>, transaction: &Transaction, from: Time) -> bool {
+        let offset = transaction.address - Addresses::of_process(Interface::process_of(seat)).register_page();
+        let halves = &self.halves[self.seats_beside(seat)];
+        let mut settled =
+            halves.iter().filter_map(|half| half.is_settled(context, (offset, transaction.kind), from));
+        transaction.size == 8 && settled.next().is_some_and(|first| first && settled.all(|other| other))
     }
 
     /// A half refuses nothing but dirty blocks, and those only where the bus carries no

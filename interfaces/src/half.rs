@@ -22,7 +22,7 @@ use narthex_fabrics::{Header, ProcessPort};
 use narthex_kernel::{Archived, Duration, Time};
 pub use narthex_memory::HomeReply;
 use narthex_memory::main_memory::MainMemory;
-use narthex_memory::{BlockData, Response, SnoopReply, Transaction};
+use narthex_memory::{BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::description::HalfDescription;
 use crate::on_chip::Effects;
@@ -115,6 +115,13 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
         _value: u64,
     ) -> Option<Result<(), RegisterFault>> {
         None
+    }
+
+    /// Whether an access to the register at this offset that is over at `context.now` does the same
+    /// whatever comes from the network at `from` or later, and the half asks for nothing because
+    /// of it; none: this half has no such register. See [`Device::is_settled`](crate::Device::is_settled).
+    fn is_settled(&self, _context: &Context<'_>, (_offset, _kind): (u64, Kind), _from: Time) -> Option<bool> {
+        Some(false)
     }
 
     /// The processor loads the block at `offset` into a block buffer.

@@ -87,6 +87,27 @@ impl<T> Outcome<T> {
     }
 }
 
+/// What a port has done by itself for an access that would have to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Served {
+    /// Nothing.
+    No,
+    /// Its block has come: the access is made at this instant, whatever the horizon is.
+    Block(Time),
+    /// The access to a register is over at this instant.
+    Register {
+        /// When it is.
+        over: Time,
+        /// What a load gives.
+        value: u64,
+        /// The processor stops behind the instruction, as at a horizon.
+        stops: bool,
+    },
+    /// A device has refused the access, and the owner knows: the processor stops before it, as if
+    /// it waited.
+    Refused,
+}
+
 /// What becomes of a block of the caches (RISC-V's Zicbom and Zicboz).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CacheBlockOperation {
@@ -170,17 +191,18 @@ pub trait Port {
     /// between, is certain to be `Done`.
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64>;
 
-    /// A `load` or `store` that its caches do not answer would have to [wait](Outcome::Wait):
-    /// if the port can do by itself what it waits for, it does, and tells when the access can be
-    /// made. It is made then, whatever the horizon is. `now` tells the processor's time.
+    /// A `load`, or `store` of `value`, that its caches do not answer would have to
+    /// [wait](Outcome::Wait): if the port can do by itself what it waits for, it does. `now` tells
+    /// the processor's time.
     fn serve(
         &mut self,
         _address: u64,
         _size: usize,
         _access: Access,
+        _value: u64,
         _now: impl FnOnce() -> Time,
-    ) -> Option<Time> {
-        None
+    ) -> Served {
+        Served::No
     }
 
     /// The block of a miss register is there: its accesses may be fast.

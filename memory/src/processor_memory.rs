@@ -50,7 +50,7 @@ use crate::protocols::{Access, Request, State};
 use crate::transaction::{AgentId, Transaction};
 use crate::translation::Translation;
 
-pub use alone::{Alone, Exchanges};
+pub use alone::{Alone, Consequence, Exchanges, Registers};
 pub use exchange::Exchange;
 pub use port::ProcessorPort;
 pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
@@ -345,16 +345,6 @@ impl ProcessorMemory {
     /// The port that the processor sees while it runs.
     pub fn port<'a>(&'a mut self, pages: &'a PageTable, memory: &'a mut MainMemory) -> ProcessorPort<'a> {
         ProcessorPort { own: self, pages, memory, alone: None }
-    }
-
-    /// The same while it is alone with its bus, if it is.
-    pub fn port_alone<'a>(
-        &'a mut self,
-        pages: &'a PageTable,
-        memory: &'a mut MainMemory,
-        alone: Option<Alone<'a>>,
-    ) -> ProcessorPort<'a> {
-        ProcessorPort { own: self, pages, memory, alone }
     }
 
     /// Forgets every cached instruction block.

@@ -63,6 +63,8 @@ impl<P: Port, T: Timing> Table<P, T> {
     pub const CAREFUL: Self = Table { handlers: [careful::<P, T>; ENTRIES] };
     /// Comes back instead of executing the next instruction.
     pub const PAUSE: Self = Table { handlers: [pause::<P, T>; ENTRIES] };
+    /// Stops there as at the horizon.
+    pub const HORIZON: Self = Table { handlers: [horizon::<P, T>; ENTRIES] };
 
     const fn full() -> Self {
         let mut handlers = extensions::handlers::<P, T>();

@@ -3,6 +3,7 @@
 //! the next instruction when they are done.
 
 use narthex_memory::Port;
+use narthex_memory::port::Served;
 use narthex_memory::protocols::Access;
 
 use super::context::Extend;
@@ -173,12 +174,18 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
         core.timing.come_late(rd, at, late);
         return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
     }
-    let (at, value) = match serve(core, port, (address, SIZE, Access::Load), at) {
-        Some(at) => (at, port.load_hit::<SIZE>(address)),
-        None if T::TIMED && at >= core.outside_until => {
+    let mut next = table;
+    let (at, value) = match serve(core, port, (address, SIZE, Access::Load, 0), at) {
+        Served::Block(time) => (core.slot_at(time).max(at), port.load_hit::<SIZE>(address)),
+        Served::Register { over, value, stops } => {
+            next = if stops { &Table::HORIZON } else { table };
+            (core.slot_at(over).max(at), Some(value))
+        }
+        Served::Refused => return refused(core, cursor, at, count),
+        Served::No if T::TIMED && at >= core.outside_until => {
             return horizon(core, cursor, port, at, count, table);
         }
-        None => (at, None),
+        Served::No => (at, None),
     };
     let Some(value) = value.or_else(|| load_through(core, port, address, SIZE)) else {
         if !core.begin_load(rd, E::later(SIZE as u8), at) {
@@ -188,24 +195,35 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
         return core.save(cursor.advance(LENGTH), at + 1, T::retire(count));
     };
     core.timing.occupy(Unit::Memory, at, Class::Load);
-    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
+    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table: next };
     context.finish_access(at, rd, E::extend::<SIZE>(value))
 }
 
-/// If its port can serve an access by itself that the caches do not answer at slot `at`: the slot
-/// at which it is made then.
+/// What its port can do by itself for an access at slot `at` that the caches do not answer.
 #[inline(always)]
 fn serve<P: Port, T: Timing>(
-    core: &mut Core<T>,
+    core: &Core<T>,
     port: &mut P,
-    (address, size, access): (u64, usize, Access),
+    (address, size, access, value): (u64, usize, Access, u64),
     at: u64,
-) -> Option<u64> {
+) -> Served {
     if !T::TIMED {
-        return None;
+        return Served::No;
     }
-    let time = port.serve(address, size, access, || core.slots.edge(at))?;
-    Some(core.slot_at(time).max(at))
+    port.serve(address, size, access, value, || core.slots.edge(at))
+}
+
+/// Stops before an access that a device has refused.
+#[cold]
+fn refused<T: Timing>(core: &mut Core<T>, cursor: Cursor, at: u64, count: u64) {
+    core.exit = Exit::Stop(Stop::Wait);
+    core.save(cursor, at, count);
+}
+
+/// The bytes of a value that a store of this size stores.
+#[inline(always)]
+fn stored(value: u64, size: usize) -> u64 {
+    value & (u64::MAX >> (64 - 8 * size))
 }
 
 #[inline(never)]
@@ -238,19 +256,25 @@ pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: 
         core.timing.come_late(SINK, at, late);
         return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
     }
-    let (at, is_stored) = match serve(core, port, (address, SIZE, Access::Store), at) {
-        Some(at) => (at, port.store_hit::<SIZE>(address, value)),
-        None if T::TIMED && at >= core.outside_until => {
+    let mut next = table;
+    let (at, is_stored) = match serve(core, port, (address, SIZE, Access::Store, stored(value, SIZE)), at) {
+        Served::Block(time) => (core.slot_at(time).max(at), port.store_hit::<SIZE>(address, value)),
+        Served::Register { over, stops, .. } => {
+            next = if stops { &Table::HORIZON } else { table };
+            (core.slot_at(over).max(at), true)
+        }
+        Served::Refused => return refused(core, cursor, at, count),
+        Served::No if T::TIMED && at >= core.outside_until => {
             return horizon(core, cursor, port, at, count, table);
         }
-        None => (at, false),
+        Served::No => (at, false),
     };
     if !is_stored && !store_through(core, port, address, SIZE, value) {
         return core.save(cursor, at, count);
     }
     core.timing.occupy_with_store(at);
     core.settle_time(port, SINK, at);
-    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
+    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table: next };
     context.retire(at)
 }
 
@@ -262,6 +286,6 @@ fn store_through<P: Port, T: Timing>(
     size: usize,
     value: u64,
 ) -> bool {
-    let outcome = port.store(address, size, value & (u64::MAX >> (64 - 8 * size)));
+    let outcome = port.store(address, size, stored(value, size));
     core.settle(outcome, FaultKind::Store, address).is_some()
 }

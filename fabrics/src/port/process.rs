@@ -101,6 +101,12 @@ impl ProcessPort<'_> {
         }
     }
 
+    /// Whether there is room that nothing but packets of its own takes: none of a relay, which others
+    /// share, nor of a link to a switch, which answers may fill.
+    pub fn keeps_room(&self) -> bool {
+        self.port.relay.is_none() && !self.port.is_switched && self.has_room()
+    }
+
     /// Sends a packet to the process of the job that the header names; `can_send` has said yes.
     pub fn send(&mut self, header: Header, payload: Vec<u8>) {
         let process = self.process();

@@ -111,3 +111,6 @@ pub fn attaches_to_block_buses(attachment: Attachment) -> Result<(), &'static st
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

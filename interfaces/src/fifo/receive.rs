@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use narthex_fabrics::{Header, Packet};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
+use narthex_memory::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::{RECEIVE, RECEIVE_WINDOW, Times};
@@ -109,6 +110,22 @@ impl InterfaceHalf for ReceiveFifo {
             RECEIVE_WINDOW.. if offset - RECEIVE_WINDOW < self.window_bytes => {
                 Some(self.look(context, offset - RECEIVE_WINDOW))
             }
+            _ => None,
+        }
+    }
+
+    /// A packet at the head stays there until its last word is popped, and one that comes cannot be
+    /// seen at once.
+    fn is_settled(&self, context: &Context<'_>, (offset, kind): (u64, Kind), from: Time) -> Option<bool> {
+        let is_ready = self.is_ready(context.now);
+        let is_seen_later = || self.visible.is_empty() && context.now < from + self.times.receive;
+        match offset {
+            _ if kind != Kind::UncachedLoad => None,
+            STATUS => Some(is_ready || is_seen_later()),
+            RECEIVE => Some(
+                self.head(context).is_ok_and(|packet| self.popped + 8 < Header::BYTES + packet.payload.len()),
+            ),
+            RECEIVE_WINDOW.. if offset - RECEIVE_WINDOW < self.window_bytes => Some(is_ready),
             _ => None,
         }
     }

@@ -5,6 +5,7 @@ use narthex_fabrics::Header;
 use narthex_kernel::Duration;
 use narthex_kernel::Time;
 use narthex_kernel::statistics::StatisticSet;
+use narthex_memory::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::{SEND, Times};
@@ -108,6 +109,15 @@ impl InterfaceHalf for SendFifo {
         }
         self.statistics.words.increment();
         Some(self.push(context, &value.to_le_bytes()))
+    }
+
+    /// Room does not go, and words are collected, but for the last, which asks for an instant.
+    fn is_settled(&self, context: &Context<'_>, (offset, kind): (u64, Kind), _: Time) -> Option<bool> {
+        match (offset, kind) {
+            (STATUS, Kind::UncachedLoad) => Some(self.done.is_none() && context.network.keeps_room()),
+            (SEND, Kind::UncachedStore) => Some(self.missing().is_some_and(|missing| missing > 8)),
+            _ => None,
+        }
     }
 
     /// No transaction on a block concerns it.

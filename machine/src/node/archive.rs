@@ -48,6 +48,7 @@ impl Archived for Node {
             unnoticed: _,
             promises,
             runs_ahead: _,
+            unfinished: _,
             ran_until: _,
             sleepers: _,
             may_watch_bus: _,

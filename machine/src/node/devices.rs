@@ -5,13 +5,13 @@
 //! interconnect it reaches what that process may use.
 
 use narthex_interfaces::Device;
-use narthex_interfaces::half::Context;
+use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_kernel::Time;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, MemoryId};
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageKind, PageTable};
-use narthex_memory::{Kind, Response, Transaction};
+use narthex_memory::{AgentId, Kind, Response, Transaction};
 
 use super::composition::SeatPlace;
 use super::{Event, Node, probe};
@@ -111,6 +111,18 @@ impl Node {
         let local_memory = bytes_of(memories, local_memories[device]);
         let mut context = Context { now, network, local_memory, timers, faults, on_chip: effects };
         let accessed = devices[device].access(seat, &mut context, transaction, response);
+        self.carry_out_access(now, place, accessed, transaction.agent);
+    }
+
+    /// Carries out what a device asked for when a processor accessed a register.
+    pub(super) fn carry_out_access(
+        &mut self,
+        now: Time,
+        place: SeatPlace,
+        accessed: Result<(), RegisterFault>,
+        processor: AgentId,
+    ) {
+        let SeatPlace { device, seat, process, .. } = place;
         self.promises.forget();
         if !self.timers.is_empty() {
             // Which seat asked for the instant is not known here: all of them are called.
@@ -127,7 +139,7 @@ impl Node {
         }
         self.report_fault(now, process);
         if let Err(fault) = accessed {
-            self.fail_on(now, transaction.agent.0.into(), &fault.0);
+            self.fail_on(now, processor.0.into(), &fault.0);
         }
     }
 

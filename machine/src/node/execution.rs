@@ -11,13 +11,15 @@
 
 use narthex_cores::Stop;
 use narthex_kernel::partition::{Partition, Status};
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::{Duration, Ledger, Time};
 use narthex_memory::interconnects::Interconnect;
 use narthex_memory::processor_memory::Alone;
 
 use super::processor::State;
+use super::registers::DeviceRegisters;
 use super::waiting::LOOK_OUT;
 use super::{Event, Node, NodeProcessor, Occupation, after};
+use crate::activity::{Activities, Activity};
 
 impl Node {
     /// Does everything that happens before `until`, but for turns of a wait loop
@@ -192,31 +194,47 @@ impl Node {
             unit.state = State::Running;
             let look = unit.processor.now() + look_out;
             let (looked_at, hits_until) = if look < until { (look, look) } else { (until, ahead_until) };
+            let NodeProcessor { processor, memory, ledger, activities, waiting, process, .. } = unit;
             let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
-            let exchanges = unit.exchanges.as_ref().filter(|_| may_be_alone);
-            let alone = exchanges.and_then(|exchanges| {
-                let bus = &mut self.interconnects[usize::from(unit.seats.caches.0.0)];
-                let Interconnect::SnoopingBus(bus) = bus else { return None };
-                Some(Alone {
+            let mut port = memory.port(&self.processes[*process].pages, main);
+            let mut registers;
+            if may_be_alone
+                && let Some(exchanges) = &unit.exchanges
+                && let Interconnect::SnoopingBus(bus) =
+                    &mut self.interconnects[usize::from(unit.seats.caches.0.0)]
+            {
+                registers = DeviceRegisters {
+                    devices: &mut self.devices,
+                    seats: &self.seats,
+                    network: &mut self.network,
+                    timers: &mut self.timers,
+                    faults: &mut self.faults,
+                    effects: &mut self.effects,
+                    heard_until: self.until,
+                    promises: &self.promises,
+                    unfinished: &mut self.unfinished,
+                };
+                let unchanged_until = self.free_until.min(self.events.next_instant());
+                port.alone = Some(Alone {
                     bus,
                     exchanges,
-                    free_until: self.free_until.min(self.events.next_instant()).max(ahead_until),
+                    registers: &mut registers,
+                    free_until: unchanged_until.max(ahead_until),
+                    unchanged_until,
                     early_until: self.early_until,
                     missed: Duration::ZERO,
+                    accessed: Duration::ZERO,
                     steps: 0,
-                })
-            });
-            let NodeProcessor { processor, memory, ledger, activities, waiting, process, .. } = unit;
-            let mut port = memory.port_alone(&self.processes[*process].pages, main, alone);
+                });
+            }
             let mut stop = processor.run_ahead(&mut port, looked_at, hits_until);
             let mut seen = None;
             // A marker books time, and the processor goes on.
             while let Stop::Marker(hint) = stop
                 && may_be_alone
             {
-                if let Some(Alone { missed, .. }) = &mut port.alone {
-                    let missed = std::mem::take(missed);
-                    ledger.book_within((activities.current(), Occupation::DataMiss), missed);
+                if let Some(alone) = &mut port.alone {
+                    book_within(ledger, activities, alone);
                 }
                 if !activities.book(ledger, processor.now(), hint) {
                     break;
@@ -226,15 +244,19 @@ impl Node {
                 }
                 stop = if seen.is_some() { Stop::Horizon } else { processor.run_on(&mut port) };
             }
+            if let Some(mut alone @ Alone { steps: 1.., .. }) = port.alone {
+                book_within(ledger, activities, &mut alone);
+                alone.bus.keep_place(|| self.events.keep_place());
+                self.events.pass(alone.steps);
+                // What misses its caches does not wait.
+                look_out = LOOK_OUT * 8;
+            }
             if hits_until > self.until {
                 self.ran_until = hits_until.min(processor.now());
             }
-            if let Some(Alone { bus, missed, steps: steps @ 1.., .. }) = port.alone {
-                // What misses its caches does not wait.
-                look_out = LOOK_OUT * 8;
-                bus.keep_place(|| self.events.keep_place());
-                self.events.pass(steps);
-                ledger.book_within((activities.current(), Occupation::DataMiss), missed);
+            if self.unfinished.is_some() {
+                self.finish_register_access();
+                return stop;
             }
             if let Some(seen) = seen {
                 self.watch(index, seen);
@@ -321,5 +343,15 @@ impl Node {
         self.processors[index].state = State::Waiting;
         let now = self.processors[index].processor.now();
         self.book(index, now, Occupation::DataMiss);
+    }
+}
+
+/// Books the time of misses and accesses for which a processor that is alone did not stop.
+#[inline(always)]
+fn book_within(ledger: &mut Ledger<(Activity, Occupation)>, activities: &Activities, alone: &mut Alone<'_>) {
+    let activity = activities.current();
+    ledger.book_within((activity, Occupation::DataMiss), std::mem::take(&mut alone.missed));
+    if alone.accessed > Duration::ZERO {
+        ledger.book_within((activity, Occupation::Uncached), std::mem::take(&mut alone.accessed));
     }
 }

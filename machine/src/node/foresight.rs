@@ -95,6 +95,14 @@ impl Promises {
         self.reaction.set(None);
         self.time_to_interconnect.set(None);
     }
+
+    /// A device was called while the processor runs: whether it keeps what the node may rely on until
+    /// that stops.
+    #[inline]
+    pub fn are_kept_by(&self, device: &dyn Device) -> bool {
+        self.reaction.set(None);
+        self.time_to_interconnect.get().is_none_or(|promised| device.time_to_interconnect() >= promised)
+    }
 }
 
 /// The furthest that a processor's hits go ahead: a window of a program that turns in its caches has

@@ -62,6 +62,7 @@ mod processor;
 mod program;
 pub mod refused;
 mod regions;
+mod registers;
 mod report;
 pub mod stuck;
 mod threads;
@@ -204,6 +205,8 @@ pub struct Node {
     promises: foresight::Promises,
     /// Its only processor may execute ahead of what the network brings.
     runs_ahead: bool,
+    /// The access to a register behind which, or before which, it has stopped.
+    unfinished: Option<registers::Unfinished>,
     /// The processor has executed hits that are made before this instant.
     ran_until: Time,
     /// How many of its processors sleep in wait loops.
@@ -263,7 +266,10 @@ impl Node {
             }
         }
         if let ([unit], None) = (&mut processors[..], &parts.on_chip) {
-            unit.exchanges = exchanges_of(unit, &parts.interconnects, &parts.memories);
+            // A device with a memory of its own, or interrupts, is the node's to call.
+            let accesses_registers =
+                parts.lines.is_empty() && parts.local_memories.iter().all(Option::is_none);
+            unit.exchanges = exchanges_of(unit, &parts.interconnects, &parts.memories, accesses_registers);
         }
         let devices = || parts.devices.iter().map(|(device, _)| &**device);
         let tiles_lookahead = parts.on_chip.as_ref().and_then(|own| own.lookahead_of(&processors, devices()));
@@ -316,6 +322,7 @@ impl Node {
             unnoticed,
             promises: foresight::Promises::default(),
             runs_ahead,
+            unfinished: None,
             ran_until: Time::ZERO,
             sleepers: waiting::Sleepers::NONE,
             may_watch_bus: false,
@@ -562,6 +569,7 @@ fn exchanges_of(
     unit: &NodeProcessor,
     interconnects: &[Interconnect],
     memories: &[HomeMemory],
+    accesses_registers: bool,
 ) -> Option<Exchanges> {
     let ProcessorSeats { caches: (on, _), private: None, memory } = unit.seats else { return None };
     let Interconnect::SnoopingBus(bus) = &interconnects[usize::from(on.0)] else { return None };
@@ -570,6 +578,8 @@ fn exchanges_of(
         agent: AgentId(0),
         memory: (memory, bus.cycles_of(time)),
         own_part: unit.blocking_access_time + unit.look_up_time,
+        register_part: accesses_registers.then_some(unit.blocking_access_time),
+        shortest_access: interconnects[usize::from(on.0)].shortest_access(),
         is_counted: Addresses::carries_messages,
     })
 }

@@ -16,7 +16,7 @@
 
 use serde_json::Value;
 
-use crate::support::{DATA, bare_isca96, fixed_hpca98, reported, request, result, statistic, with};
+use crate::support::{DATA, bare_isca96, failure, fixed_hpca98, reported, request, result, statistic, with};
 use narthex_machine::RunRequest;
 
 /// Guests address a block of their own to get to a bus edge.
@@ -376,4 +376,18 @@ fn an_access_to_a_register_in_one_go_is_the_same_as_its_transaction() {
         assert!(count("bus_uncached_loads") >= 60 && count("bus_uncached_stores") == 40, "{machine}, {set}");
         assert!(ways[0] == ways[1], "{machine}, {set}\n{:#}\n{:#}", ways[0], ways[1]);
     }
+}
+
+/// A register that refuses an access ends the program before the instruction, at the end of the access.
+#[test]
+fn an_access_that_a_register_refuses_is_told_the_same_in_one_go_and_as_a_transaction() {
+    let program = "li s0, 0x50000000\n ld s0, 40(s0)\n ld t0, 0(s0)\n ld t1, 16(s0)\n exit 0";
+    let run = RunRequest { nodes: Some(1), ..request("hpca98", "NI2w") };
+    let ways = [false, true].map(|schedule_steps| {
+        let run = RunRequest { schedule_steps, ..run.clone() };
+        let failure = failure(&run, program);
+        (failure.exit_code, failure.to_string())
+    });
+    assert!(ways[0].1.contains("a read of the receive FIFO while STATUS shows no packet"));
+    assert_eq!(ways[0], ways[1]);
 }

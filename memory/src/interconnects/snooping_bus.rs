@@ -277,16 +277,11 @@ impl Rules for SnoopingBus {
         if Self::exchange(composition, now, on, agent) {
             return;
         }
-        let mut next = match Self::access_register(composition, now, on, agent) {
+        let next = match Self::access_register(composition, now, on, agent) {
             Some(end) => Self::of(composition, on).bus.release(end),
             None => Self::of(composition, on).bus.request(now, agent),
         };
-        while let Some(at) = next {
-            if !composition.is_free_before(at) {
-                return composition.schedule(at, on, Step::Grant);
-            }
-            next = Self::carry_at_once(composition, at, on);
-        }
+        Self::carry_on(composition, on, next);
     }
 
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {

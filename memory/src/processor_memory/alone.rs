@@ -1,4 +1,5 @@
-//! A processor that is alone with its bus makes its exchanges with memory by itself.
+//! A processor that is alone with its bus makes its exchanges with memory, and its accesses to
+//! registers, by itself.
 //!
 //! While it runs, nothing happens at its node up to an instant that the node knows. A miss that
 //! is an [`Exchange`](super::Exchange) is then over before anything else, or at least nobody can
@@ -6,6 +7,9 @@
 //! it finds the miss, and says when the access is made ([`Port::serve`]). What the node has to know
 //! of that is collected here, until the processor stops for something else. One that is answered early
 //! is the last of these, because it ends behind all that the processor may do then.
+//!
+//! An access to a register changes a device as well. What that wants of its node then
+//! ([`Consequence`]) comes before anything else that the processor does.
 //!
 //! [`Port::serve`]: crate::port::Port::serve
 
@@ -16,9 +20,10 @@ use super::exchange::Exchange;
 use crate::access_tags::Tag;
 use crate::interconnects::MemoryId;
 use crate::interconnects::snooping_bus::{Crossing, SnoopingBus};
+use crate::kind::Kind;
 use crate::pages::PageAttributes;
 use crate::protocols::Access;
-use crate::transaction::AgentId;
+use crate::transaction::{AgentId, Response, Transaction};
 
 /// What an exchange of a processor takes that may be alone with its bus.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +34,46 @@ pub struct Exchanges {
     pub memory: (MemoryId, u64),
     /// What the processor adds to a miss.
     pub own_part: Duration,
+    /// What it adds to an access to a register; none if its port makes no such access.
+    pub register_part: Option<Duration>,
+    /// No access to a register takes less.
+    pub shortest_access: Duration,
     /// Whether a block is counted where it comes from, and cannot be exchanged.
     pub is_counted: fn(u64) -> bool,
+}
+
+/// The devices whose registers a processor that is alone with its bus accesses.
+pub trait Registers {
+    /// What an access takes beyond the bus's own cycles.
+    fn access_time(&self, device: AgentId, kind: Kind) -> Duration;
+
+    /// An access that is over at `end`; an answer is put into `response`. None, and nothing is done,
+    /// if it is made ahead of what may come from the network, and that may change it.
+    fn access(
+        &mut self,
+        end: Time,
+        is_ahead: bool,
+        device: AgentId,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Option<Consequence>;
+}
+
+/// What an access to a register has for the node of its device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Consequence {
+    /// Nothing.
+    Nothing,
+    /// The device wants something of it, before the processor goes on.
+    ForNode,
+    /// The program ends: the access is not made.
+    Refusal,
+}
+
+impl std::fmt::Debug for dyn Registers + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("registers")
+    }
 }
 
 /// The bus of a processor that is alone with it, and what came of that.
@@ -40,12 +83,18 @@ pub struct Alone<'a> {
     pub bus: &'a mut SnoopingBus,
     /// What its exchanges take.
     pub exchanges: &'a Exchanges,
-    /// Nothing else happens before.
+    /// What answers accesses to registers.
+    pub registers: &'a mut dyn Registers,
+    /// Nothing else happens before on its bus.
     pub free_until: Time,
+    /// Nothing else happens before, and nothing comes from the network.
+    pub unchanged_until: Time,
     /// The processor may have an answer early before.
     pub early_until: Time,
     /// The time of all misses.
     pub missed: Duration,
+    /// The time of all accesses to registers.
+    pub accessed: Duration,
     /// How many steps of the bus it took.
     pub steps: u64,
 }
@@ -115,9 +164,7 @@ impl ProcessorPort<'_> {
         if self.own.data.bytes_to_end_of_block(address) < size {
             return None;
         }
-        let needed = if access == Access::Load { Tag::Read } else { Tag::Write };
-        let tags = self.own.tags();
-        if tags.is_some_and(|tags| tags.refusing(address, size as u64, needed).is_some()) {
+        if !self.is_allowed_by_tags(address, size, access) {
             return None;
         }
         match access {
@@ -125,5 +172,12 @@ impl ProcessorPort<'_> {
             _ if self.own.is_written_through() => None,
             _ => Some(Self::most_fast(page)),
         }
+    }
+
+    /// Whether no access tag forbids an access; one that does is a fault, which is counted.
+    #[inline(always)]
+    pub(super) fn is_allowed_by_tags(&self, address: u64, size: usize, access: Access) -> bool {
+        let needed = if access == Access::Load { Tag::Read } else { Tag::Write };
+        self.own.tags().is_none_or(|tags| tags.refusing(address, size as u64, needed).is_none())
     }
 }

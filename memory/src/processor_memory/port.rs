@@ -6,7 +6,7 @@ use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::kind::Kind;
 use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
-use crate::port::{AccessFault, CacheBlockOperation, Late, Outcome, Port};
+use crate::port::{AccessFault, CacheBlockOperation, Late, Outcome, Port, Served};
 use crate::protocols::Access;
 
 use super::alone::Alone;
@@ -339,12 +339,23 @@ impl Port for ProcessorPort<'_> {
         address: u64,
         size: usize,
         access: Access,
+        value: u64,
         now: impl FnOnce() -> Time,
-    ) -> Option<Time> {
-        self.alone.as_ref()?;
+    ) -> Served {
+        if self.alone.is_none() {
+            return Served::No;
+        }
         let needed = if access == Access::Load { Tag::Read } else { Tag::Write };
-        let page = self.check_page(address, needed).ok().filter(|page| page.kind == PageKind::Cachable)?;
-        self.serve_alone(page, (address, size, access), now)
+        let Ok(page) = self.check_page(address, needed) else { return Served::No };
+        match page.kind {
+            PageKind::Cachable => {
+                self.serve_alone(page, (address, size, access), now).map_or(Served::No, Served::Block)
+            }
+            PageKind::Device => {
+                self.access_register_alone((address, size, access), value, now).unwrap_or(Served::No)
+            }
+            _ => Served::No,
+        }
     }
 
     #[inline(always)]

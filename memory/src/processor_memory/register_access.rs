@@ -4,9 +4,18 @@
 //! with it: it need not be issued first and completed later. Whether that is so, and how
 //! long it takes, is the interconnect's to say ([`crate::interconnects::SnoopingBus`]); the
 //! outcome is that of the transaction.
+//!
+//! A processor that is alone with its bus ([`Alone`](super::Alone)) does not stop for such an access:
+//! its port asks the device ([`Registers`](super::Registers)) where it executes the instruction.
+//! It stops behind it only if the device wants anything of its node because of it.
 
-use super::{Pending, ProcessorMemory};
+use narthex_kernel::Time;
+
+use super::alone::Consequence;
+use super::{Pending, ProcessorMemory, ProcessorPort, Uncached};
 use crate::kind::Kind;
+use crate::port::Served;
+use crate::protocols::Access;
 use crate::transaction::{Response, Transaction};
 
 impl ProcessorMemory {
@@ -19,11 +28,13 @@ impl ProcessorMemory {
             Some(Pending::UncachedStore(store)) => (Kind::UncachedStore, store),
             _ => return None,
         };
-        if self.has_other_traffic() {
-            return None;
-        }
+        (!self.has_other_traffic()).then(|| self.register_transaction(kind, access))
+    }
+
+    #[inline(always)]
+    fn register_transaction(&self, kind: Kind, access: Uncached) -> Transaction {
         let transaction = self.uncached(kind, access);
-        Some(Transaction { address: self.translation.to_node(access.address), ..transaction })
+        Transaction { address: self.translation.to_node(access.address), ..transaction }
     }
 
     /// The access that it has asked for is over: the processor repeats it now.
@@ -37,6 +48,18 @@ impl ProcessorMemory {
         self.finish_access(value);
     }
 
+    /// Whether an access to a register that the processor makes now would wait for nothing but its
+    /// own end, and change nothing here but counts.
+    #[inline(always)]
+    fn is_plain_register_access(&self, kind: Kind) -> bool {
+        let is_posted = kind == Kind::UncachedStore && self.posted_limit > 0;
+        !self.has_other_traffic()
+            && !is_posted
+            && self.finished.is_none()
+            && self.second.is_none()
+            && self.combining.is_none()
+    }
+
     /// Whether anything is under way, posted, or to be locked.
     #[inline(always)]
     fn has_other_traffic(&self) -> bool {
@@ -45,5 +68,51 @@ impl ProcessorMemory {
             || !self.store_buffer.is_empty()
             || self.misses.is_some()
             || self.is_locking()
+    }
+}
+
+impl ProcessorPort<'_> {
+    /// Makes an access to a register of a device, if the processor is alone with its bus and nothing
+    /// else happens before its end.
+    #[inline(never)]
+    pub(super) fn access_register_alone(
+        &mut self,
+        (address, size, access): (u64, usize, Access),
+        value: u64,
+        now: impl FnOnce() -> Time,
+    ) -> Option<Served> {
+        let kind = if access == Access::Load { Kind::UncachedLoad } else { Kind::UncachedStore };
+        let is_plain = address.is_multiple_of(size as u64) && self.own.is_plain_register_access(kind);
+        if !is_plain || !self.is_allowed_by_tags(address, size, access) {
+            return None;
+        }
+        let alone = self.alone.as_mut()?;
+        let own_part = alone.exchanges.register_part?;
+        let now = now();
+        if now + alone.exchanges.shortest_access >= alone.free_until {
+            return None;
+        }
+        let transaction = self.own.register_transaction(kind, Uncached { address, size: size as u8, value });
+        let (device, granted) = alone.bus.grant_access(now, &transaction)?;
+        let end = alone.bus.end_of_access(granted, kind, alone.registers.access_time(device, kind));
+        if end >= alone.free_until {
+            return None;
+        }
+        let is_ahead = end >= alone.unchanged_until;
+        let mut response = Response::default();
+        let consequence = alone.registers.access(end, is_ahead, device, &transaction, &mut response)?;
+        alone.bus.cross_to_register(kind, (now, granted, end), consequence == Consequence::Nothing);
+        alone.steps += 2;
+        self.own.overtaking = 0;
+        match access {
+            Access::Load => self.own.statistics.uncached_loads.increment(),
+            _ => self.own.statistics.uncached_stores.increment(),
+        }
+        if consequence == Consequence::Refusal {
+            return Some(Served::Refused);
+        }
+        let over = end + own_part;
+        alone.accessed += over - now;
+        Some(Served::Register { over, value: response.value, stops: consequence == Consequence::ForNode })
     }
 }

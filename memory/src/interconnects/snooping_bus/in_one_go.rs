@@ -11,10 +11,10 @@
 use narthex_kernel::{Duration, Time};
 
 use super::SnoopingBus;
-use crate::interconnects::{Composition, Home, InterconnectId, MemoryId, Underway, complete};
+use crate::interconnects::{Composition, Home, InterconnectId, MemoryId, Step, Underway, complete};
 use crate::kind::Kind;
 use crate::processor_memory::Exchange;
-use crate::transaction::AgentId;
+use crate::transaction::{AgentId, Transaction};
 
 /// When the transactions of an exchange are granted and over: the first one, if that writes
 /// back, is over when the other one is granted.
@@ -113,11 +113,9 @@ impl SnoopingBus {
         agent: AgentId,
     ) -> Option<Time> {
         let transaction = composition.register_access(agent)?;
-        let bus = Self::of(composition, on);
-        let Home::Agent(device) = bus.homes.home(transaction.address) else { return None };
-        let granted = bus.bus.grant_if_idle(now).filter(|_| bus.refusals.is_none())?;
+        let (device, granted) = Self::of(composition, on).grant_access(now, &transaction)?;
         let time = composition.access_time(device, transaction.kind);
-        let end = Self::of(composition, on).bus.end_of(granted, transaction.kind, time);
+        let end = Self::of(composition, on).end_of_access(granted, transaction.kind, time);
         if !composition.is_free_before(end) {
             return None;
         }
@@ -129,6 +127,56 @@ impl SnoopingBus {
         bus.take(now);
         composition.make_register_access(end, on, device, &transaction);
         Some(end)
+    }
+
+    /// The device whose register an agent accesses that asks now, and when the bus is granted; none if
+    /// that is no device's here, or the bus is not free.
+    #[inline(always)]
+    pub(crate) fn grant_access(&self, now: Time, access: &Transaction) -> Option<(AgentId, Time)> {
+        let Home::Agent(device) = self.homes.home(access.address) else { return None };
+        let granted = self.bus.grant_if_idle(now).filter(|_| self.refusals.is_none())?;
+        Some((device, granted))
+    }
+
+    /// When it is over, if the device takes so long for it.
+    #[inline(always)]
+    pub(crate) fn end_of_access(&self, granted: Time, kind: Kind, time: Duration) -> Time {
+        self.bus.end_of(granted, kind, time)
+    }
+
+    /// Counts such an access, by the times at which it was asked for, granted and over. The bus is
+    /// taken until [`SnoopingBus::end_alone`] unless `is_free`.
+    #[inline(always)]
+    pub(crate) fn cross_to_register(
+        &mut self,
+        kind: Kind,
+        (asked, granted, end): (Time, Time, Time),
+        is_free: bool,
+    ) {
+        // The agent asks for the bus: what it was answered early is over.
+        self.early = None;
+        self.bus.carried(kind, end - granted);
+        match is_free {
+            true => self.bus.was_free(asked, end),
+            false => self.bus.take(asked),
+        }
+    }
+
+    /// The access is over that has taken the bus: others that wait have it next.
+    pub fn end_alone<C: Composition>(composition: &mut C, end: Time, on: InterconnectId) {
+        let next = Self::of(composition, on).bus.release(end);
+        Self::carry_on(composition, on, next);
+    }
+
+    /// Carries transactions from the next grant on, while nothing else happens before they are over.
+    #[inline(always)]
+    pub(super) fn carry_on<C: Composition>(composition: &mut C, on: InterconnectId, mut next: Option<Time>) {
+        while let Some(at) = next {
+            if !composition.is_free_before(at) {
+                return composition.schedule(at, on, Step::Grant);
+            }
+            next = Self::carry_at_once(composition, at, on);
+        }
     }
 
     /// Carries the transaction of the agent to which the bus goes, if nothing else happens

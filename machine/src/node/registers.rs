@@ -1,0 +1,136 @@
+//! Registers that a processor accesses while it runs.
+//!
+//! Where nothing else happens at its node before an access to a register is over, the only processor
+//! of a node does not stop for it ([`Alone`](narthex_memory::processor_memory::Alone)): the device is
+//! called from within its run. Mostly that is all. If the device asks for an instant, an
+//! interconnect or a frame to leave, ends the program, or promises less than before, the processor stops
+//! behind the instruction, and the node carries it out as ever:
+//!
+//! ```text
+//!   processor  ─── executes ───┤ register ├─── executes ───┤ register ├ stops
+//!   device                          └ nothing                   └ wants the bus ──► node
+//! ```
+//!
+//! An access that is over behind the end of the window is made all the same if nothing that may come
+//! from the network changes it ([`Device::is_settled`]): most words of a packet are pushed into a FIFO
+//! and popped from it without a look at the network.
+
+use narthex_fabrics::NetworkPort;
+use narthex_interfaces::Device;
+use narthex_interfaces::half::{Context, RegisterFault};
+use narthex_interfaces::on_chip::Effects;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::interconnects::snooping_bus::SnoopingBus;
+use narthex_memory::processor_memory::{Consequence, Registers};
+use narthex_memory::{AgentId, Kind, Response, Transaction};
+
+use super::composition::SeatPlace;
+use super::foresight::Promises;
+use super::processor::State;
+use super::{Node, Occupation};
+
+/// The devices of a node with one processor while that runs.
+pub(super) struct DeviceRegisters<'a> {
+    pub devices: &'a mut Vec<Box<dyn Device>>,
+    pub seats: &'a Vec<SeatPlace>,
+    pub network: &'a mut NetworkPort,
+    pub timers: &'a mut Vec<Time>,
+    pub faults: &'a mut Vec<RegisterFault>,
+    pub effects: &'a mut Effects,
+    /// What comes from the network before this instant has come.
+    pub heard_until: Time,
+    /// What the node relies on during this run.
+    pub promises: &'a Promises,
+    /// What the node has to carry out.
+    pub unfinished: &'a mut Option<Unfinished>,
+}
+
+/// An access to a register that has made its device ask for something.
+pub(super) struct Unfinished {
+    /// When it is over.
+    end: Time,
+    place: SeatPlace,
+    accessed: Result<(), RegisterFault>,
+    /// The program ends.
+    is_refused: bool,
+}
+
+impl DeviceRegisters<'_> {
+    /// The seat of an agent that is not the processor.
+    #[inline(always)]
+    fn seat(&self, agent: AgentId) -> SeatPlace {
+        self.seats[usize::from(agent.0) - 1]
+    }
+
+    /// Whether a device that was accessed asks for nothing.
+    #[inline(always)]
+    fn are_quiet(&self, SeatPlace { device, seat, .. }: SeatPlace) -> bool {
+        let device = &self.devices[device];
+        self.timers.is_empty()
+            && self.effects.is_empty()
+            && !self.network.has_departures()
+            && !device.seats_beside(seat).any(|seat| device.wants(seat))
+            && self.promises.are_kept_by(&**device)
+    }
+}
+
+impl Registers for DeviceRegisters<'_> {
+    #[inline]
+    fn access_time(&self, agent: AgentId, kind: Kind) -> Duration {
+        let place = self.seat(agent);
+        self.devices[place.device].access_time(place.seat, kind)
+    }
+
+    fn access(
+        &mut self,
+        end: Time,
+        is_ahead: bool,
+        agent: AgentId,
+        transaction: &Transaction,
+        response: &mut Response,
+    ) -> Option<Consequence> {
+        // A link to a switch is looked at behind every access.
+        if is_ahead && self.network.has_departures() {
+            return None;
+        }
+        let place = self.seat(agent);
+        let mut context = Context {
+            now: end,
+            network: self.network.of_process(place.process),
+            local_memory: None,
+            timers: self.timers,
+            faults: self.faults,
+            on_chip: self.effects,
+        };
+        let device = &mut *self.devices[place.device];
+        if is_ahead && !device.is_settled(place.seat, &context, transaction, self.heard_until) {
+            return None;
+        }
+        let accessed = device.access(place.seat, &mut context, transaction, response);
+        let is_refused = accessed.is_err() || !self.faults.is_empty();
+        if !is_refused && self.are_quiet(place) {
+            return Some(Consequence::Nothing);
+        }
+        debug_assert!(!is_ahead, "a settled access to {transaction:?} asks for something");
+        *self.unfinished = Some(Unfinished { end, place, accessed, is_refused });
+        Some(if is_refused { Consequence::Refusal } else { Consequence::ForNode })
+    }
+}
+
+impl Node {
+    /// Carries out what a device asked for because of the access behind which its only processor has
+    /// stopped, or before which, where it was refused.
+    #[inline(never)]
+    pub(super) fn finish_register_access(&mut self) {
+        let Some(Unfinished { end, place, accessed, is_refused }) = self.unfinished.take() else { return };
+        self.ran_until = self.ran_until.min(end);
+        if is_refused {
+            let now = self.processors[0].processor.now();
+            self.processors[0].state = State::Waiting;
+            self.book(0, now, Occupation::Uncached);
+        }
+        self.carry_out_access(end, place, accessed, self.agent_of_processor(0));
+        let (on, _) = self.processors[0].seats.caches;
+        SnoopingBus::end_alone(self, end, on);
+    }
+}
