@@ -40,7 +40,7 @@ use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
-use crate::half::{Context, Reaction, RegisterFault};
+use crate::half::{Context, Reaction, RegisterAccess, RegisterFault};
 use crate::interface::Interface;
 use crate::on_chip::End;
 use crate::queue::QueueState;
@@ -209,11 +209,12 @@ impl Device for Interface {
 
     /// Both halves say so that have the register.
     fn is_settled(&self, seat: usize, context: &Context<'_>, transaction: &Transaction, from: Time) -> bool {
-        let offset = transaction.address - Addresses::of_process(Interface::process_of(seat)).register_page();
+        let &Transaction { address, kind, value, size, .. } = transaction;
+        let offset = address - Addresses::of_process(Interface::process_of(seat)).register_page();
+        let access = RegisterAccess { offset, kind, value };
         let halves = &self.halves[self.seats_beside(seat)];
-        let mut settled =
-            halves.iter().filter_map(|half| half.is_settled(context, (offset, transaction.kind), from));
-        transaction.size == 8 && settled.next().is_some_and(|first| first && settled.all(|other| other))
+        let mut settled = halves.iter().filter_map(|half| half.is_settled(context, access, from));
+        size == 8 && settled.next().is_some_and(|first| first && settled.all(|other| other))
     }
 
     /// A half refuses nothing but dirty blocks, and those only where the bus carries no

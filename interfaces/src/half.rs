@@ -94,6 +94,17 @@ impl Reaction {
     }
 }
 
+/// A processor's access to a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RegisterAccess {
+    /// Where the register is in its page.
+    pub offset: u64,
+    /// A load or a store.
+    pub kind: Kind,
+    /// What is stored.
+    pub value: u64,
+}
+
 /// Why a register access is refused; ends the run as a guest fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegisterFault(pub String);
@@ -117,10 +128,10 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
         None
     }
 
-    /// Whether an access to the register at this offset that is over at `context.now` does the same
+    /// Whether an access to a register that is over at `context.now` does the same
     /// whatever comes from the network at `from` or later, and the half asks for nothing because
     /// of it; none: this half has no such register. See [`Device::is_settled`](crate::Device::is_settled).
-    fn is_settled(&self, _context: &Context<'_>, (_offset, _kind): (u64, Kind), _from: Time) -> Option<bool> {
+    fn is_settled(&self, _context: &Context<'_>, _access: RegisterAccess, _from: Time) -> Option<bool> {
         Some(false)
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RECEIVE, RECEIVE_WINDOW, Times};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
 
@@ -116,16 +116,16 @@ impl InterfaceHalf for ReceiveFifo {
 
     /// A packet at the head stays there until its last word is popped, and one that comes cannot be
     /// seen at once.
-    fn is_settled(&self, context: &Context<'_>, (offset, kind): (u64, Kind), from: Time) -> Option<bool> {
+    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
         let is_ready = self.is_ready(context.now);
         let is_seen_later = || self.visible.is_empty() && context.now < from + self.times.receive;
-        match offset {
-            _ if kind != Kind::UncachedLoad => None,
+        match access.offset {
+            _ if access.kind != Kind::UncachedLoad => None,
             STATUS => Some(is_ready || is_seen_later()),
             RECEIVE => Some(
                 self.head(context).is_ok_and(|packet| self.popped + 8 < Header::BYTES + packet.payload.len()),
             ),
-            RECEIVE_WINDOW.. if offset - RECEIVE_WINDOW < self.window_bytes => Some(is_ready),
+            offset @ RECEIVE_WINDOW.. if offset - RECEIVE_WINDOW < self.window_bytes => Some(is_ready),
             _ => None,
         }
     }

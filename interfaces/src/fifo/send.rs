@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SEND, Times};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_CAN_SEND};
 
@@ -54,6 +54,11 @@ impl SendFifo {
     pub fn missing(&self) -> Option<usize> {
         let header = self.header.filter(|_| self.done.is_none())?;
         Some(header.payload_bytes() - self.payload.len())
+    }
+
+    /// Whether a header is sound, and more than it is to come.
+    fn begins_packet(&self, context: &Context<'_>, header: Header) -> bool {
+        header.payload_bytes() > 0 && context.check(header, self.payload_limit).is_ok()
     }
 
     /// Pushes the next bytes of a packet, the header's eight first; what is
@@ -112,10 +117,13 @@ impl InterfaceHalf for SendFifo {
     }
 
     /// Room does not go, and words are collected, but for the last, which asks for an instant.
-    fn is_settled(&self, context: &Context<'_>, (offset, kind): (u64, Kind), _: Time) -> Option<bool> {
-        match (offset, kind) {
+    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, _: Time) -> Option<bool> {
+        match (access.offset, access.kind) {
             (STATUS, Kind::UncachedLoad) => Some(self.done.is_none() && context.network.keeps_room()),
-            (SEND, Kind::UncachedStore) => Some(self.missing().is_some_and(|missing| missing > 8)),
+            (SEND, Kind::UncachedStore) => Some(match self.header {
+                None => self.begins_packet(context, Header(access.value)),
+                Some(_) => self.missing().is_some_and(|missing| missing > 8),
+            }),
             _ => None,
         }
     }

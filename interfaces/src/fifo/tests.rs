@@ -8,7 +8,7 @@ use narthex_memory::Kind;
 use proptest::prelude::*;
 
 use super::{RECEIVE, RECEIVE_WINDOW, ReceiveFifo, SEND, SendFifo, Times};
-use crate::half::{Context, InterfaceHalf};
+use crate::half::{Context, InterfaceHalf, RegisterAccess};
 use crate::on_chip::Effects;
 use crate::registers::STATUS;
 
@@ -61,7 +61,8 @@ impl Bench {
     }
 
     /// Whether both halves call an access settled, of those that have the register.
-    fn is_settled(&mut self, now: Time, access: (u64, Kind), from: Time) -> bool {
+    fn is_settled(&mut self, now: Time, (offset, kind): (u64, Kind), value: u64, from: Time) -> bool {
+        let access = RegisterAccess { offset, kind, value };
         self.call(now, |send, receive, context| {
             let both = [send.is_settled(context, access, from), receive.is_settled(context, access, from)];
             both.iter().any(|half| *half == Some(true)) && !both.contains(&Some(false))
@@ -170,7 +171,7 @@ proptest! {
         let now = from + Duration::from_ns(before_ns);
         let (access, value) = (ACCESSES[access], header(words).0);
         let [mut ahead, mut behind] = [(); 2].map(|()| Bench::after(buffers, &steps));
-        if ahead.is_settled(now, access, from) {
+        if ahead.is_settled(now, access, value, from) {
             let (found, asks) = ahead.access(now, access, value);
             prop_assert!(found.as_ref().is_some_and(|found| found.is_ok()), "a fault");
             prop_assert!(!asks, "it asks for something");
@@ -183,20 +184,23 @@ proptest! {
 }
 
 #[test]
-fn words_are_settled_but_for_the_first_and_last_that_are_pushed_and_the_last_that_is_popped() {
+fn all_words_of_a_packet_are_settled_but_for_the_last() {
     let mut bench = Bench::new(2);
     let from = Time::ZERO;
-    let settled = |bench: &mut Bench, now: u64, access: usize| {
-        bench.is_settled(from + Duration::from_ns(now), ACCESSES[access], from)
+    let settled_word = |bench: &mut Bench, now: u64, access: usize, word: u64| {
+        bench.is_settled(from + Duration::from_ns(now), ACCESSES[access], word, from)
     };
+    let settled = |bench: &mut Bench, now: u64, access: usize| settled_word(bench, now, access, 0);
     assert!(settled(&mut bench, 99, 0), "there is room, and what comes is seen after 100 ns");
     assert!(!settled(&mut bench, 100, 0));
+    assert!(!settled_word(&mut bench, 50, 1, header(0).0), "the header is the last word");
+    assert!(!settled_word(&mut bench, 50, 1, header(8).0), "a fault: the packet is too long");
     let pushed = [header(2).0, 7, 7].map(|word| {
-        let is_settled = settled(&mut bench, 50, 1);
+        let is_settled = settled_word(&mut bench, 50, 1, word);
         bench.access(from, ACCESSES[1], word);
         is_settled
     });
-    assert_eq!(pushed, [false, true, false]);
+    assert_eq!(pushed, [true, true, false]);
     assert!(!settled(&mut bench, 50, 0), "the network says when there is room again");
     bench.arrive(from, 2);
     let now = from + TIMES.receive;

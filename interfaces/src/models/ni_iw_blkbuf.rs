@@ -25,7 +25,7 @@ use serde_json::json;
 use super::{Built, Makes, Model, Problem, Setup};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
-use crate::half::{Context, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
 use crate::programming::{Driver, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -117,6 +117,10 @@ impl InterfaceHalf for Send {
         Some(self.fifo.push(context, block))
     }
 
+    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+        self.fifo.is_settled(context, access, from)
+    }
+
     fn reaction(&self) -> Reaction {
         self.fifo.reaction()
     }
@@ -187,6 +191,10 @@ impl InterfaceHalf for Receive {
         self.fifo.statistics.blocks.increment();
         let mut block = BlockData::zeroed(self.block_bytes);
         Some(self.fifo.pop(context, &mut block).map(|()| block))
+    }
+
+    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+        self.fifo.is_settled(context, access, from)
     }
 
     fn reaction(&self) -> Reaction {

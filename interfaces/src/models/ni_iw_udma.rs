@@ -46,7 +46,7 @@ use crate::fifo::{
     self, DMA_BUSY, DmaEngine, DmaTimes, RECEIVE, ReceiveFifo, SEND, SendFifo, Times,
     attaches_to_block_buses, check_window,
 };
-use crate::half::{Context, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
 use crate::programming::{Driver, Fact, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -183,6 +183,14 @@ impl InterfaceHalf for Send {
         }
     }
 
+    /// Its engine has the FIFO while it is busy.
+    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+        match access.offset == SEND_DMA || self.engine.is_busy() {
+            true => Some(false),
+            false => self.fifo.is_settled(context, access, from),
+        }
+    }
+
     fn reaction(&self) -> Reaction {
         self.fifo.reaction()
     }
@@ -299,6 +307,14 @@ impl InterfaceHalf for Receive {
         value: u64,
     ) -> Option<Result<(), RegisterFault>> {
         (offset == RECEIVE_DMA).then(|| self.engine.name(value))
+    }
+
+    /// Its engine has the FIFO while it is busy.
+    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+        match access.offset == RECEIVE_DMA || self.engine.is_busy() {
+            true => Some(false),
+            false => self.fifo.is_settled(context, access, from),
+        }
     }
 
     fn reaction(&self) -> Reaction {
