@@ -74,6 +74,12 @@ pub(super) trait Careful {
     unsafe fn proved(_operands: [u64; 3]) -> Option<u64> {
         None
     }
+    /// The contents of rd where the mode is to cut off what is no integer, and no flag but inexact is
+    /// raised.
+    #[inline(always)]
+    fn cut_off(_operands: [u64; 3]) -> Option<u64> {
+        None
+    }
 }
 
 /// Arithmetic that the host has too.
@@ -93,10 +99,10 @@ fn prove<F: Real>(quick: Option<F>, careful: impl FnOnce() -> exact::Rounded) ->
     }
 }
 
-/// Declares arithmetic: its class, the host's way, the proof that a plain result of the
-/// host's is exact, the same for any result, and the way with integers.
+/// Declares arithmetic: its class, the host's way, the proofs that a plain result and a zero of the
+/// host's are exact, the same for any result, and the way with integers.
 macro_rules! arithmetic {
-    ($($name:ident $class:ident $host:expr, $is_exact:expr, $quick:expr, $exact:expr;)*) => {$(
+    ($($name:ident $class:ident $host:expr, $is_exact:expr, $zero_is_exact:expr, $quick:expr, $exact:expr;)*) => {$(
         pub(super) struct $name<F>(PhantomData<F>);
 
         impl<F: Real> Careful for $name<F> {
@@ -111,7 +117,11 @@ macro_rules! arithmetic {
             unsafe fn proved([a, b, _]: [u64; 3]) -> Option<u64> {
                 let [a, b] = [a, b].map(F::from_register);
                 let result = $host(a, b);
-                (result.is_plain() && $is_exact(a, b, result)).then(|| result.to_register())
+                let is_exact = match result.is_plain() {
+                    true => $is_exact(a, b, result),
+                    false => quick::is_zero(result) && $zero_is_exact(a, b),
+                };
+                is_exact.then(|| result.to_register())
             }
         }
 
@@ -125,13 +135,14 @@ macro_rules! arithmetic {
 }
 
 arithmetic! {
-    Add FloatAdd |a, b| a + b, quick::sum_is_exact, quick::add, exact::add;
-    Subtract FloatAdd |a, b| a - b, |a, b: F, result| quick::sum_is_exact(a, -b, result),
+    Add FloatAdd |a, b| a + b, quick::sum_is_exact, |_, _| true, quick::add, exact::add;
+    Subtract FloatAdd |a, b| a - b, |a, b: F, result| quick::sum_is_exact(a, -b, result), |_, _| true,
         |mode, a, b: F| quick::add(mode, a, -b), exact::subtract;
-    Multiply FloatMultiply |a, b| a * b, |a, b, _| quick::product_is_exact(a, b), |_, a, b| quick::multiply(a, b),
-        exact::multiply;
-    Divide FloatDivide |a, b| a / b, quick::quotient_is_exact, |_, a, b| quick::divide(a, b), exact::divide;
-    SquareRoot FloatSquareRoot |a: F, _| a.root(), |a, _, root| quick::root_is_exact(a, root),
+    Multiply FloatMultiply |a, b| a * b, |a, b, _| quick::product_is_exact(a, b),
+        |a, b| quick::is_zero(a) || quick::is_zero(b), |_, a, b| quick::multiply(a, b), exact::multiply;
+    Divide FloatDivide |a, b| a / b, quick::quotient_is_exact, |a, _| quick::is_zero(a),
+        |_, a, b| quick::divide(a, b), exact::divide;
+    SquareRoot FloatSquareRoot |a: F, _| a.root(), |a, _, root| quick::root_is_exact(a, root), |_, _| true,
         |_, a, _| quick::square_root(a), |format, mode, a, _| exact::square_root(format, mode, a);
 }
 
@@ -220,6 +231,15 @@ impl<F: Real, I: Integer> Careful for ToInteger<F, I> {
         let is_exact = is_small && F::from_small(whole) == a;
         (is_exact && (I::LEAST..=I::MOST).contains(&whole.into())).then(|| I::to_register(whole.into()))
     }
+    #[inline(always)]
+    fn cut_off([a, ..]: [u64; 3]) -> Option<u64> {
+        let a = F::from_register(a);
+        let whole = a.truncated();
+        let is_small = whole.unsigned_abs() < 1 << F::FORMAT.fraction_bits;
+        // A NaN saturates to zero.
+        let is_cut = is_small && (whole != 0 || a.partial_cmp(&a).is_some());
+        (is_cut && (I::LEAST..=I::MOST).contains(&whole.into())).then(|| I::to_register(whole.into()))
+    }
 }
 
 impl<F: Real, I: Integer> Careful for FromInteger<F, I> {
@@ -284,8 +304,11 @@ fn extreme<F: Real>(maximum: bool, a: u64, b: u64) -> (u64, Flags) {
     (F::boxed(result), Flags::INVALID.when(signaling))
 }
 
-/// Computes by the host if it can prove the result exact, else with care, then goes on.
-/// `at` is the slot at which it issues.
+/// The rounding mode of an instruction that rounds towards zero.
+const TOWARD_ZERO: u8 = 1;
+
+/// Computes by the host if it can prove the result exact, or that it raises no new flag, else with
+/// care, then goes on. `at` is the slot at which it issues.
 #[inline(never)]
 fn carefully<P: Port, T: Timing, const LENGTH: usize, C: Careful>(
     core: &mut Core<T>,
@@ -298,10 +321,12 @@ fn carefully<P: Port, T: Timing, const LENGTH: usize, C: Careful>(
     let Operation { rd, rs1, rs2, rs3, rm, .. } = cursor.get();
     let is_mode_of_its_own = rm <= 4;
     let may_prove =
-        core.host_fuses[rm as usize] == HostRounds::IfExact || C::PROVES_IN_ANY_MODE && is_mode_of_its_own;
+        core.host_fuses[rm as usize] != HostRounds::No || C::PROVES_IN_ANY_MODE && is_mode_of_its_own;
+    let cuts_off = rm == TOWARD_ZERO && core.fcsr & Flags::INEXACT.bits() != 0;
     let operands = [rs1, rs2, rs3].map(|register| core.registers[register as usize]);
     // SAFETY: `host_fuses` says so only if the host has the instruction; else it proves in any mode.
-    match may_prove.then(|| unsafe { C::proved(operands) }).flatten() {
+    let proved = may_prove.then(|| unsafe { C::proved(operands) }).flatten();
+    match proved.or_else(|| cuts_off.then(|| C::cut_off(operands)).flatten()) {
         Some(result) => core.registers[rd as usize] = result,
         None if compute_carefully::<T, C>(core, cursor) => {}
         None => return core.save(cursor, at, count),
@@ -422,5 +447,68 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
             compare_nan(self.core, F::FORMAT, signals, a, b);
         }
         self.finish(at, rd, Class::FloatAdd, u64::from(holds(x, y)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn registers() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            any::<u64>(),
+            any::<i16>().prop_map(|small| (f64::from(small) / 64.0).to_bits()),
+            any::<i64>().prop_map(|large| (large as f64 / 16.0).to_bits()),
+            (any::<i16>(), 880..1100i32)
+                .prop_map(|(small, down)| (f64::from(small) * 2f64.powi(-down)).to_bits()),
+            prop_oneof![Just(0f64), Just(-0.0), Just(f64::INFINITY), Just(f64::NAN), Just(0.75), Just(-0.75)]
+                .prop_map(f64::to_bits),
+        ]
+    }
+
+    /// What is proved is what care gives, to nearest, and raises nothing.
+    fn check_proved<C: Careful>(operands: [u64; 3]) {
+        // SAFETY: arithmetic of two operands needs no instruction that a host may lack.
+        if let Some(result) = unsafe { C::proved(operands) } {
+            assert_eq!(C::careful(Rounding::NearestEven, operands), (result, Flags::NONE), "{operands:x?}");
+        }
+    }
+
+    /// What is cut off is what care gives towards zero, and raises nothing but inexact.
+    fn check_cut_off<I: Integer>(operands: [u64; 3]) {
+        if let Some(result) = ToInteger::<f64, I>::cut_off(operands) {
+            let (expected, flags) = ToInteger::<f64, I>::careful(Rounding::TowardZero, operands);
+            assert_eq!((result, flags.bits() & !Flags::INEXACT.bits()), (expected, 0), "{operands:x?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn results_of_the_host_that_are_proved_are_those_of_care(a in registers(), b in registers()) {
+            let operands = [a, b, 0];
+            check_proved::<Add<f64>>(operands);
+            check_proved::<Subtract<f64>>(operands);
+            check_proved::<Multiply<f64>>(operands);
+            check_proved::<Divide<f64>>(operands);
+            check_proved::<SquareRoot<f64>>(operands);
+            check_cut_off::<i32>(operands);
+            check_cut_off::<u32>(operands);
+            check_cut_off::<i64>(operands);
+            check_cut_off::<u64>(operands);
+        }
+    }
+
+    #[test]
+    fn zeros_are_proved_and_fractions_cut_off() {
+        let [zero, one, half] = [0f64, 1.0, -2.5].map(f64::to_bits);
+        // SAFETY: as above.
+        let proved =
+            unsafe { [Multiply::<f64>::proved([zero, half, 0]), Subtract::<f64>::proved([one, one, 0])] };
+        assert_eq!(proved, [Some((-0f64).to_bits()), Some(zero)]);
+        assert_eq!(ToInteger::<f64, i64>::cut_off([half, 0, 0]), Some(-2i64 as u64));
+        assert_eq!(ToInteger::<f64, u64>::cut_off([half, 0, 0]), None, "below all unsigned integers");
     }
 }

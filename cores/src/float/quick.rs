@@ -117,8 +117,9 @@ pub(crate) fn to_integer<F: Real>(mode: Rounding, a: F) -> Option<(i64, bool)> {
     (is_number && (exact || mode == Rounding::TowardZero)).then_some((whole, !exact))
 }
 
+/// Whether it is a zero of either sign.
 #[inline(always)]
-fn is_zero<F: Real>(value: F) -> bool {
+pub(crate) fn is_zero<F: Real>(value: F) -> bool {
     value.low_bits() & (F::FORMAT.sign_bit() - 1) == 0
 }
 
