@@ -133,19 +133,22 @@ impl Activities {
     }
 
     /// Applies the marker of a hint that a program executes at `now`, and books the time from then
-    /// on. False if that is a mistake: nothing changes.
+    /// on: the marker, if the hint is one. An error says what the program did wrong; nothing changes.
     #[inline]
-    pub fn book(&mut self, ledger: &mut Ledger<(Activity, Occupation)>, now: Time, hint: u16) -> bool {
-        let Some(marker) = Marker::decode(hint) else { return true };
-        let is_applied = self.apply(marker).is_ok();
-        if is_applied {
-            ledger.switch(now, (self.current(), Occupation::Execute));
-        }
-        is_applied
+    pub fn book(
+        &mut self,
+        ledger: &mut Ledger<(Activity, Occupation)>,
+        now: Time,
+        hint: u16,
+    ) -> Result<Option<Marker>, &'static str> {
+        let Some(marker) = Marker::decode(hint) else { return Ok(None) };
+        self.apply(marker)?;
+        ledger.switch(now, (self.current(), Occupation::Execute));
+        Ok(Some(marker))
     }
 
     /// Applies a marker. Errors say what the program did wrong.
-    pub fn apply(&mut self, marker: Marker) -> Result<(), &'static str> {
+    fn apply(&mut self, marker: Marker) -> Result<(), &'static str> {
         match marker {
             Marker::Enter(_) if self.open.len() == Self::DEEPEST => {
                 Err("more than 64 activities are open: a marker that leaves one is missing")

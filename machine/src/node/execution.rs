@@ -17,7 +17,7 @@ use narthex_memory::processor_memory::Alone;
 
 use super::processor::State;
 use super::registers::DeviceRegisters;
-use super::waiting::LOOK_OUT;
+use super::waiting::{Candidate, LOOK_OUT};
 use super::{Event, Node, NodeProcessor, Occupation, after};
 use crate::activity::{Activities, Activity};
 
@@ -184,7 +184,6 @@ impl Node {
     #[inline(always)]
     pub(super) fn run_processor(&mut self, index: usize, until: Time) -> Stop {
         let ahead_until = self.hits_until(until);
-        let may_be_alone = self.free_until > Time::ZERO && !self.may_watch_bus;
         let mut look_out = LOOK_OUT;
         loop {
             let unit = &mut self.processors[index];
@@ -193,66 +192,11 @@ impl Node {
             }
             unit.state = State::Running;
             let look = unit.processor.now() + look_out;
-            let (looked_at, hits_until) = if look < until { (look, look) } else { (until, ahead_until) };
-            let NodeProcessor { processor, memory, ledger, activities, waiting, process, .. } = unit;
-            let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
-            let mut port = memory.port(&self.processes[*process].pages, main);
-            let mut registers;
-            if may_be_alone
-                && let Some(exchanges) = &unit.exchanges
-                && let Interconnect::SnoopingBus(bus) =
-                    &mut self.interconnects[usize::from(unit.seats.caches.0.0)]
-            {
-                registers = DeviceRegisters {
-                    devices: &mut self.devices,
-                    seats: &self.seats,
-                    network: &mut self.network,
-                    timers: &mut self.timers,
-                    faults: &mut self.faults,
-                    effects: &mut self.effects,
-                    heard_until: self.until,
-                    promises: &self.promises,
-                    unfinished: &mut self.unfinished,
-                };
-                let unchanged_until = self.free_until.min(self.events.next_instant());
-                port.alone = Some(Alone {
-                    bus,
-                    exchanges,
-                    registers: &mut registers,
-                    free_until: unchanged_until.max(ahead_until),
-                    unchanged_until,
-                    early_until: self.early_until,
-                    missed: Duration::ZERO,
-                    accessed: Duration::ZERO,
-                    steps: 0,
-                });
-            }
-            let mut stop = processor.run_ahead(&mut port, looked_at, hits_until);
-            let mut seen = None;
-            // A marker books time, and the processor goes on.
-            while let Stop::Marker(hint) = stop
-                && may_be_alone
-            {
-                if let Some(alone) = &mut port.alone {
-                    book_within(ledger, activities, alone);
-                }
-                if !activities.book(ledger, processor.now(), hint) {
-                    break;
-                }
-                if !self.executes_wait_loops {
-                    seen = waiting.seems_to_wait(stop, processor, port.own());
-                }
-                stop = if seen.is_some() { Stop::Horizon } else { processor.run_on(&mut port) };
-            }
-            if let Some(mut alone @ Alone { steps: 1.., .. }) = port.alone {
-                book_within(ledger, activities, &mut alone);
-                alone.bus.keep_place(|| self.events.keep_place());
-                self.events.pass(alone.steps);
+            let horizons = if look < until { (look, look) } else { (until, ahead_until) };
+            let Run { stop, seen, steps } = self.run_to(index, horizons, ahead_until);
+            if steps > 0 {
                 // What misses its caches does not wait.
                 look_out = LOOK_OUT * 8;
-            }
-            if hits_until > self.until {
-                self.ran_until = hits_until.min(processor.now());
             }
             if self.unfinished.is_some() {
                 self.finish_register_access();
@@ -267,7 +211,7 @@ impl Node {
             }
             self.detect_loop(index, stop);
             match stop {
-                Stop::Horizon if looked_at < until && self.processors[index].is_active(until) => continue,
+                Stop::Horizon if look < until && self.processors[index].is_active(until) => continue,
                 Stop::Horizon => {}
                 Stop::Wait => self.wait(index),
                 Stop::Marker(immediate) => {
@@ -280,6 +224,75 @@ impl Node {
             }
             return stop;
         }
+    }
+
+    /// Lets a processor execute until the first horizon, and what only concerns its caches until the
+    /// second. If it is alone with its bus, it has that, and the devices' registers, while it runs.
+    #[inline(always)]
+    fn run_to(&mut self, index: usize, (until, hits_until): (Time, Time), ahead_until: Time) -> Run {
+        let may_be_alone = self.free_until > Time::ZERO && !self.may_watch_bus;
+        let unit = &mut self.processors[index];
+        let NodeProcessor { processor, memory, ledger, activities, waiting, process, .. } = unit;
+        let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
+        let mut port = memory.port(&self.processes[*process].pages, main);
+        let mut registers;
+        if may_be_alone
+            && let Some(exchanges) = &unit.exchanges
+            && let Interconnect::SnoopingBus(bus) =
+                &mut self.interconnects[usize::from(unit.seats.caches.0.0)]
+        {
+            registers = DeviceRegisters {
+                devices: &mut self.devices,
+                seats: &self.seats,
+                network: &mut self.network,
+                timers: &mut self.timers,
+                faults: &mut self.faults,
+                effects: &mut self.effects,
+                heard_until: self.until,
+                promises: &self.promises,
+                unfinished: &mut self.unfinished,
+            };
+            let unchanged_until = self.free_until.min(self.events.next_instant());
+            port.alone = Some(Alone {
+                bus,
+                exchanges,
+                registers: &mut registers,
+                free_until: unchanged_until.max(ahead_until),
+                unchanged_until,
+                early_until: self.early_until,
+                missed: Duration::ZERO,
+                accessed: Duration::ZERO,
+                steps: 0,
+            });
+        }
+        let mut stop = processor.run_ahead(&mut port, until, hits_until);
+        let mut seen = None;
+        // A marker books time, and the processor goes on.
+        while let Stop::Marker(hint) = stop
+            && may_be_alone
+        {
+            if let Some(alone) = &mut port.alone {
+                book_within(ledger, activities, alone);
+            }
+            if activities.book(ledger, processor.now(), hint).is_err() {
+                break;
+            }
+            if !self.executes_wait_loops {
+                seen = waiting.seems_to_wait(stop, processor, port.own());
+            }
+            stop = if seen.is_some() { Stop::Horizon } else { processor.run_on(&mut port) };
+        }
+        let mut carried = 0;
+        if let Some(mut alone @ Alone { steps: steps @ 1.., .. }) = port.alone {
+            book_within(ledger, activities, &mut alone);
+            alone.bus.keep_place(|| self.events.keep_place());
+            self.events.pass(steps);
+            carried = steps;
+        }
+        if hits_until > self.until {
+            self.ran_until = hits_until.min(processor.now());
+        }
+        Run { stop, seen, steps: carried }
     }
 
     /// The same instruction by instruction.
@@ -344,6 +357,15 @@ impl Node {
         let now = self.processors[index].processor.now();
         self.book(index, now, Occupation::DataMiss);
     }
+}
+
+/// How a processor's run has ended.
+struct Run {
+    stop: Stop,
+    /// The loop in which it seems to wait.
+    seen: Option<Candidate>,
+    /// How many steps of its bus it took by itself.
+    steps: u64,
 }
 
 /// Books the time of misses and accesses for which a processor that is alone did not stop.

@@ -388,20 +388,20 @@ impl Node {
         self.probe.report(at, || probe::Event::Booking { processor: index, activity, occupation });
     }
 
-    fn mark(&mut self, index: usize, immediate: u16) {
-        let Some(marker) = Marker::decode(immediate) else {
-            return;
-        };
+    fn mark(&mut self, index: usize, hint: u16) {
         let unit = &mut self.processors[index];
-        match unit.activities.apply(marker) {
-            Ok(()) => {
-                let now = unit.processor.now();
-                self.book(index, now, Occupation::Execute);
-                if let Marker::Enter(activity) = marker {
-                    self.probe.report(now, || probe::Event::Entered { processor: index, activity });
-                }
+        let now = unit.processor.now();
+        let marker = match unit.activities.book(&mut unit.ledger, now, hint) {
+            Ok(Some(marker)) => marker,
+            Ok(None) => return,
+            Err(problem) => return self.fail(index, problem),
+        };
+        if self.probe.is_attached() {
+            let activity = unit.activities.current();
+            self.report_booking(index, now, (activity, Occupation::Execute));
+            if let Marker::Enter(activity) = marker {
+                self.probe.report(now, || probe::Event::Entered { processor: index, activity });
             }
-            Err(problem) => self.fail(index, problem),
         }
     }
 

@@ -46,6 +46,7 @@ use narthex_memory::interconnects::{self, InterconnectId};
 
 use super::processor::State;
 use super::{Event, Node};
+pub(super) use loop_detector::Candidate;
 use loop_detector::LoopDetector;
 use watch::Watch;
 
