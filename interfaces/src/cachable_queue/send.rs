@@ -13,6 +13,9 @@
 //! i-1; the engine reads that one while the processor composes the next. A block
 //! that is written again after it was read is read again.
 
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
+
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
@@ -74,7 +77,18 @@ pub struct CachableQueueSend {
     /// When the engine is done with the whole message that it has read.
     engine_done: Option<Time>,
     job: Option<Job>,
+    /// The header of the message at the head, while it is known that the interface has all of it.
+    #[serde(skip)]
+    whole: Whole,
     statistics: Statistics,
+}
+
+/// What follows from the state of a queue, and is no part of it.
+#[derive(Clone, Debug, Default)]
+struct Whole(Cell<Option<Header>>);
+
+impl Hash for Whole {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl CachableQueueSend {
@@ -107,6 +121,7 @@ impl CachableQueueSend {
             early: None,
             engine_done: None,
             job: None,
+            whole: Whole::default(),
             statistics: Statistics::default(),
         }
     }
@@ -114,6 +129,16 @@ impl CachableQueueSend {
     /// The header of the message at the head, if the interface has all its
     /// blocks; else the first block that it has to read.
     fn message(&self) -> Result<Header, u64> {
+        if let Some(header) = self.whole.0.get() {
+            debug_assert_eq!(self.look_for_message(), Ok(header), "it was not told of a change");
+            return Ok(header);
+        }
+        let header = self.look_for_message()?;
+        self.whole.0.set(Some(header));
+        Ok(header)
+    }
+
+    fn look_for_message(&self) -> Result<Header, u64> {
         let header = Header::of(self.latest(0)?);
         for block in 1..(self.length(header) as u64).div_ceil(self.queue.block_bytes) {
             self.latest(block)?;
@@ -177,6 +202,7 @@ impl CachableQueueSend {
             context.faults.push(fault);
             // Nothing more is sent for this process, and nothing more is wanted.
             self.injected = self.announced;
+            self.whole = Whole::default();
             self.try_head();
             return;
         }
@@ -188,6 +214,7 @@ impl CachableQueueSend {
                 self.injected += 1;
                 self.engine_done = None;
                 self.copies.release();
+                self.whole = Whole::default();
                 self.try_head();
                 self.advance(context);
             }
@@ -263,6 +290,7 @@ impl InterfaceHalf for CachableQueueSend {
     }
 
     fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        self.whole = Whole::default();
         self.pointers.push(transaction).or_else(|| self.copies.push(transaction))
     }
 
@@ -272,6 +300,9 @@ impl InterfaceHalf for CachableQueueSend {
         }
         let pointers = self.pointers.snoop(transaction);
         let copies = self.copies.snoop(transaction);
+        if transaction.kind != Kind::Read {
+            self.whole = Whole::default();
+        }
         if matches!(transaction.kind, Kind::Upgrade | Kind::ReadExclusive) {
             self.observe_write(transaction.address);
         }
@@ -283,6 +314,7 @@ impl InterfaceHalf for CachableQueueSend {
     }
 
     fn home(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
+        self.whole = Whole::default();
         let pointer = self.pointers.serve(transaction);
         let reply = pointer.unwrap_or_else(|| self.copies.serve(transaction));
         // A write-back may have brought what the engine waits for.
@@ -335,6 +367,7 @@ impl InterfaceHalf for CachableQueueSend {
             Job::Block { address, early } => {
                 let data = response.data.as_ref().expect("a read brings data");
                 self.copies.take_in(address, response.shared, data);
+                self.whole = Whole::default();
                 if early {
                     self.statistics.early_reads.increment();
                 } else {
