@@ -21,8 +21,9 @@
 //! processor notices of that what its devices do on its interconnects, and before they do, they
 //! need their time ([`Device::time_to_interconnect`]). Up to then nobody changes what its caches
 //! hold, and nobody else asks for the bus: it executes what hits them, and exchanges blocks with
-//! memory, ahead of the window. What others may notice, or what depends on a device, waits for the
-//! next window: other accesses, system calls and faults.
+//! memory, ahead of the window. It accesses a register if the device says that nothing from the network
+//! can change what comes of that ([`Device::is_settled`]). What others may notice, or what depends on
+//! the network, waits for the next window: other accesses, system calls and faults.
 //!
 //! ```text
 //!   processor  ─── executes ───────────────┤ hits, and exchanges with memory │
@@ -34,6 +35,7 @@
 //! So a processor at work is called less often, and since it is further on, other nodes too may
 //! go further. A device that promised too much is found when it is granted an interconnect.
 //!
+//! [`Device::is_settled`]: narthex_interfaces::Device::is_settled
 //! [`Device::time_to_interconnect`]: narthex_interfaces::Device::time_to_interconnect
 //! [`Device::reaction`]: narthex_interfaces::Device::reaction
 
