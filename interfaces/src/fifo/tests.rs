@@ -65,7 +65,7 @@ impl Bench {
         let access = RegisterAccess { offset, kind, value };
         self.call(now, |send, receive, context| {
             let both = [send.is_settled(context, access, from), receive.is_settled(context, access, from)];
-            both.iter().any(|half| *half == Some(true)) && !both.contains(&Some(false))
+            both.contains(&Some(true)) && !both.contains(&Some(false))
         })
     }
 
