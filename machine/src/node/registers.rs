@@ -111,7 +111,12 @@ impl Registers for DeviceRegisters<'_> {
         if !is_refused && self.are_quiet(place) {
             return Some(Consequence::Nothing);
         }
-        debug_assert!(!is_ahead, "a settled access to {transaction:?} asks for something");
+        assert!(
+            !is_ahead,
+            "{} asks for something, or ends the program, because of an access that it has called settled: its \
+             is_settled promises too much ({transaction:?})",
+            self.devices[place.device].part(place.seat),
+        );
         *self.unfinished = Some(Unfinished { end, place, accessed, is_refused });
         Some(if is_refused { Consequence::Refusal } else { Consequence::ForNode })
     }
