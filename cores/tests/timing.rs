@@ -146,11 +146,16 @@ struct Slow {
     waits: usize,
     loads: usize,
     fetches: Vec<u64>,
+    /// What it does by itself for an access, by its time.
+    serves: fn(Time) -> Served,
+    /// What stores asked for.
+    stored: Vec<u64>,
 }
 
 impl Slow {
     fn over(memory: FlatMemory, waits: usize) -> Self {
-        Slow { memory, waits, loads: 0, fetches: Vec::new() }
+        let serves = |_| Served::No;
+        Slow { memory, waits, loads: 0, fetches: Vec::new(), serves, stored: Vec::new() }
     }
 
     fn waits<V>(&mut self, then: impl FnOnce(&mut FlatMemory) -> Outcome<V>) -> Outcome<V> {
@@ -163,6 +168,12 @@ impl Slow {
 }
 
 impl Port for Slow {
+    fn serve(&mut self, _: u64, _: usize, access: Access, value: u64, now: impl FnOnce() -> Time) -> Served {
+        if access == Access::Store {
+            self.stored.push(value);
+        }
+        (self.serves)(now())
+    }
     fn load_hit<const SIZE: usize>(&mut self, _: u64) -> Option<u64> {
         None
     }
@@ -291,75 +302,17 @@ fn what_leaves_the_caches_is_not_made_ahead_unless_the_processor_was_resumed_for
     }
 }
 
-/// A port that makes accesses by itself: each takes 5 ns, and a load gives 7.
-struct Serving {
-    memory: FlatMemory,
-    stops: bool,
-    refuses: bool,
-    stored: Vec<u64>,
-}
-
-impl Port for Serving {
-    fn serve(&mut self, _: u64, _: usize, access: Access, value: u64, now: impl FnOnce() -> Time) -> Served {
-        if self.refuses {
-            return Served::Refused;
-        }
-        if access == Access::Store {
-            self.stored.push(value);
-        }
-        Served::Register { over: now() + Duration::from_ps(5_000), value: 7, stops: self.stops }
-    }
-    fn load_hit<const SIZE: usize>(&mut self, _: u64) -> Option<u64> {
-        None
-    }
-    fn store_hit<const SIZE: usize>(&mut self, _: u64, _: u64) -> bool {
-        false
-    }
-    fn fetch_hit(&mut self, _: u64) -> bool {
-        true
-    }
-    fn load(&mut self, _: u64, _: usize) -> Outcome<u64> {
-        unreachable!("each access is served")
-    }
-    fn store(&mut self, _: u64, _: usize, _: u64) -> Outcome<()> {
-        unreachable!("each access is served")
-    }
-    fn fetch(&mut self, _: u64) -> Outcome<()> {
-        unreachable!("every fetch hits")
-    }
-    fn code(&mut self, address: u64) -> Result<u32, AccessFault> {
-        self.memory.code(address)
-    }
-    fn load_reserved(&mut self, _: u64, _: usize) -> Outcome<u64> {
-        unreachable!("no such instruction")
-    }
-    fn store_conditional(&mut self, _: u64, _: usize, _: u64) -> Outcome<bool> {
-        unreachable!("no such instruction")
-    }
-    fn load_for_update(&mut self, _: u64, _: usize) -> Outcome<u64> {
-        unreachable!("no such instruction")
-    }
-    fn fence(&mut self) -> Outcome<()> {
-        unreachable!("no such instruction")
-    }
-    fn fence_instructions(&mut self) -> Outcome<()> {
-        unreachable!("no such instruction")
-    }
-    fn code_version(&self) -> u64 {
-        self.memory.code_version()
-    }
-    fn code_removals(&self) -> u64 {
-        self.memory.code_removals()
-    }
-}
-
 #[test]
 fn a_register_that_the_port_accesses_by_itself_is_there_when_that_is_over() {
     // The load issues at 1 ns and is over at 6 ns, the store at 7 ns and 12 ns.
     let program = "nop\n lw a0, 0(s0)\n sw a1, 0(s0)\n ecall";
     for stops in [false, true] {
         let (mut processor, memory) = prepared::<InOrder>(&single_issue(), program);
-        let mut port = Serving { memory, stops, refuses: false, stored: Vec::new() };
+        let serves: fn(Time) -> Served = match stops {
+            false => |now| Served::Register { over: now + Duration::from_ns(5), value: 7, stops: false },
+            true => |now| Served::Register { over: now + Duration::from_ns(5), value: 7, stops: true },
+        };
+        let mut port = Slow { serves, ..Slow::over(memory, 0) };
         processor.set_x(11, 0x1_0000_0005);
         if stops {
             for (pc, now) in [(8, 7_000), (12, 13_000)] {
@@ -370,13 +323,14 @@ fn a_register_that_the_port_accesses_by_itself_is_there_when_that_is_over() {
         assert_eq!(processor.run(&mut port, Time::NEVER), Stop::SystemCall);
         assert_eq!((processor.now(), processor.retired()), (Time::from_ps(14_000), 4));
         assert_eq!((processor.x(10), &port.stored[..]), (7, &[5][..]), "a word is stored");
+        assert_eq!(port.loads, 0, "each access is served");
     }
 }
 
 #[test]
 fn a_processor_stops_before_an_access_that_a_device_refuses() {
     let (mut processor, memory) = prepared::<InOrder>(&single_issue(), "nop\n ld a0, 0(s0)\n ecall");
-    let mut port = Serving { memory, stops: false, refuses: true, stored: Vec::new() };
+    let mut port = Slow { serves: |_| Served::Refused, ..Slow::over(memory, 0) };
     assert_eq!(processor.run(&mut port, Time::NEVER), Stop::Wait);
     assert_eq!((processor.pc(), processor.now()), (TEXT + 4, Time::from_ps(1_000)));
     assert_eq!(processor.retired(), 1);

@@ -139,7 +139,7 @@ arithmetic! {
     Subtract FloatAdd |a, b| a - b, |a, b: F, result| quick::sum_is_exact(a, -b, result), |_, _| true,
         |mode, a, b: F| quick::add(mode, a, -b), exact::subtract;
     Multiply FloatMultiply |a, b| a * b, |a, b, _| quick::product_is_exact(a, b),
-        |a, b| quick::is_zero(a) || quick::is_zero(b), |_, a, b| quick::multiply(a, b), exact::multiply;
+        quick::has_zero, |_, a, b| quick::multiply(a, b), exact::multiply;
     Divide FloatDivide |a, b| a / b, quick::quotient_is_exact, |a, _| quick::is_zero(a),
         |_, a, b| quick::divide(a, b), exact::divide;
     SquareRoot FloatSquareRoot |a: F, _| a.root(), |a, _, root| quick::root_is_exact(a, root), |_, _| true,
@@ -476,11 +476,23 @@ mod tests {
     }
 
     /// What is cut off is what care gives towards zero, and raises nothing but inexact.
-    fn check_cut_off<I: Integer>(operands: [u64; 3]) {
-        if let Some(result) = ToInteger::<f64, I>::cut_off(operands) {
-            let (expected, flags) = ToInteger::<f64, I>::careful(Rounding::TowardZero, operands);
+    fn check_cut_off<F: Real, I: Integer>(operands: [u64; 3]) {
+        if let Some(result) = ToInteger::<F, I>::cut_off(operands) {
+            let (expected, flags) = ToInteger::<F, I>::careful(Rounding::TowardZero, operands);
             assert_eq!((result, flags.bits() & !Flags::INEXACT.bits()), (expected, 0), "{operands:x?}");
         }
+    }
+
+    fn check<F: Real>(operands: [u64; 3]) {
+        check_proved::<Add<F>>(operands);
+        check_proved::<Subtract<F>>(operands);
+        check_proved::<Multiply<F>>(operands);
+        check_proved::<Divide<F>>(operands);
+        check_proved::<SquareRoot<F>>(operands);
+        check_cut_off::<F, i32>(operands);
+        check_cut_off::<F, u32>(operands);
+        check_cut_off::<F, i64>(operands);
+        check_cut_off::<F, u64>(operands);
     }
 
     proptest! {
@@ -488,16 +500,9 @@ mod tests {
 
         #[test]
         fn results_of_the_host_that_are_proved_are_those_of_care(a in registers(), b in registers()) {
-            let operands = [a, b, 0];
-            check_proved::<Add<f64>>(operands);
-            check_proved::<Subtract<f64>>(operands);
-            check_proved::<Multiply<f64>>(operands);
-            check_proved::<Divide<f64>>(operands);
-            check_proved::<SquareRoot<f64>>(operands);
-            check_cut_off::<i32>(operands);
-            check_cut_off::<u32>(operands);
-            check_cut_off::<i64>(operands);
-            check_cut_off::<u64>(operands);
+            check::<f64>([a, b, 0]);
+            let single = |register| f32::boxed((f64::from_bits(register) as f32).to_bits().into());
+            check::<f32>([single(a), single(b), 0]);
         }
     }
 

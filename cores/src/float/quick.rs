@@ -37,7 +37,7 @@ pub(crate) fn sum_is_exact<F: Real>(a: F, b: F, sum: F) -> bool {
 pub(crate) unsafe fn fused_is_exact<F: Real>(a: F, b: F, c: F) -> bool {
     let product = a * b;
     if is_zero(product) {
-        return is_zero(a) || is_zero(b);
+        return has_zero(a, b);
     }
     // SAFETY: the caller's.
     let error = unsafe { a.fused(b, -product) };
@@ -60,8 +60,7 @@ pub(crate) fn multiply<F: Real>(a: F, b: F) -> Option<F> {
     if product.is_plain() {
         return product_is_exact(a, b).then_some(product);
     }
-    let has_zero = is_zero(a) || is_zero(b);
-    (has_zero && is_zero(product)).then_some(product)
+    (is_zero(product) && has_zero(a, b)).then_some(product)
 }
 
 /// Whether a * b, which is plain, is exact: two normal numbers whose significands' product has
@@ -115,6 +114,12 @@ pub(crate) fn to_integer<F: Real>(mode: Rounding, a: F) -> Option<(i64, bool)> {
     let exact = F::from_small(whole) == a;
     let is_number = a.partial_cmp(&a).is_some();
     (is_number && (exact || mode == Rounding::TowardZero)).then_some((whole, !exact))
+}
+
+/// Whether a factor is zero: a product of zero is exact then, and otherwise an underflow.
+#[inline(always)]
+pub(crate) fn has_zero<F: Real>(a: F, b: F) -> bool {
+    is_zero(a) || is_zero(b)
 }
 
 /// Whether it is a zero of either sign.

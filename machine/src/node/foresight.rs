@@ -98,11 +98,15 @@ impl Promises {
         self.time_to_interconnect.set(None);
     }
 
-    /// A device was called while the processor runs: whether it keeps what the node may rely on until
-    /// that stops.
+    /// A device was called while the processor runs.
+    #[inline]
+    pub fn forget_reaction(&self) {
+        self.reaction.set(None);
+    }
+
+    /// Whether a device that was called keeps what the node relies on until the processor stops.
     #[inline]
     pub fn are_kept_by(&self, device: &dyn Device) -> bool {
-        self.reaction.set(None);
         self.time_to_interconnect.get().is_none_or(|promised| device.time_to_interconnect() >= promised)
     }
 }

@@ -564,7 +564,8 @@ impl Node {
     }
 }
 
-/// What exchanges of the only processor of a node take, if it may be alone with its bus.
+/// What exchanges and accesses to registers of the only processor of a node take, if it may be alone
+/// with its bus.
 fn exchanges_of(
     unit: &NodeProcessor,
     interconnects: &[Interconnect],

@@ -34,7 +34,7 @@ pub struct NodeProcessor {
     pub(super) grant_clocks: Vec<Clock>,
     /// After a grant, no other part notices its transaction sooner.
     pub(super) unnoticed: Duration,
-    /// What its exchanges with memory take, if it may be alone with its bus.
+    /// What its exchanges with memory and accesses to registers take, if it may be alone with its bus.
     pub(super) exchanges: Option<Exchanges>,
     /// What is known about the loop in which its program waits.
     pub(super) waiting: Waiting,

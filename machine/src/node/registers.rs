@@ -107,6 +107,7 @@ impl Registers for DeviceRegisters<'_> {
             return None;
         }
         let accessed = device.access(place.seat, &mut context, transaction, response);
+        self.promises.forget_reaction();
         let is_refused = accessed.is_err() || !self.faults.is_empty();
         if !is_refused && self.are_quiet(place) {
             return Some(Consequence::Nothing);

@@ -25,7 +25,7 @@ use crate::pages::PageAttributes;
 use crate::protocols::Access;
 use crate::transaction::{AgentId, Response, Transaction};
 
-/// What an exchange of a processor takes that may be alone with its bus.
+/// What exchanges and accesses to registers take of a processor that may be alone with its bus.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchanges {
     /// The processor's place on the bus.
