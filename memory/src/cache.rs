@@ -6,9 +6,9 @@
 //! serves processors, whose hits must be fast, and network interfaces alike.
 //!
 //! ```text
-//!            front (one row a set)                 lines (ways of the set)
-//!  address ─► readable │ writable │ displacement    tag │ state │ bytes
-//!             one compare: hit or not               looked at when that fails
+//!            front (one row a set)       lines (ways of the set)
+//!  address ─► readable │ writable         tag │ state │ bytes
+//!             one compare: hit or not     looked at when that fails
 //! ```
 //!
 //! **Front.** A hit is one compare with the row of its set: see `cache/front.rs`.
@@ -36,7 +36,7 @@ use crate::access_tags::Tag;
 use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
 use crate::transaction::{BlockData, SnoopReply, copy_block};
 
-use front::{ANSWERS, ORDER, Row, RowPlaces};
+use front::{Recency, Row, RowPlaces};
 use locking::LOCKED;
 
 pub use config::Config;
@@ -72,14 +72,18 @@ pub struct Miss {
 #[serde(remote = "Self")]
 #[repr(C, align(64))]
 pub struct Cache {
-    /// For each set what is known of its most recent line, and the order of its ways.
-    front: Vec<Row>,
-    /// The bytes of all lines, one after the other.
+    /// For each set which accesses to its most recent line need nothing else.
+    front: Box<[Row]>,
+    /// The bytes of all lines: those of the most recent line of each set come first.
     data: Box<[u8]>,
     /// How addresses lead to rows.
     rows: RowPlaces,
     /// Clears the bits of an address that say where in its block it is.
     tag_mask: u64,
+    /// The bits of an address that say where its bytes are, if its line is the most recent.
+    place_mask: u64,
+    /// For each set the order of its ways and where their bytes are, if it has several.
+    recency: Vec<Recency>,
     block_shift: u32,
     #[serde(with = "protocols::by_its_name")]
     protocol: &'static Protocol,
@@ -100,7 +104,7 @@ narthex_kernel::checked_when_read!(Cache);
 impl Hash for Cache {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.lost.hash(hasher);
-        self.front.iter().for_each(|row| row[ORDER].hash(hasher));
+        self.recency.iter().for_each(|recency| recency.order.hash(hasher));
         for line in self.present() {
             (line, self.tags[line], self.states[line], self.line_bytes(line)).hash(hasher);
         }
@@ -131,7 +135,7 @@ impl Cache {
         let sets = lines / ways;
         assert!(sets.is_power_of_two() && sets <= RowPlaces::MOST);
         assert!(block_bytes.is_power_of_two() && block_bytes >= 16);
-        let first_order = (0..ways as u64).fold(0, |order, way| order | way << (4 * way));
+        let recency = vec![Recency::new(ways); if ways == 1 { 0 } else { sets }];
         Cache {
             protocol,
             ways,
@@ -139,7 +143,9 @@ impl Cache {
             block_shift: block_bytes.trailing_zeros(),
             rows: RowPlaces::new(sets, block_bytes),
             tag_mask: !(block_bytes as u64 - 1),
-            front: vec![[0, 0, 0, first_order]; sets],
+            place_mask: (sets * block_bytes) as u64 - 1,
+            front: vec![[0; 2]; sets].into(),
+            recency,
             tags: vec![0; lines],
             lost: Vec::new(),
             states: vec![0; lines],
@@ -221,7 +227,7 @@ impl Cache {
             (AccessAction::Hit(next), Some(line)) => {
                 self.states[line] = next as u8;
                 self.allowed[line] = most as u8;
-                let start = line * self.block_bytes + self.offset_of(address);
+                let start = self.start_of(line) + self.offset_of(address);
                 self.data[start..start + bytes.len()].copy_from_slice(bytes);
                 self.make_most_recent(line);
                 Ok(())
@@ -233,7 +239,7 @@ impl Cache {
     /// As [`Cache::write`] and [`Cache::allow`] for the block.
     pub fn write_allowing(&mut self, address: u64, bytes: &[u8], most: Tag) {
         let line = self.find(address).expect("the block is present");
-        let start = line * self.block_bytes + self.offset_of(address);
+        let start = self.start_of(line) + self.offset_of(address);
         self.data[start..start + bytes.len()].copy_from_slice(bytes);
         self.allowed[line] = most as u8;
         self.refresh_front(line);
@@ -332,7 +338,7 @@ impl Cache {
 
     fn put(&mut self, line: Line, address: u64, state: State, data: Option<&[u8]>, most: Tag) {
         if let Some(data) = data {
-            let start = line * self.block_bytes;
+            let start = self.start_of(line);
             copy_block(&mut self.data[start..start + self.block_bytes], data);
         }
         self.describe(self.set_of(address), line, self.tag_of(address), state, most);
@@ -370,7 +376,7 @@ impl Cache {
         read: impl FnOnce(&mut [u8]),
     ) {
         let state = self.protocol.fill(request, false);
-        let start = line * self.block_bytes;
+        let start = self.start_of(line);
         read(&mut self.data[start..start + self.block_bytes]);
         self.describe(self.set_of(address), line, self.tag_of(address), state, most);
     }
@@ -462,7 +468,7 @@ impl Cache {
 
     /// Forgets every block without writing anything back.
     pub fn clear(&mut self) {
-        self.front.iter_mut().for_each(|row| row[..ANSWERS].fill(0));
+        self.front.fill([0; 2]);
         self.tags.iter_mut().filter(|tag| **tag != LOCKED).for_each(|tag| *tag = 0);
         self.lost.fill(0);
         self.states.fill(0);
@@ -536,7 +542,8 @@ impl Cache {
     }
 
     pub(crate) fn line_bytes(&self, line: Line) -> &[u8] {
-        &self.data[line * self.block_bytes..(line + 1) * self.block_bytes]
+        let start = self.start_of(line);
+        &self.data[start..start + self.block_bytes]
     }
 
     fn bytes_of(&self, address: u64) -> usize {
@@ -564,7 +571,7 @@ impl Cache {
     /// The way at this place of a set's order, from the most recently used.
     #[inline(always)]
     fn way_in_order(&self, set: usize, place: usize) -> usize {
-        (self.front[set][ORDER] >> (4 * place) & 15) as usize
+        self.recency.get(set).map_or(0, |recency| recency.way(place))
     }
 
     fn set_state(&mut self, line: Line, state: State) {

@@ -4,7 +4,7 @@ use narthex_kernel::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::front::Row;
+use super::front::{Recency, Row};
 use crate::protocols;
 use crate::traffic::{Traffic, WithoutEffect};
 use crate::transaction::LARGEST_BLOCK_BYTES;
@@ -74,6 +74,8 @@ impl Config {
         let sets = lines / u64::from(self.associativity);
         let (word, state_and_allowed) = (8, 2);
         let lost = if self.snarfing { word } else { 0 };
-        lines * (self.block.as_u64() + word + state_and_allowed + lost) + sets * size_of::<Row>() as u64
+        let recency = if self.associativity > 1 { size_of::<Recency>() } else { 0 };
+        let of_set = (size_of::<Row>() + recency) as u64;
+        lines * (self.block.as_u64() + word + state_and_allowed + lost) + sets * of_set
     }
 }

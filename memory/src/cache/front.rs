@@ -6,15 +6,24 @@
 //! most recent. Whatever the row does not answer (other ways, the silent step from
 //! exclusive to modified, misses) goes the slow way and may change the row.
 //!
+//! Where the bytes of a hit are, the address alone says, so that the host fetches them while it
+//! still waits for the row: the data has a part for each way, and the bytes of each set's most
+//! recent line are in the first part. A line that becomes the most recent changes places with
+//! the one that was ([`Recency`]); this costs the slow way some ten instructions of the host.
+//!
+//! ```text
+//!   data    | set 0 | set 1 | set 2 | set 3 | set 0 | set 1 | set 2 | set 3 |
+//!             the most recent line of each    the other line of each
+//! ```
+//!
 //! Every load and store of a program comes here, so a row and its bytes are found without a
 //! check of bounds. What makes that safe is looked at again when a cache is read from an archive
 //! (`cache/soundness.rs`):
 //!
 //! - There is a row for each set, and an address leads to the row of its set ([`RowPlaces`]).
-//! - An answer of a row is the tag of a block, with no other bit than [`VALID`] where an address
-//!   says where in its block it is. The row's displacement is the distance from that block's
-//!   address to the bytes of a line in `data`: both are written together, by [`Cache::write_row`]
-//!   and [`Cache::refresh_front`], or the answer is none.
+//! - An answer of a row is a tag, with no other bit than [`VALID`] where an address says where in
+//!   its block it is; so an access that hits is aligned.
+//! - The mask of places is one less than the bytes of the first part, a power of two.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +31,45 @@ use super::{Cache, Line, VALID};
 use crate::access_tags::Tag;
 use crate::protocols::State;
 
-/// What is kept of a set: the tag of its most recently used line, once where it may be
-/// read and once where it may be written; what to add to an address in its block for the place
-/// of that byte in the data; and the set's ways from most to least recently used, four bits each.
-pub(super) type Row = [u64; 4];
+/// What a set answers: the tag of its most recently used line, once where it may be
+/// read and once where it may be written; zero if it may not.
+pub(super) type Row = [u64; 2];
 
-pub(super) const ANSWERS: usize = 2;
-pub(super) const DISPLACEMENT: usize = 2;
-pub(super) const ORDER: usize = 3;
+/// What else is kept of a set of several ways, in words of four bits a way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Recency {
+    /// Its ways from most to least recently used.
+    pub order: u64,
+    /// For each way which part of the data has its bytes: the first one for the most recent.
+    pub parts: u64,
+}
+
+impl Recency {
+    /// Of a set that nothing has used.
+    pub fn new(ways: usize) -> Self {
+        let order = (0..ways as u64).fold(0, |order, way| order | way << (4 * way));
+        Recency { order, parts: order }
+    }
+
+    /// The way at this place of the order.
+    #[inline(always)]
+    pub fn way(self, place: usize) -> usize {
+        (self.order >> (4 * place) & 15) as usize
+    }
+
+    /// Which part of the data has the bytes of a way.
+    #[inline(always)]
+    pub fn part(self, way: usize) -> usize {
+        (self.parts >> (4 * way) & 15) as usize
+    }
+
+    /// After this way has been used, whose bytes have changed places with those of the first.
+    fn after(self, way: usize) -> Recency {
+        let part = self.part(way) as u64;
+        let parts = self.parts ^ part << (4 * way) ^ part << (4 * self.way(0));
+        Recency { order: moved_to_front(self.order, way as u64), parts }
+    }
+}
 
 /// How addresses lead to the rows of their sets: by a product, because a shift by what a block's
 /// size says would take the host more instructions.
@@ -72,7 +112,7 @@ impl Cache {
     pub fn load_hit<const SIZE: usize>(&self, address: u64) -> Option<u64> {
         let place = self.front_bytes::<SIZE>(address, 0)?;
         let mut value = [0; 8];
-        // SAFETY: by the rule of the row the bytes are in `data`.
+        // SAFETY: the place is in the first part of the data, as all that front_bytes returns.
         value[..SIZE].copy_from_slice(unsafe { self.data.get_unchecked(place..place + SIZE) });
         Some(u64::from_le_bytes(value))
     }
@@ -92,7 +132,7 @@ impl Cache {
         let Some(place) = self.front_bytes::<SIZE>(address, 1) else {
             return false;
         };
-        // SAFETY: by the rule of the row the bytes are in `data`.
+        // SAFETY: the place is in the first part of the data, as all that front_bytes returns.
         let bytes = unsafe { self.data.get_unchecked_mut(place..place + SIZE) };
         bytes.copy_from_slice(&value.to_le_bytes()[..SIZE]);
         true
@@ -112,7 +152,7 @@ impl Cache {
 
     /// Where in `data` the `SIZE` bytes of `address` are, all of them, if the front row says so.
     /// The tag keeps the address bits that would make the access misaligned, so
-    /// that one compare refuses those too.
+    /// that one compare refuses those too, and all of them are in the first part of the data.
     #[inline(always)]
     pub(super) fn front_bytes<const SIZE: usize>(&self, address: u64, column: usize) -> Option<usize> {
         let distance = self.rows.distance(address);
@@ -124,7 +164,7 @@ impl Cache {
         if row[column] != tag {
             return None;
         }
-        let place = address.wrapping_add(row[DISPLACEMENT]) as usize;
+        let place = (address & self.place_mask) as usize;
         debug_assert!(place.checked_add(SIZE).is_some_and(|end| end <= self.data.len()));
         Some(place)
     }
@@ -135,16 +175,14 @@ impl Cache {
         let described = (self.tags[line], self.states[line], self.allowed[line]);
         let set = self.set_of(described.0);
         if self.way_in_order(set, 0) == line - set * self.ways {
-            let [readable, writable] = answers(described);
-            let displacement = self.displacement(line, described.0);
-            self.front[set][..ORDER].copy_from_slice(&[readable, writable, displacement]);
+            self.write_row(set, line, described);
         }
     }
 
     /// The front row of a set answers no more for a line with this tag.
     #[inline(always)]
     pub(super) fn forget_front(&mut self, set: usize, tag: u64) {
-        for answer in &mut self.front[set][..ANSWERS] {
+        for answer in &mut self.front[set] {
             *answer = if *answer == tag { 0 } else { *answer };
         }
     }
@@ -153,24 +191,45 @@ impl Cache {
     /// these rights, which is its most recent from now on.
     #[inline(always)]
     pub(super) fn write_row(&mut self, set: usize, line: Line, described: (u64, u8, u8)) {
-        let [readable, writable] = answers(described);
-        let displacement = self.displacement(line, described.0);
-        let way = (line - set * self.ways) as u64;
-        let row = &mut self.front[set];
-        *row = [readable, writable, displacement, moved_to_front(row[ORDER], way)];
+        if self.ways > 1 {
+            self.use_way(set, line - set * self.ways);
+        }
+        self.front[set] = answers(described);
     }
 
-    /// What is added to an address in the block with this tag for its place in a line.
+    /// A way of a set is its most recent one from now on, and its bytes are in the first part.
+    fn use_way(&mut self, set: usize, way: usize) {
+        let recency = self.recency[set];
+        if recency.way(0) == way {
+            return;
+        }
+        let (first, own) = (self.start_in_part(0, set), self.start_in_part(recency.part(way), set));
+        let (before, from_own) = self.data.split_at_mut(own);
+        before[first..first + self.block_bytes].swap_with_slice(&mut from_own[..self.block_bytes]);
+        self.recency[set] = recency.after(way);
+    }
+
+    /// Where the bytes of a set begin in a part of the data.
     #[inline(always)]
-    pub(super) fn displacement(&self, line: Line, tag: u64) -> u64 {
-        ((line * self.block_bytes) as u64).wrapping_sub(tag & self.tag_mask)
+    fn start_in_part(&self, part: usize, set: usize) -> usize {
+        (part * self.front.len() + set) << self.block_shift
+    }
+
+    /// Where the bytes of a line begin.
+    #[inline(always)]
+    pub(super) fn start_of(&self, line: Line) -> usize {
+        if self.ways == 1 {
+            return line << self.block_shift;
+        }
+        let (set, way) = (line / self.ways, line % self.ways);
+        self.start_in_part(self.recency[set].part(way), set)
     }
 }
 
-/// The tags that loads and stores find of a line with this tag, in this state, and with
-/// these rights.
+/// What loads and stores are answered of a line with this tag, in this state, and with these
+/// rights.
 #[inline(always)]
-fn answers((tag, state, allowed): (u64, u8, u8)) -> [u64; 2] {
+fn answers((tag, state, allowed): (u64, u8, u8)) -> Row {
     let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
     let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
     [fast_loads, fast_stores].map(|is_fast| if is_fast { tag } else { 0 })

@@ -58,10 +58,10 @@ impl Cache {
             copy_block(&mut below.data[start..start + self.block_bytes], self.line_bytes(line));
         }
         let offset = self.offset_of(address);
-        let (start, source) = (line * self.block_bytes, source - offset);
+        self.describe(set, line, tag, state, most);
+        let (start, source) = (self.start_of(line), source - offset);
         let block = start..start + self.block_bytes;
         copy_block(&mut self.data[block], &below.data[source..source + self.block_bytes]);
-        self.describe(set, line, tag, state, most);
         Some((start + offset, is_dirty))
     }
 
@@ -81,7 +81,7 @@ impl Cache {
 
     /// Where the bytes at `address` begin, if their block is present.
     pub(super) fn place_of(&self, address: u64) -> Option<usize> {
-        Some(self.find(address)? * self.block_bytes + self.offset_of(address))
+        Some(self.start_of(self.find(address)?) + self.offset_of(address))
     }
 
     /// As [`Cache::allow`], unless more is allowed already.

@@ -1,7 +1,7 @@
 //! What a cache that is read from an archive has to be, so that none of its
 //! tables leads out of another.
 
-use super::front::{ANSWERS, DISPLACEMENT, ORDER, Row, RowPlaces};
+use super::front::{Recency, Row, RowPlaces};
 use super::{Cache, LOCKED, VALID};
 use crate::protocols::State;
 
@@ -48,25 +48,27 @@ impl Cache {
             && masks == (self.block_shift, self.tag_mask)
             && self.rows == RowPlaces::new(sets, block_bytes)
             && self.front.len() == sets
+            && self.recency.len() == if ways == 1 { 0 } else { sets }
+            && self.place_mask == (sets * block_bytes) as u64 - 1
             && [0, lines].contains(&self.lost.len())
             && [self.states.len(), self.allowed.len()] == [lines; 2]
             && lines.checked_mul(block_bytes) == Some(self.data.len());
-        let is_order =
-            |order: u64| (0..ways).all(|way| (0..ways).any(|place| order >> (4 * place) & 15 == way as u64));
+        let has_all =
+            |word: u64| (0..ways).all(|way| (0..ways).any(|place| word >> (4 * place) & 15 == way as u64));
+        let is_recency = |recency: &Recency| {
+            has_all(recency.order) && has_all(recency.parts) && recency.part(recency.way(0)) == 0
+        };
         let is_tag = |(line, &tag): (usize, &u64)| {
             let is_block = || tag & !self.tag_mask == VALID;
             tag == 0 || tag == LOCKED || is_block() && self.lines_of(self.set_of(tag)).contains(&line)
         };
-        // Each answer is the tag of a line of the set, for which the displacement is.
-        let is_answer = |set, row: &Row, answer: u64| {
-            let mut lines = self.lines_of(set).filter(|&line| self.tags[line] == answer);
-            lines.any(|line| self.displacement(line, answer) == row[DISPLACEMENT])
-        };
+        // Each answer is the tag of the most recent line of the set.
         let is_front = |(set, row): (usize, &Row)| {
-            let mut answers = row[..ANSWERS].iter().filter(|&&answer| answer != 0);
-            is_order(row[ORDER]) && answers.all(|&answer| is_answer(set, row, answer))
+            let tag = self.tags[set * ways + self.way_in_order(set, 0)];
+            row.iter().all(|&answer| answer == 0 || answer == tag && tag & VALID != 0)
         };
         has_lengths
+            && self.recency.iter().all(is_recency)
             && (0..sets).all(|set| self.lines_of(set).any(|line| self.tags[line] != LOCKED))
             && self.tags.iter().enumerate().all(is_tag)
             && self.states.iter().all(|&state| (state as usize) < State::ALL.len())

@@ -290,7 +290,8 @@ fn a_cache_takes_the_memory_of_its_tables() {
     for (associativity, snarfing) in [(1, false), (1, true), (4, false), (4, true)] {
         let config = Config { snarfing, ..config(1024, associativity, 64) };
         let cache = Cache::new(&config);
-        let words = [4 * cache.front.len(), cache.tags.len(), cache.lost.len()];
+        let sets = cache.front.len() + cache.recency.len();
+        let words = [2 * sets, cache.tags.len(), cache.lost.len()];
         let bytes = [cache.states.len(), cache.allowed.len(), cache.data.len()];
         let taken = 8 * words.iter().sum::<usize>() + bytes.iter().sum::<usize>();
         assert_eq!(config.host_bytes(), taken as u64, "{associativity} ways, snarfing {snarfing}");

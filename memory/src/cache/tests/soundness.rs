@@ -1,6 +1,5 @@
 //! What is read from an archive as a cache, and what is refused.
 
-use super::front::DISPLACEMENT;
 use super::*;
 use narthex_kernel::Archive;
 
@@ -23,7 +22,9 @@ fn reshape(cache: &mut Cache, sets: usize, ways: usize, lines: usize, block_byte
         block_shift: block_bytes.trailing_zeros(),
         rows: RowPlaces::new(sets, block_bytes),
         tag_mask: !(block_bytes as u64 - 1),
-        front: vec![[0, 0, 0, cache.front[0][ORDER]]; sets],
+        place_mask: (sets * block_bytes) as u64 - 1,
+        front: vec![[0; 2]; sets].into(),
+        recency: vec![cache.recency[0]; sets],
         tags: vec![0; lines],
         states: vec![0; lines],
         allowed: vec![0; lines],
@@ -44,22 +45,24 @@ fn a_cache_whose_tables_agree_is_read() {
 
 #[test]
 fn a_cache_whose_tables_contradict_each_other_is_not_read() {
-    let damages: [fn(&mut Cache); 25] = [
+    let damages: [fn(&mut Cache); 27] = [
         |cache| cache.tags.clear(),
         |cache| cache.ways = 0,
         |cache| cache.ways = 8,
         |cache| cache.rows = RowPlaces::new(8, 64),
         |cache| cache.block_bytes = 48,
-        |cache| cache.front.push([0, 0, 0, 0x10]),
+        |cache| cache.front = cache.front[..3].into(),
+        |cache| cache.recency.truncate(3),
+        |cache| cache.place_mask += 1,
         |cache| cache.lost = vec![0; 3],
         |cache| cache.states.push(0),
         |cache| cache.allowed.clear(),
         |cache| cache.data = cache.data[..8].into(),
         |cache| cache.states[3] = 5,
-        |cache| cache.front[2][ORDER] = 0x11,
-        |cache| cache.front[2][ORDER] = 0x22,
-        |cache| cache.front[1][DISPLACEMENT] = 1 << 40,
-        |cache| cache.front[1][DISPLACEMENT] += 64,
+        |cache| cache.recency[2].order = 0x11,
+        |cache| cache.recency[2].order = 0x22,
+        |cache| cache.recency[2].parts = 0x11,
+        |cache| cache.recency[2].parts = 0x01,
         |cache| cache.front[1][0] += 256,
         |cache| cache.front[1][0] += 4,
         |cache| cache.tags[2] += 4,
