@@ -49,10 +49,10 @@ impl Cache {
             && self.rows == RowPlaces::new(sets, block_bytes)
             && self.front.len() == sets
             && self.recency.len() == if ways == 1 { 0 } else { sets }
-            && self.place_mask == (sets * block_bytes) as u64 - 1
             && [0, lines].contains(&self.lost.len())
             && [self.states.len(), self.allowed.len()] == [lines; 2]
-            && lines.checked_mul(block_bytes) == Some(self.data.len());
+            && lines.checked_mul(block_bytes) == Some(self.data.len())
+            && self.place_mask == (self.data.len() / ways) as u64 - 1;
         let has_all =
             |word: u64| (0..ways).all(|way| (0..ways).any(|place| word >> (4 * place) & 15 == way as u64));
         let is_recency = |recency: &Recency| {
