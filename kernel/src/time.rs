@@ -205,19 +205,26 @@ impl Clock {
     /// The first edge at or after `time`.
     #[inline]
     pub fn edge_at_or_after(self, time: Time) -> Time {
+        if self.cycles == 1 {
+            return Time(time.0.next_multiple_of(self.picoseconds));
+        }
         self.edge(self.number_at_or_after(time))
     }
 
     /// The instant `count` cycles after `time`: an edge, if `time` is one.
-    #[inline]
+    #[inline(always)]
     pub fn after(self, time: Time, count: u64) -> Time {
-        if self.cycles > 1 {
-            let number = self.number_at_or_after(time);
-            if self.edge(number) == time {
-                return self.edge(number + count);
-            }
+        match self.cycles {
+            1 => time + Duration(count * self.picoseconds),
+            _ => self.after_fractions(time, count),
         }
-        time + self.cycles(count)
+    }
+
+    /// The same where the period is no whole number of picoseconds.
+    #[inline(never)]
+    fn after_fractions(self, time: Time, count: u64) -> Time {
+        let number = self.number_at_or_after(time);
+        if self.edge(number) == time { self.edge(number + count) } else { time + self.cycles(count) }
     }
 
     /// The least number of cycles that are as long as `time`.

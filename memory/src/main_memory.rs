@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::home_memory::Ports;
 use crate::page_frames::PageFrames;
-use crate::transaction::BlockData;
+use crate::transaction::{BlockData, copy_block};
 use crate::translation::Translation;
 use page_directory::{PageDirectory, RecentRegions, zeros};
 
@@ -111,7 +111,7 @@ impl MainMemory {
     pub fn read(&self, address: u64, bytes: &mut [u8]) {
         if let Some(range) = within_page(address, bytes.len()) {
             return match self.page(address / PAGE_BYTES) {
-                Some(source) => bytes.copy_from_slice(&source[range]),
+                Some(source) => copy_block(bytes, &source[range]),
                 None => bytes.fill(0),
             };
         }
@@ -130,7 +130,7 @@ impl MainMemory {
         if let Some(range) = within_page(address, bytes.len())
             && let Some(target) = self.pages.get_near_mut(address / PAGE_BYTES, &self.recent)
         {
-            return target[range].copy_from_slice(bytes);
+            return copy_block(&mut target[range], bytes);
         }
         for (page, offset, range) in pages_of(address, bytes.len()) {
             let source = &bytes[range];

@@ -154,13 +154,13 @@ impl CachableQueueSend {
 
     /// The payload of the message at the head, which the interface has.
     fn payload(&self, header: Header) -> Vec<u8> {
-        let length = self.length(header);
-        let mut payload = Vec::with_capacity(length);
-        for block in 0..(length as u64).div_ceil(self.queue.block_bytes) {
-            let bytes = self.latest(block).expect("the interface has the message");
-            payload.extend_from_slice(&bytes[if block == 0 { Header::BYTES } else { 0 }..]);
+        let (length, block_bytes) = (self.length(header), self.queue.block_bytes as usize);
+        let mut payload = Vec::with_capacity(length - Header::BYTES);
+        for begin in (0..length).step_by(block_bytes) {
+            let bytes = self.latest((begin / block_bytes) as u64).expect("the interface has the message");
+            let header_bytes = if begin == 0 { Header::BYTES } else { 0 };
+            payload.extend_from_slice(&bytes[header_bytes..block_bytes.min(length - begin)]);
         }
-        payload.truncate(length - Header::BYTES);
         payload
     }
 

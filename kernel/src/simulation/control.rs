@@ -139,7 +139,7 @@ impl Control {
         (earliest == Time::NEVER).then_some(Ending::NoProgress(Stall::Deadlock))
     }
 
-    /// The time without progress is counted from here.
+    /// The time without progress is counted from here, and may be longer.
     pub fn be_patient(&mut self) {
         self.watch.begin_anew(self.now);
     }

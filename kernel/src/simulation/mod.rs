@@ -158,8 +158,9 @@ impl<P: Partition> Simulation<P> {
         self.slots.iter_mut().map(|slot| &mut slot.get_mut().expect("no thread has panicked").partition)
     }
 
-    /// Lets a run that had [no progress](Ending::NoProgress) go on: the time
-    /// without progress is counted from here.
+    /// Lets a run that had [no progress](Ending::NoProgress), and gets somewhere all the same, go on:
+    /// the time without progress is counted from here, and up to its next progress it may be twice
+    /// as long as before, up to 16 times the patience.
     pub fn be_patient(&mut self) {
         self.control.be_patient();
     }

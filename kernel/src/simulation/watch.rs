@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::Stall;
 use crate::time::{Duration, Time};
 
+/// The patience is doubled this often, at most.
+const MOST_DOUBLINGS: u32 = 4;
 /// Rounds at one instant that are taken for an endless exchange.
 const MOST_ROUNDS: u64 = 1 << 20;
 
@@ -19,6 +21,8 @@ pub(super) struct Watch {
     since: Time,
     /// An idle stretch was waited for, and the watch looks when it is over.
     extended_to: Option<Time>,
+    /// How often it has been found since then that the run gets somewhere all the same.
+    doublings: u32,
     /// Rounds since time moved on; only without a lookahead there are many.
     rounds: u64,
 }
@@ -31,11 +35,14 @@ impl Watch {
 
     /// When it looks next.
     pub fn due(&self, patience: Duration) -> Time {
+        let patience = Duration::from_ps(patience.as_ps().saturating_mul(1 << self.doublings));
         self.extended_to.unwrap_or(self.since.saturating_add(patience))
     }
 
-    /// Whatever has happened so far, the time without progress is counted from here.
+    /// The run gets somewhere without progress: the time without is counted from here, and twice
+    /// as much is allowed. To find that out takes host time, and it will go on for some time.
     pub fn begin_anew(&mut self, now: Time) {
+        self.doublings = MOST_DOUBLINGS.min(self.doublings + 1);
         (self.since, self.extended_to, self.rounds) = (now, None, 0);
     }
 
@@ -50,7 +57,7 @@ impl Watch {
         let progress = progress();
         let soon = now.saturating_add(lookahead);
         if progress != self.progress {
-            (self.progress, self.since, self.extended_to) = (progress, now, None);
+            (self.progress, self.since, self.extended_to, self.doublings) = (progress, now, None, 0);
         } else if let (None, Some(awaited)) = (self.extended_to, awaited.filter(|&at| at > soon)) {
             self.extended_to = Some(awaited.saturating_add(lookahead));
         } else {

@@ -2,21 +2,31 @@
 //! that waits, at the end of a window, and now and then in a long one.
 //!
 //! A program at work is only by accident where it was before, with the same
-//! registers; one that waits is after each turn. So the latest stops are kept,
-//! and each new one is compared with them. Keeping one costs more than looking: of
-//! several stops one is enough, because a loop comes by again. Ends of windows come
-//! anywhere in a loop and often in a program at work, so fewer of those are kept.
+//! registers; one that waits is after each turn. So the latest stops are noted,
+//! and each new one is compared with them. Of several stops one is enough, because a
+//! loop comes by again:
+//!
+//! ```text
+//!   stop            noted: the place, and one register
+//!   stop there ──── that register is the same: all registers are kept
+//!   stop there ──── all registers are the same: it seems to wait
+//! ```
+//!
+//! Most programs at work change that register before they come by again, so that a look at them
+//! writes little memory: in a run of many nodes each finds its own outside of the host's nearest
+//! cache. Ends of windows come anywhere in a loop and often in a program at work, so fewer of
+//! those are noted.
 
 use narthex_cores::{InOrder, Processor, Stop};
 
 /// Registers in which two turns may differ if the program reads a counter.
 const MOST_GROWING: usize = 4;
-/// Stops that are kept; one place is for ends of windows.
-const KEPT: usize = 8;
-const WINDOW: usize = KEPT - 1;
-/// Stops for each that is kept.
+/// Stops that are noted; one place is for ends of windows.
+const NOTED: usize = 8;
+const WINDOW: usize = NOTED - 1;
+/// Stops for each that is noted.
 const STOPS: u32 = 4;
-/// Ends of windows for each that is kept.
+/// Ends of windows for each that is noted.
 const WINDOWS: u32 = 2;
 /// After a watch in vain, this many times its instructions pass before the next.
 const SHORTEST_PENALTY: u64 = 1 << 4;
@@ -40,13 +50,15 @@ pub(in crate::node) struct Candidate {
 /// Where a processor has stopped, and when to watch what follows.
 #[derive(Debug)]
 pub(super) struct LoopDetector {
-    places: [u64; KEPT],
+    places: [u64; NOTED],
     /// A bit for each of the places, so that most stops elsewhere are told by one look.
     filter: u64,
-    changed: [ChangedRegister; KEPT],
+    changed: [ChangedRegister; NOTED],
+    /// Of which of them all registers are kept.
+    is_kept: [bool; NOTED],
     /// What is kept of them, as many.
     stops: Box<[StopRecord]>,
-    /// Where the next stop is kept.
+    /// Where the next stop is noted.
     next: usize,
     passed: u32,
     windows: u32,
@@ -77,7 +89,7 @@ struct ChangedRegister {
 impl Default for LoopDetector {
     fn default() -> Self {
         let nowhere = StopRecord { registers: [0; 64], retired: 0, counter_reads: 0, uncached_loads: 0 };
-        LoopDetector::new([nowhere; KEPT].into())
+        LoopDetector::new([nowhere; NOTED].into())
     }
 }
 
@@ -85,9 +97,10 @@ impl LoopDetector {
     /// Nothing has stopped yet. What is in `stops` has no meaning.
     fn new(stops: Box<[StopRecord]>) -> Self {
         LoopDetector {
-            places: [u64::MAX; KEPT],
+            places: [u64::MAX; NOTED],
             filter: 0,
-            changed: [ChangedRegister::default(); KEPT],
+            changed: [ChangedRegister::default(); NOTED],
+            is_kept: [false; NOTED],
             stops,
             next: 0,
             passed: 0,
@@ -114,22 +127,10 @@ impl LoopDetector {
             return None;
         }
         let pc = processor.pc();
-        if self.filter & filter_bit(pc) != 0 {
-            let (registers, counter_reads) = (processor.registers(), processor.counter_reads());
-            let mut is_same = |place: usize| {
-                let changed = &mut self.changed[place];
-                !changed.changed(registers, counter_reads) && self.stops[place].is_like(processor, changed)
-            };
-            let same = (0..KEPT).filter(|&place| self.places[place] == pc && is_same(place));
-            let turns = same.map(|place| {
-                let stop = &self.stops[place];
-                let instructions = processor.retired() - stop.retired;
-                Candidate { instructions, takes_bus: uncached_loads != stop.uncached_loads }
-            });
-            let seen = turns.filter(|seen| (1..=LONGEST_TURN).contains(&seen.instructions));
-            if let Some(seen) = seen.min_by_key(|seen| seen.instructions) {
-                return Some(seen);
-            }
+        if self.filter & filter_bit(pc) != 0
+            && let Some(seen) = self.compare(pc, processor, uncached_loads)
+        {
+            return Some(seen);
         }
         let place = match stop {
             Stop::Horizon => {
@@ -151,13 +152,38 @@ impl LoopDetector {
         self.places[place] = pc;
         self.filter = self.places.iter().fold(0, |filter, &place| filter | filter_bit(place));
         self.changed[place] = ChangedRegister::new(processor, self.changed[place].register);
-        self.stops[place] = StopRecord {
-            registers: *processor.registers(),
-            retired: processor.retired(),
-            counter_reads: processor.counter_reads(),
-            uncached_loads,
-        };
+        self.is_kept[place] = false;
         None
+    }
+
+    /// Compares the processor with the stops at this place: the shortest loop in which it may be.
+    fn compare(
+        &mut self,
+        pc: u64,
+        processor: &Processor<InOrder>,
+        uncached_loads: u64,
+    ) -> Option<Candidate> {
+        let mut shortest: Option<Candidate> = None;
+        for place in 0..NOTED {
+            let changed = &mut self.changed[place];
+            if self.places[place] != pc || changed.changed(processor) {
+                continue;
+            }
+            let stop = &mut self.stops[place];
+            if !std::mem::replace(&mut self.is_kept[place], true) {
+                *stop = StopRecord::new(processor, uncached_loads);
+                *changed = ChangedRegister::new(processor, changed.register);
+            } else if stop.is_like(processor, changed) {
+                let instructions = processor.retired() - stop.retired;
+                let seen = Candidate { instructions, takes_bus: uncached_loads != stop.uncached_loads };
+                if (1..=LONGEST_TURN).contains(&instructions)
+                    && shortest.is_none_or(|shortest| instructions < shortest.instructions)
+                {
+                    shortest = Some(seen);
+                }
+            }
+        }
+        shortest
     }
 
     /// This many instructions were watched in vain. The next are watched later, and
@@ -192,12 +218,21 @@ impl ChangedRegister {
     }
 
     /// Whether the registers are not those of the stop, for certain.
-    fn changed(&self, registers: &[u64; 64], counter_reads: u64) -> bool {
-        self.counter_reads == counter_reads && self.value != registers[self.register]
+    fn changed(&self, processor: &Processor<InOrder>) -> bool {
+        self.counter_reads == processor.counter_reads() && self.value != processor.registers()[self.register]
     }
 }
 
 impl StopRecord {
+    fn new(processor: &Processor<InOrder>, uncached_loads: u64) -> Self {
+        StopRecord {
+            registers: *processor.registers(),
+            retired: processor.retired(),
+            counter_reads: processor.counter_reads(),
+            uncached_loads,
+        }
+    }
+
     /// Whether the processor has the same registers, but for some that may grow
     /// if the program has read a counter. If not, `changed` learns a register.
     fn is_like(&self, processor: &Processor<InOrder>, changed: &mut ChangedRegister) -> bool {
