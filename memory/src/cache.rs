@@ -36,7 +36,7 @@ use crate::access_tags::Tag;
 use crate::protocols::{self, Access, AccessAction, Protocol, Request, Snoop, State};
 use crate::transaction::{BlockData, SnoopReply, copy_block};
 
-use front::{Recency, Row, RowPlaces};
+use front::{Recency, Row, RowPlaces, silent_rows};
 use locking::LOCKED;
 
 pub use config::Config;
@@ -78,8 +78,8 @@ pub struct Cache {
     data: Box<[u8]>,
     /// How addresses lead to rows.
     rows: RowPlaces,
-    /// Clears the bits of an address that say where in its block it is.
-    tag_mask: u64,
+    /// The bits of an address that an access of eight bytes compares with a row.
+    compared: u64,
     /// The bits of an address that say where its bytes are, if its line is the most recent.
     place_mask: u64,
     /// For each set the order of its ways and where their bytes are, if it has several.
@@ -142,9 +142,9 @@ impl Cache {
             block_bytes,
             block_shift: block_bytes.trailing_zeros(),
             rows: RowPlaces::new(sets, block_bytes),
-            tag_mask: !(block_bytes as u64 - 1),
+            compared: !(block_bytes as u64 - 1) | 7,
             place_mask: (sets * block_bytes) as u64 - 1,
-            front: vec![[0; 2]; sets].into(),
+            front: silent_rows(sets),
             recency,
             tags: vec![0; lines],
             lost: Vec::new(),
@@ -172,12 +172,13 @@ impl Cache {
     /// Where in its block an address is.
     #[inline(always)]
     fn offset_of(&self, address: u64) -> usize {
-        (address & !self.tag_mask) as usize
+        (address - self.block_of(address)) as usize
     }
 
     /// The address of the block that holds `address`.
+    #[inline(always)]
     pub fn block_of(&self, address: u64) -> u64 {
-        address & self.tag_mask
+        address & self.compared & !7
     }
 
     /// The state of the block that holds `address`.
@@ -353,7 +354,7 @@ impl Cache {
         self.tags[line] = tag;
         self.states[line] = state as u8;
         self.allowed[line] = most as u8;
-        self.write_row(set, line, (tag, state as u8, most as u8));
+        self.write_row(set, line, (tag & !VALID, state as u8, most as u8));
     }
 
     /// The line that takes in the block of an access which it lacks, what to ask for, and
@@ -468,7 +469,7 @@ impl Cache {
 
     /// Forgets every block without writing anything back.
     pub fn clear(&mut self) {
-        self.front.fill([0; 2]);
+        self.front = silent_rows(self.front.len());
         self.tags.iter_mut().filter(|tag| **tag != LOCKED).for_each(|tag| *tag = 0);
         self.lost.fill(0);
         self.states.fill(0);
@@ -587,11 +588,11 @@ impl Cache {
     fn forget(&mut self, line: Line) {
         let tag = std::mem::take(&mut self.tags[line]);
         self.states[line] = State::Invalid as u8;
-        self.forget_front(self.set_of(tag), tag);
+        self.forget_front(self.set_of(tag), tag & !VALID);
     }
 
     fn make_most_recent(&mut self, line: Line) {
-        let described = (self.tags[line], self.states[line], self.allowed[line]);
+        let described = (self.block_in(line), self.states[line], self.allowed[line]);
         self.write_row(self.set_of(described.0), line, described);
     }
 }

@@ -21,19 +21,35 @@
 //! (`cache/soundness.rs`):
 //!
 //! - There is a row for each set, and an address leads to the row of its set ([`RowPlaces`]).
-//! - An answer of a row is a tag, with no other bit than [`VALID`] where an address says where in
-//!   its block it is; so an access that hits is aligned.
+//! - An answer of a row is the address of a block of its set, or what is none ([`no_answer`]): it has
+//!   no bit of those that say where in its block an aligned access is not; so one that hits is aligned.
 //! - The mask of places is one less than the bytes of the first part, a power of two.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, Line, VALID};
+use super::{Cache, Line};
 use crate::access_tags::Tag;
 use crate::protocols::State;
 
-/// What a set answers: the tag of its most recently used line, once where it may be
-/// read and once where it may be written; zero if it may not.
+/// What a set answers: the block of its most recently used line, once where it may be
+/// read and once where it may be written; [`no_answer`] if it may not.
 pub(super) type Row = [u64; 2];
+
+/// What no access to a set compares equal with. Most sets have no block at address zero, and a table of
+/// zeros takes the host no memory before it is used.
+pub(super) const fn no_answer(set: usize) -> u64 {
+    if set == 0 { NO_BLOCK } else { 0 }
+}
+
+/// A bit that no access compares: blocks have at least 16 bytes, and no access has more than eight.
+const NO_BLOCK: u64 = 8;
+
+/// The rows of this many sets that answer nothing.
+pub(super) fn silent_rows(sets: usize) -> Box<[Row]> {
+    let mut rows = vec![[0; 2]; sets];
+    rows[0] = [no_answer(0); 2];
+    rows.into()
+}
 
 /// What else is kept of a set of several ways, in words of four bits a way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -150,8 +166,16 @@ impl Cache {
         self.front_bytes::<1>(address, 0).is_some()
     }
 
+    /// The bits of an address that an access of `SIZE` bytes compares with a row: those of its block, and
+    /// those that are zero where it is aligned.
+    #[inline(always)]
+    fn compared_bits<const SIZE: usize>(&self) -> u64 {
+        const { assert!(SIZE <= 8) };
+        self.compared & !(7 ^ (SIZE as u64 - 1))
+    }
+
     /// Where in `data` the `SIZE` bytes of `address` are, all of them, if the front row says so.
-    /// The tag keeps the address bits that would make the access misaligned, so
+    /// What is compared has the address bits that would make the access misaligned, so
     /// that one compare refuses those too, and all of them are in the first part of the data.
     #[inline(always)]
     pub(super) fn front_bytes<const SIZE: usize>(&self, address: u64, column: usize) -> Option<usize> {
@@ -160,8 +184,7 @@ impl Cache {
         debug_assert!(self.set_of(address) < self.front.len());
         // SAFETY: it is the distance of the row of a set, and each set has a row.
         let row = unsafe { &*self.front.as_ptr().byte_add(distance) };
-        let tag = address & (self.tag_mask | (SIZE as u64 - 1)) | VALID;
-        if row[column] != tag {
+        if row[column] != address & self.compared_bits::<SIZE>() {
             return None;
         }
         let place = (address & self.place_mask) as usize;
@@ -172,29 +195,29 @@ impl Cache {
     /// Writes the front row of the line's set anew if it describes this line,
     /// which holds a block.
     pub(super) fn refresh_front(&mut self, line: Line) {
-        let described = (self.tags[line], self.states[line], self.allowed[line]);
+        let described = (self.block_in(line), self.states[line], self.allowed[line]);
         let set = self.set_of(described.0);
         if self.way_in_order(set, 0) == line - set * self.ways {
             self.write_row(set, line, described);
         }
     }
 
-    /// The front row of a set answers no more for a line with this tag.
+    /// The front row of a set answers no more for a line with this block.
     #[inline(always)]
-    pub(super) fn forget_front(&mut self, set: usize, tag: u64) {
+    pub(super) fn forget_front(&mut self, set: usize, block: u64) {
         for answer in &mut self.front[set] {
-            *answer = if *answer == tag { 0 } else { *answer };
+            *answer = if *answer == block { no_answer(set) } else { *answer };
         }
     }
 
-    /// Makes the front row of a set describe a line with this tag, in this state, and with
+    /// Makes the front row of a set describe a line with this block, in this state, and with
     /// these rights, which is its most recent from now on.
     #[inline(always)]
     pub(super) fn write_row(&mut self, set: usize, line: Line, described: (u64, u8, u8)) {
         if self.ways > 1 {
             self.use_way(set, line - set * self.ways);
         }
-        self.front[set] = answers(described);
+        self.front[set] = answers(set, described);
     }
 
     /// A way of a set is its most recent one from now on, and its bytes are in the first part.
@@ -226,13 +249,13 @@ impl Cache {
     }
 }
 
-/// What loads and stores are answered of a line with this tag, in this state, and with these
-/// rights.
+/// What loads and stores are answered of a line of a set with this block, in this state, and with
+/// these rights.
 #[inline(always)]
-fn answers((tag, state, allowed): (u64, u8, u8)) -> Row {
+fn answers(set: usize, (block, state, allowed): (u64, u8, u8)) -> Row {
     let fast_loads = state != State::Invalid as u8 && allowed >= Tag::Read as u8;
     let fast_stores = state == State::Modified as u8 && allowed >= Tag::Write as u8;
-    [fast_loads, fast_stores].map(|is_fast| if is_fast { tag } else { 0 })
+    [fast_loads, fast_stores].map(|is_fast| if is_fast { block } else { no_answer(set) })
 }
 
 /// `order` (four bits an entry, most recent lowest) with `way`, which is in it, moved to

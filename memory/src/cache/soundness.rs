@@ -1,7 +1,7 @@
 //! What a cache that is read from an archive has to be, so that none of its
 //! tables leads out of another.
 
-use super::front::{Recency, Row, RowPlaces};
+use super::front::{Recency, Row, RowPlaces, no_answer};
 use super::{Cache, LOCKED, VALID};
 use crate::protocols::State;
 
@@ -42,10 +42,10 @@ impl Cache {
             return false;
         }
         let sets = lines / ways;
-        let masks = (block_bytes.trailing_zeros(), !(block_bytes as u64 - 1));
+        let masks = (block_bytes.trailing_zeros(), !(block_bytes as u64 - 1) | 7);
         let has_lengths = sets.is_power_of_two()
             && sets <= RowPlaces::MOST
-            && masks == (self.block_shift, self.tag_mask)
+            && masks == (self.block_shift, self.compared)
             && self.rows == RowPlaces::new(sets, block_bytes)
             && self.front.len() == sets
             && self.recency.len() == if ways == 1 { 0 } else { sets }
@@ -59,13 +59,13 @@ impl Cache {
             has_all(recency.order) && has_all(recency.parts) && recency.part(recency.way(0)) == 0
         };
         let is_tag = |(line, &tag): (usize, &u64)| {
-            let is_block = || tag & !self.tag_mask == VALID;
+            let is_block = || tag == self.tag_of(tag);
             tag == 0 || tag == LOCKED || is_block() && self.lines_of(self.set_of(tag)).contains(&line)
         };
-        // Each answer is the tag of the most recent line of the set.
+        // Each answer is the block of the most recent line of the set.
         let is_front = |(set, row): (usize, &Row)| {
             let tag = self.tags[set * ways + self.way_in_order(set, 0)];
-            row.iter().all(|&answer| answer == 0 || answer == tag && tag & VALID != 0)
+            row.iter().all(|&answer| answer == no_answer(set) || answer == tag & !VALID && tag & VALID != 0)
         };
         has_lengths
             && self.recency.iter().all(is_recency)

@@ -219,6 +219,27 @@ fn a_line_answers_fast_what_it_is_allowed_to() {
 }
 
 #[test]
+fn the_block_at_address_zero_is_answered_only_while_it_is_there() {
+    for (lines, ways) in [(1, 1), (4, 1), (4, 2), (4, 4)] {
+        let mut cache = cache(lines, ways);
+        let answers = |cache: &Cache| {
+            let places = [0, 1, 8, 63];
+            places.map(|place| cache.fetch_hit(place)).iter().filter(|is_hit| **is_hit).count()
+        };
+        assert_eq!(answers(&cache), 0, "nothing was there yet");
+        assert_eq!((cache.load_hit::<8>(8), cache.store_hit::<8>(8, 0)), (None, false));
+        fill(&mut cache, 0, Request::ReadExclusive);
+        assert_eq!(answers(&cache), 4);
+        assert_eq!((cache.load_hit::<8>(8).is_some(), cache.load_hit::<8>(4)), (true, None));
+        cache.remove(0);
+        assert_eq!(answers(&cache), 0, "it was removed");
+        fill(&mut cache, 0, Request::Read);
+        cache.clear();
+        assert_eq!(answers(&cache), 0, "all was cleared");
+    }
+}
+
+#[test]
 fn a_cleared_cache_is_empty_and_takes_no_lost_block_in() {
     let mut cache = Cache::new(&Config { snarfing: true, ..config(256, 1, 64) });
     fill(&mut cache, 0x40, Request::Read);

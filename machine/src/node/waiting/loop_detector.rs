@@ -50,9 +50,7 @@ pub(in crate::node) struct Candidate {
 /// Where a processor has stopped, and when to watch what follows.
 #[derive(Debug)]
 pub(super) struct LoopDetector {
-    places: [u64; NOTED],
-    /// A bit for each of the places, so that most stops elsewhere are told by one look.
-    filter: u64,
+    places: [Place; NOTED],
     changed: [ChangedRegister; NOTED],
     /// Of which of them all registers are kept.
     is_kept: [bool; NOTED],
@@ -97,8 +95,7 @@ impl LoopDetector {
     /// Nothing has stopped yet. What is in `stops` has no meaning.
     fn new(stops: Box<[StopRecord]>) -> Self {
         LoopDetector {
-            places: [u64::MAX; NOTED],
-            filter: 0,
+            places: [Place::MAX; NOTED],
             changed: [ChangedRegister::default(); NOTED],
             is_kept: [false; NOTED],
             stops,
@@ -126,9 +123,10 @@ impl LoopDetector {
         if processor.retired() < self.not_before {
             return None;
         }
-        let pc = processor.pc();
-        if self.filter & filter_bit(pc) != 0
-            && let Some(seen) = self.compare(pc, processor, uncached_loads)
+        let here = place_of(processor.pc());
+        let noted = noted_at(&self.places, here);
+        if noted != 0
+            && let Some(seen) = self.compare(noted, processor, uncached_loads)
         {
             return Some(seen);
         }
@@ -149,24 +147,26 @@ impl LoopDetector {
                 self.next
             }
         };
-        self.places[place] = pc;
-        self.filter = self.places.iter().fold(0, |filter, &place| filter | filter_bit(place));
+        self.places[place] = here;
         self.changed[place] = ChangedRegister::new(processor, self.changed[place].register);
         self.is_kept[place] = false;
         None
     }
 
-    /// Compares the processor with the stops at this place: the shortest loop in which it may be.
+    /// Compares the processor with these of the stops, a bit for each: the shortest loop in which it
+    /// may be.
     fn compare(
         &mut self,
-        pc: u64,
+        mut noted: u32,
         processor: &Processor<InOrder>,
         uncached_loads: u64,
     ) -> Option<Candidate> {
         let mut shortest: Option<Candidate> = None;
-        for place in 0..NOTED {
+        while noted != 0 {
+            let place = noted.trailing_zeros() as usize;
+            noted &= noted - 1;
             let changed = &mut self.changed[place];
-            if self.places[place] != pc || changed.changed(processor) {
+            if changed.changed(processor) {
                 continue;
             }
             let stop = &mut self.stops[place];
@@ -203,9 +203,17 @@ impl LoopDetector {
     }
 }
 
-/// The bit of a place in the filter.
-fn filter_bit(place: u64) -> u64 {
-    1 << (place >> 1 & 63)
+/// Where a processor has stopped, as far as it distinguishes one place in a program from another.
+type Place = u32;
+
+fn place_of(pc: u64) -> Place {
+    (pc >> 1) as Place
+}
+
+/// A bit for each of the stops that is at this place. All are compared at once.
+#[inline(always)]
+fn noted_at(places: &[Place; NOTED], here: Place) -> u32 {
+    (0..NOTED).fold(0, |noted, place| noted | u32::from(places[place] == here) << place)
 }
 
 impl ChangedRegister {

@@ -21,9 +21,9 @@ fn reshape(cache: &mut Cache, sets: usize, ways: usize, lines: usize, block_byte
         block_bytes,
         block_shift: block_bytes.trailing_zeros(),
         rows: RowPlaces::new(sets, block_bytes),
-        tag_mask: !(block_bytes as u64 - 1),
+        compared: !(block_bytes as u64 - 1) | 7,
         place_mask: (sets * block_bytes) as u64 - 1,
-        front: vec![[0; 2]; sets].into(),
+        front: silent_rows(sets),
         recency: vec![cache.recency[0]; sets],
         tags: vec![0; lines],
         states: vec![0; lines],
@@ -45,7 +45,7 @@ fn a_cache_whose_tables_agree_is_read() {
 
 #[test]
 fn a_cache_whose_tables_contradict_each_other_is_not_read() {
-    let damages: [fn(&mut Cache); 27] = [
+    let damages: [fn(&mut Cache); 29] = [
         |cache| cache.tags.clear(),
         |cache| cache.ways = 0,
         |cache| cache.ways = 8,
@@ -63,6 +63,8 @@ fn a_cache_whose_tables_contradict_each_other_is_not_read() {
         |cache| cache.recency[2].order = 0x22,
         |cache| cache.recency[2].parts = 0x11,
         |cache| cache.recency[2].parts = 0x01,
+        |cache| cache.compared = !63,
+        |cache| cache.front[0][0] = 0,
         |cache| cache.front[1][0] += 256,
         |cache| cache.front[1][0] += 4,
         |cache| cache.tags[2] += 4,
