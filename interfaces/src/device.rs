@@ -52,6 +52,11 @@ pub trait Device: DeviceDescription + Archived + Send {
     /// The time that an uncached access takes beyond the interconnect's own cycles.
     fn access_time(&self, seat: usize, kind: Kind) -> Duration;
 
+    /// No access that may make the device send takes less beyond the interconnect's own cycles.
+    fn shortest_access_time(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// A processor accesses a register of the seat; an answer is put into `response`.
     ///
     /// # Errors
@@ -132,6 +137,12 @@ pub trait Device: DeviceDescription + Archived + Send {
         None
     }
 
+    /// Whether no packet ever leaves because a seat is called for itself: for what has arrived, for
+    /// an instant, or for a transaction.
+    fn sends_nothing(&self, _seat: usize) -> bool {
+        false
+    }
+
     /// How long the device uses no interconnect, and asserts no line, because of what comes from
     /// the network, as it is now. What it does because of anything else does not count.
     fn time_to_interconnect(&self) -> Duration {
@@ -181,6 +192,11 @@ impl Device for Interface {
             Kind::BlockLoad | Kind::BlockStore => self.block_time,
             _ => self.register_time,
         }
+    }
+
+    fn shortest_access_time(&self) -> Duration {
+        // An interface without such blocks refuses to move one.
+        if self.moves_blocks { self.register_time.min(self.block_time) } else { self.register_time }
     }
 
     fn access(
@@ -264,6 +280,10 @@ impl Device for Interface {
 
     fn reaction(&self) -> Option<Reaction> {
         Some(self.halves.iter().fold(Reaction::NONE, |all, half| all.and(half.reaction())))
+    }
+
+    fn sends_nothing(&self, seat: usize) -> bool {
+        self.halves[seat].reaction() == Reaction::NONE
     }
 
     fn time_to_interconnect(&self) -> Duration {

@@ -68,29 +68,46 @@ impl Context<'_> {
     }
 }
 
-/// How soon a packet leaves because of what is heard on an interconnect, at least.
+/// What makes a device send that has nothing to do so far: more with each of these.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    /// An access to one of its registers, and nothing else.
+    Access,
+    /// A transaction of another agent on a block too. But before it sends anything because of
+    /// that, it has to carry out one of its own: it reads what a processor has written.
+    BlockToRead,
+    /// Whatever it hears on an interconnect, or carries out there.
+    Anything,
+}
+
+/// How soon a packet leaves because of what is heard on an interconnect, at least, and whether one
+/// waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reaction {
-    /// The time from an access to a register, a transaction on a block or the end of one of its
-    /// own to the packet: that of its engine, where that is not already at work.
+    /// The time from its cause to the packet: that of its engine, where that is not already at work.
+    /// What lasts is over before: an access, a transaction of its own.
     pub time: Duration,
-    /// Before it sends anything because of another agent's transaction on a block, it has to
-    /// carry out one of its own, with whose end the time begins: it reads what a processor has
-    /// written. Or it sends nothing because of that at all.
-    pub reads_first: bool,
+    /// What makes it send.
+    pub cause: Cause,
+    /// It may have a packet that leaves as soon as the flow control has room.
+    pub awaits_room: bool,
 }
 
 impl Reaction {
     /// It may send at once.
-    pub const AT_ONCE: Reaction = Reaction { time: Duration::ZERO, reads_first: false };
-    /// It sends nothing.
-    pub const NONE: Reaction = Reaction { time: Duration::MAX, reads_first: true };
+    pub const AT_ONCE: Reaction =
+        Reaction { time: Duration::ZERO, cause: Cause::Anything, awaits_room: true };
+    /// It sends nothing, whatever calls it.
+    pub const NONE: Reaction = Reaction { time: Duration::MAX, cause: Cause::Access, awaits_room: false };
 
     /// Of both together.
     #[inline]
     pub fn and(self, other: Reaction) -> Reaction {
-        let reads_first = self.reads_first && other.reads_first;
-        Reaction { time: self.time.min(other.time), reads_first }
+        Reaction {
+            time: self.time.min(other.time),
+            cause: self.cause.max(other.cause),
+            awaits_room: self.awaits_room || other.awaits_room,
+        }
     }
 }
 
@@ -194,7 +211,8 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
     fn complete(&mut self, _context: &mut Context<'_>, _transaction: &Transaction, _response: &Response) {}
 
     /// How long it sends nothing because of a call of any verb above, as it is now. Calls of the
-    /// two verbs below do not count.
+    /// two verbs below do not count, unless it says that it sends nothing at all, for ever, or that
+    /// no packet awaits room.
     fn reaction(&self) -> Reaction {
         Reaction::AT_ONCE
     }

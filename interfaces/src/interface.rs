@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use narthex_kernel::{Archive, Archived, Damage, Duration};
 use narthex_memory::protocols::Protocol;
-use narthex_memory::{AgentId, BlockData};
+use narthex_memory::{AgentId, BlockData, Kind};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -151,6 +151,8 @@ pub struct Interface {
     pub(crate) register_time: Duration,
     /// The same for a block.
     pub(crate) block_time: Duration,
+    /// Processors move blocks between it and their block buffers.
+    pub(crate) moves_blocks: bool,
 }
 
 impl Clone for Interface {
@@ -166,7 +168,7 @@ impl Clone for Interface {
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { name: _, halves, concern: _, register_time: _, block_time: _ } = self;
+        let Interface { name: _, halves, concern: _, register_time: _, block_time: _, moves_blocks: _ } = self;
         halves.iter_mut().try_for_each(|half| {
             let layout = half.layout();
             half.archive(archive)?;
@@ -207,7 +209,9 @@ impl Interface {
         };
         let register_time = slowest(|half| half.register_delay());
         let block_time = slowest(|half| half.block_delay());
-        Ok(Interface { name, halves, concern, register_time, block_time })
+        let is_block_access = |kind: &Kind| matches!(kind, Kind::BlockLoad | Kind::BlockStore);
+        let moves_blocks = layouts.iter().any(|layout| layout.transactions.iter().any(is_block_access));
+        Ok(Interface { name, halves, concern, register_time, block_time, moves_blocks })
     }
 
     /// The same interface without a rule, for a model checker.

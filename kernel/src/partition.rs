@@ -174,6 +174,11 @@ pub trait Partition: Send {
     /// have finished: in the window in which one finishes it returns at that instant.
     fn advance(&mut self, outbox: &mut Outbox<Self::Payload>);
 
+    /// Nothing leaves it because of what is to be delivered before this instant: at best its arrival.
+    fn departure_after(&self, envelope: &Envelope<Self::Payload>) -> Time {
+        envelope.arrival
+    }
+
     /// Takes what arrives from another partition, as an event of its own queue
     /// ([`EventQueue::receive`](crate::EventQueue::receive)); it does nothing yet.
     /// Envelopes come in any order, and in any window that ends before they arrive.

@@ -96,6 +96,14 @@ impl Partition for Part {
     }
 
     #[inline]
+    fn departure_after(&self, envelope: &Envelope<Mail<Frame>>) -> Time {
+        match self {
+            Part::Node(node) => node.departure_after(envelope),
+            Part::Switch(switch) => switch.departure_after(envelope),
+        }
+    }
+
+    #[inline]
     fn deliver(&mut self, envelope: Envelope<Mail<Frame>>) {
         match self {
             Part::Node(node) => node.deliver(envelope),

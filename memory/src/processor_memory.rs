@@ -402,6 +402,14 @@ impl ProcessorMemory {
             && !self.is_locking()
     }
 
+    /// Whether an access to a register of a device may be under way, or posted.
+    pub fn may_be_accessing_registers(&self) -> bool {
+        !self.store_buffer.is_empty()
+            || self.combining.is_some()
+            || self.issued_uncached.is_some()
+            || matches!(self.wait_reason(), Some(WaitReason::Uncached | WaitReason::StoreBuffer))
+    }
+
     /// Why the processor waits, if it does.
     pub fn wait_reason(&self) -> Option<WaitReason> {
         self.pending.map(|pending| match pending {

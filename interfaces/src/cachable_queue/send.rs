@@ -26,7 +26,7 @@ use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Cause, Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, MESSAGE_READY};
 
@@ -277,12 +277,17 @@ impl InterfaceHalf for CachableQueueSend {
     }
 
     /// A message whose blocks the engine has lost again while it waited leaves with the last of
-    /// them. While it knows of no message, it reads the tail first, or is told by a store to a
-    /// register.
+    /// them. While it knows of no message, it is told by a store to a register, or reads the tail first.
     fn reaction(&self) -> Reaction {
-        let time = if self.engine_done.is_none() { self.engine_time } else { Duration::ZERO };
-        let is_idle = self.announced == self.injected && !self.tail_is_stale && self.job.is_none();
-        Reaction { time, reads_first: is_idle }
+        let awaits_room = self.engine_done.is_some();
+        let time = if awaits_room { Duration::ZERO } else { self.engine_time };
+        let cause = match self.message_ready {
+            _ if self.announced != self.injected => Cause::Anything,
+            MessageReady::UncachedStore => Cause::Access,
+            MessageReady::CachableStore if self.tail_is_stale || self.job.is_some() => Cause::Anything,
+            MessageReady::CachableStore => Cause::BlockToRead,
+        };
+        Reaction { time, cause, awaits_room }
     }
 
     fn register_delay(&self) -> Duration {

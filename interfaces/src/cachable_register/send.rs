@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Registers;
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Cause, Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
 
@@ -160,7 +160,11 @@ impl InterfaceHalf for RegisterSend {
 
     /// While it is told of no message, no transaction on a block makes it send.
     fn reaction(&self) -> Reaction {
-        Reaction { time: self.registers.config.engine_time, reads_first: !self.ready }
+        Reaction {
+            time: self.registers.config.engine_time,
+            cause: if self.ready { Cause::Anything } else { Cause::Access },
+            awaits_room: self.outgoing.is_some(),
+        }
     }
 
     fn register_delay(&self) -> Duration {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SEND, Times};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
+use crate::half::{Cause, Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_CAN_SEND};
 
@@ -128,9 +128,8 @@ impl InterfaceHalf for SendFifo {
         }
     }
 
-    /// No transaction on a block concerns it.
     fn reaction(&self) -> Reaction {
-        Reaction { time: self.times.send, reads_first: true }
+        Reaction { time: self.times.send, cause: Cause::Access, awaits_room: self.done.is_some() }
     }
 
     fn register_delay(&self) -> Duration {

@@ -46,7 +46,7 @@ use crate::fifo::{
     self, DMA_BUSY, DmaEngine, DmaTimes, RECEIVE, ReceiveFifo, SEND, SendFifo, Times,
     attaches_to_block_buses, check_window,
 };
-use crate::half::{Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
+use crate::half::{Cause, Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
 use crate::programming::{Driver, Fact, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -191,8 +191,10 @@ impl InterfaceHalf for Send {
         }
     }
 
+    /// With the last block of a transfer a packet is whole.
     fn reaction(&self) -> Reaction {
-        self.fifo.reaction()
+        let cause = if self.engine.is_busy() { Cause::Anything } else { Cause::Access };
+        Reaction { cause, ..self.fifo.reaction() }
     }
 
     fn register_delay(&self) -> Duration {

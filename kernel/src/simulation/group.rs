@@ -257,9 +257,11 @@ impl<'a, P: Partition> Group<'a, P> {
 
     fn deliver_at(&mut self, position: usize, envelope: Envelope<P::Payload>) {
         let arrival = envelope.arrival;
-        self.members[position].partition.deliver(envelope);
+        let partition = &mut self.members[position].partition;
+        let departure = partition.departure_after(&envelope);
+        partition.deliver(envelope);
         self.next_times[position] = self.next_times[position].min(arrival);
-        self.departures[position] = self.departures[position].min(arrival);
+        self.departures[position] = self.departures[position].min(departure);
     }
 
     fn place(&self, envelope: &Envelope<P::Payload>, window: &Window) -> ThreadPosition {

@@ -41,43 +41,40 @@
 
 use std::cell::Cell;
 
+use narthex_fabrics::Frame;
 use narthex_interfaces::Device;
-use narthex_interfaces::half::Reaction;
+use narthex_interfaces::half::{Cause, Reaction};
 use narthex_kernel::partition::Partition;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::Kind;
 use narthex_memory::interconnects::Interconnect;
 
 use super::{Event, Node};
 
 /// From the instant at which a processor executes an access to the first one at which a device
-/// may prepare a packet because of it, at least.
+/// may prepare a packet because of it, at least, by what makes the device send.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unnoticed {
-    /// Where every device that sees a transaction on a block carries out one of its own before.
-    reading_first: Duration,
-    /// Where one does not.
-    otherwise: Duration,
-}
+pub(super) struct Unnoticed([Duration; 3]);
 
 impl Unnoticed {
     /// In a node of these devices and interconnects.
     pub fn new(devices: &[Box<dyn Device>], interconnects: &[Interconnect]) -> Self {
-        let uncached = || Kind::ALL.into_iter().filter(|kind| kind.is_uncached());
-        let access_times = devices.iter().flat_map(|device| {
-            let seats = 0..device.seats().len();
-            seats.flat_map(move |seat| uncached().map(move |kind| device.access_time(seat, kind)))
-        });
         let shortest = |time: fn(&Interconnect) -> Duration| interconnects.iter().map(time).min();
         let crossing = shortest(Interconnect::shortest_access).unwrap_or_default();
-        let access = crossing + access_times.min().unwrap_or_default();
+        let access = devices.iter().map(|device| device.shortest_access_time()).min();
+        let access = crossing + access.unwrap_or_default();
         let mut seats = devices.iter().flat_map(|device| device.seats());
         if !seats.any(|seat| seat.is_coherent || !seat.homes.is_empty()) {
-            return Unnoticed { reading_first: access, otherwise: access };
+            return Unnoticed([access; 3]);
         }
         // A device sees transactions on blocks as soon as they are granted.
         let own = shortest(Interconnect::shortest_block_transaction).unwrap_or_default();
-        Unnoticed { reading_first: access.min(own * 2), otherwise: Duration::ZERO }
+        Unnoticed([access, access.min(own * 2), Duration::ZERO])
+    }
+
+    /// Where this makes them send.
+    #[inline]
+    fn by(self, cause: Cause) -> Duration {
+        self.0[cause as usize]
     }
 }
 
@@ -118,24 +115,70 @@ const FURTHEST_AHEAD: Duration = Duration::from_ns(1_000);
 impl Node {
     /// Unless something comes from the network, no frame leaves before this instant.
     pub(super) fn foreseen_departure(&self) -> Time {
-        let Some(Reaction { time, reads_first }) = self.foresees.then(|| self.reaction()).flatten() else {
+        let Some(reaction) = self.foreseen_reaction() else {
             return self.next_time().unwrap_or(Time::NEVER);
         };
         let programs = match &self.processors[..] {
             [unit] => unit.next_time(),
             several => several.iter().map(|unit| unit.next_time()).min().unwrap_or(Time::NEVER),
         };
-        let Unnoticed { reading_first, otherwise } = self.unnoticed;
-        let unnoticed = if reads_first { reading_first } else { otherwise };
-        let noticed = programs.saturating_add(unnoticed).saturating_add(time);
+        let noticed = self.noticed_after(programs, reaction);
         if self.events.next_instant() >= noticed {
             return noticed;
         }
         let departure = |(at, event): (Time, &Event)| match event {
-            Event::Interconnect(..) | Event::BlockMoved(_) => at.saturating_add(time),
+            Event::Interconnect(..) | Event::BlockMoved(_) => self.heard_after(at, reaction),
+            &Event::Timer(device, seat) if self.devices[device].sends_nothing(seat) => {
+                self.heard_after(at, reaction)
+            }
+            Event::Frame(Frame::Acknowledgement { .. }, _) if !reaction.awaits_room => {
+                self.noticed_after(at, reaction)
+            }
             _ => at,
         };
         self.events.iter().map(departure).fold(noticed, Time::min)
+    }
+
+    /// No frame leaves before this instant because of one that arrives. Where no packet of a device
+    /// awaits room, an acknowledgement concerns programs alone.
+    #[inline]
+    pub(super) fn departure_after_frame(&self, arrival: Time, frame: &Frame) -> Time {
+        match frame {
+            Frame::Acknowledgement { .. } => match self.foreseen_reaction() {
+                Some(reaction) if !reaction.awaits_room => self.noticed_after(arrival, reaction),
+                _ => arrival,
+            },
+            _ => arrival,
+        }
+    }
+
+    /// No frame leaves before this instant because of what programs do from `from` on.
+    #[inline]
+    fn noticed_after(&self, from: Time, Reaction { time, cause, .. }: Reaction) -> Time {
+        from.saturating_add(self.unnoticed.by(cause)).saturating_add(time)
+    }
+
+    /// No frame leaves before this instant because of what devices hear or carry out at `at`.
+    #[inline]
+    fn heard_after(&self, at: Time, reaction: Reaction) -> Time {
+        if reaction.cause == Cause::Access && !self.may_be_accessing_registers() {
+            return self.noticed_after(at, reaction);
+        }
+        at.saturating_add(reaction.time)
+    }
+
+    /// Whether an access to a register may be under way. A bridge may have one for which no
+    /// processor waits.
+    fn may_be_accessing_registers(&self) -> bool {
+        let is_bridge = |interconnect: &Interconnect| matches!(interconnect, Interconnect::BridgedBus(_));
+        self.interconnects.iter().any(is_bridge)
+            || self.processors.iter().any(|unit| unit.memory.may_be_accessing_registers())
+    }
+
+    /// How soon a frame leaves because of what its devices hear; none if it does not foresee that.
+    #[inline]
+    fn foreseen_reaction(&self) -> Option<Reaction> {
+        self.foresees.then(|| self.reaction()).flatten()
     }
 
     /// Up to when a processor's hits may be executed that goes up to `until`.
@@ -170,7 +213,8 @@ impl Node {
             self.promises.reaction.set(Some(all));
             all
         })?;
-        let is_at_once = self.network.answers_when_taken();
-        Some(if is_at_once { Reaction { time: Duration::ZERO, ..all } } else { all })
+        // What a receiving device carries out on an interconnect lets it take a packet.
+        let takes = Reaction { time: Duration::ZERO, cause: Cause::BlockToRead, awaits_room: false };
+        Some(if self.network.answers_when_taken() { all.and(takes) } else { all })
     }
 }

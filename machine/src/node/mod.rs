@@ -609,6 +609,13 @@ impl Partition for Node {
         self.foreseen_departure()
     }
 
+    fn departure_after(&self, envelope: &Envelope<Mail<Frame>>) -> Time {
+        match &envelope.payload {
+            Mail::Direct(frame, _) => self.departure_after_frame(envelope.arrival, frame),
+            _ => envelope.arrival,
+        }
+    }
+
     fn expect_inspection(&mut self, at: Time) {
         self.inspection = at;
     }
