@@ -276,13 +276,15 @@ impl InterfaceHalf for CachableQueueSend {
         Some(Ok(()))
     }
 
-    /// A message whose blocks the engine has lost again while it waited leaves with the last of
-    /// them. While it knows of no message, it is told by a store to a register, or reads the tail first.
+    /// While it knows of no message, it is told by a store to a register, or reads the tail first. One
+    /// that it has prepared leaves with the engine's time, or when there is room, and the next one
+    /// after that; but if it has lost some of its blocks again meanwhile, with the last of them.
     fn reaction(&self) -> Reaction {
         let awaits_room = self.engine_done.is_some();
-        let time = if awaits_room { Duration::ZERO } else { self.engine_time };
+        let is_prepared = awaits_room && self.message().is_ok();
+        let time = if awaits_room && !is_prepared { Duration::ZERO } else { self.engine_time };
         let cause = match self.message_ready {
-            _ if self.announced != self.injected => Cause::Anything,
+            _ if self.announced != self.injected && !is_prepared => Cause::Anything,
             MessageReady::UncachedStore => Cause::Access,
             MessageReady::CachableStore if self.tail_is_stale || self.job.is_some() => Cause::Anything,
             MessageReady::CachableStore => Cause::BlockToRead,
