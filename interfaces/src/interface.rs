@@ -168,7 +168,8 @@ impl Clone for Interface {
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { name: _, halves, concern: _, register_time: _, block_time: _, moves_blocks: _ } = self;
+        let Interface { name: _, halves, concern: _, register_time: _, block_time: _, moves_blocks: _ } =
+            self;
         halves.iter_mut().try_for_each(|half| {
             let layout = half.layout();
             half.archive(archive)?;

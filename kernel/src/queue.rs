@@ -38,6 +38,8 @@ use crate::time::Time;
 const SEQUENCE_BITS: u32 = 40;
 /// Ranks of own events begin here, above those of all arrivals.
 const FIRST_OWN_RANK: u64 = 1 << 63;
+/// From the rank of an own event to the next one's: some more have room between.
+const OWN_RANKS_APART: u64 = 1 << 20;
 
 /// Events ordered by time, then arrivals before own events.
 #[derive(Debug, Clone)]
@@ -123,9 +125,21 @@ impl<E> EventQueue<E> {
     /// Keeps the place that an event would have which is scheduled now.
     #[inline]
     pub fn keep_place(&mut self) -> Place {
-        let rank = FIRST_OWN_RANK | self.scheduled;
+        let rank = own_rank(self.scheduled);
         self.scheduled += 1;
         Place(rank)
+    }
+
+    /// A place before this one, and behind all others before it. Where one was made before the same
+    /// place already, `behind` is that, or the last of several.
+    ///
+    /// # Panics
+    /// If there is no room left: some 20 have some.
+    pub fn place_before(&self, Place(rank): Place, behind: Option<Place>) -> Place {
+        let least = rank - OWN_RANKS_APART;
+        let behind = behind.map_or(least, |Place(behind)| behind.max(least));
+        assert!(rank - behind > 1, "too many events are scheduled before the same one");
+        Place(behind + (rank - behind) / 2)
     }
 
     /// Lets `event` happen at `time`, in a place that was kept for it.
@@ -230,6 +244,11 @@ impl<E> EventQueue<E> {
     }
 }
 
+/// The rank of the own event with this number.
+fn own_rank(number: u64) -> u64 {
+    FIRST_OWN_RANK + (number + 1) * OWN_RANKS_APART
+}
+
 /// The events in their order. The heap's shape and the number of events that
 /// have been have no part in it: queues that will do the same have one archive.
 impl<E: Serialize + DeserializeOwned> Archived for EventQueue<E> {
@@ -239,7 +258,7 @@ impl<E: Serialize + DeserializeOwned> Archived for EventQueue<E> {
         let mut entries = std::mem::take(heap).into_sorted_vec();
         *scheduled = 0;
         for Reverse(entry) in entries.iter_mut().rev().filter(|Reverse(entry)| entry.rank >= FIRST_OWN_RANK) {
-            entry.rank = FIRST_OWN_RANK | *scheduled;
+            entry.rank = own_rank(*scheduled);
             *scheduled += 1;
         }
         archive.value(&mut entries)?;
@@ -287,6 +306,24 @@ mod tests {
         restored.schedule(late, 'd');
         let order = std::iter::from_fn(|| restored.pop_before(Time::NEVER)).map(|entry| entry.1);
         assert_eq!(String::from_iter(order), "abcd");
+    }
+
+    #[test]
+    fn an_event_is_scheduled_before_others_that_were_scheduled_sooner() {
+        let at = Time::from_ps(5);
+        let mut queue = EventQueue::new();
+        queue.schedule(at, 'a');
+        let (c, f) = (queue.keep_place(), queue.keep_place());
+        queue.schedule_in(f, at, 'f');
+        queue.schedule_in(c, at, 'c');
+        let e = queue.place_before(f, Some(c));
+        queue.schedule_in(e, at, 'e');
+        let d = queue.place_before(e, Some(c));
+        queue.schedule_in(d, at, 'd');
+        let b = queue.place_before(c, None);
+        queue.schedule_in(b, at, 'b');
+        let order = std::iter::from_fn(|| queue.pop_before(Time::NEVER)).map(|entry| entry.1);
+        assert_eq!(String::from_iter(order), "abcdef");
     }
 
     #[test]

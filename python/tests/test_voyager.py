@@ -240,3 +240,12 @@ def test_firmware_that_frees_what_is_not_in_use_is_told_its_place(tmp_path):
     assert "firmware on processor 1" in str(caught.value)
     assert "free_slot" in str(caught.value)
     assert caught.value.exit_code == 1
+
+
+def test_polling_firmware_is_computed_as_it_executes():
+    """Both processors of a node ask for their buses between the same two events."""
+    computed, executed = (
+        run("roundtrip", 72, 1, 40, interface="Voyager-nonresident", execute_wait_loops=way)
+        for way in (False, True)
+    )
+    assert computed.to_json() == executed.to_json()

@@ -56,6 +56,7 @@ impl Archived for Node {
             skipped_instructions: _,
             operating_system: _,
             instant: _,
+            requests,
         } = self;
         assert!(
             departures.is_empty() && timers.is_empty() && faults.is_empty() && effects.is_empty(),
@@ -73,6 +74,7 @@ impl Archived for Node {
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
         promises.forget();
+        requests.forget();
         lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;
         archive.value(sent_to_itself)?;

@@ -122,6 +122,9 @@ impl Composition for Node {
     }
 
     fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
+        if let (Step::Grant, Some(request)) = (step, self.requests.asking()) {
+            return self.schedule_grant(request, at, on);
+        }
         self.events.schedule(at, Event::Interconnect(on, step));
     }
 

@@ -348,7 +348,10 @@ impl Node {
                 }
             }
         }
-        self.ask_at_stop(index, now);
+        match self.is_shared() {
+            true => self.ask_in_order(index, now),
+            false => self.ask_at_stop(index, now),
+        }
     }
 
     /// A processor needs the value of a load that is under way.

@@ -64,6 +64,7 @@ pub mod refused;
 mod regions;
 mod registers;
 mod report;
+mod requests;
 pub mod stuck;
 mod threads;
 mod unwinding;
@@ -219,6 +220,8 @@ pub struct Node {
     skipped_instructions: u64,
     /// What has happened at the present instant.
     instant: endless::Instant,
+    /// Which grants several processors have asked for since the last event.
+    requests: requests::Requests,
     /// What observes it.
     probe: ProbePort,
 }
@@ -329,6 +332,7 @@ impl Node {
             callers: 0,
             skipped_instructions: 0,
             instant: endless::Instant::default(),
+            requests: requests::Requests::default(),
             probe: ProbePort::default(),
         }
     }
@@ -408,6 +412,7 @@ impl Node {
     #[inline]
     fn handle(&mut self, now: Time, event: Event) {
         self.instant.count(now);
+        self.requests.forget();
         self.check_watched_event(&event);
         let edge = self.probe.edge(&event);
         match event {

@@ -1,0 +1,71 @@
+//! The order of grants for which processors ask between two events.
+//!
+//! Processors run one after the other, each up to where another one may matter. So the host
+//! comes to a request before it comes to one that another processor makes sooner, and which comes
+//! first depends on what else stops them. Where both are granted different interconnects
+//! at the same instant, the grants happen in the order of the requests' own instants, and of the
+//! processors' numbers:
+//!
+//! ```text
+//!   processor 0   ──────┤ asks ├─────│   executed second
+//!   processor 1   ─────────┤ asks ├──│   executed first
+//!                                    └ grants: that of processor 0, that of processor 1
+//! ```
+
+use narthex_kernel::Time;
+use narthex_kernel::queue::Place;
+use narthex_memory::interconnects::{InterconnectId, Step};
+
+use super::{Event, Node};
+
+/// When a processor asks, and its number.
+type Request = (Time, usize);
+
+/// The grants for which processors have asked since the last event.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    /// Who asks at present.
+    asking: Option<Request>,
+    /// In their order, with the places of their events.
+    scheduled: Vec<(Request, Place)>,
+}
+
+impl Requests {
+    /// An event happens: what comes later is later.
+    #[inline]
+    pub fn forget(&mut self) {
+        if !self.scheduled.is_empty() {
+            self.scheduled.clear();
+        }
+    }
+
+    /// Who asks at present.
+    #[inline]
+    pub fn asking(&self) -> Option<Request> {
+        self.asking
+    }
+}
+
+impl Node {
+    /// A processor that has stopped at `now` asks for what it needs.
+    pub(super) fn ask_in_order(&mut self, index: usize, now: Time) {
+        self.requests.asking = Some((now, index));
+        self.ask_at_stop(index, now);
+        self.requests.asking = None;
+    }
+
+    /// Schedules the grant for which a processor asks, before those for which others ask later.
+    pub(super) fn schedule_grant(&mut self, request: Request, at: Time, on: InterconnectId) {
+        let scheduled = &mut self.requests.scheduled;
+        let position = scheduled.partition_point(|&(other, _)| other <= request);
+        let place = match scheduled.get(position) {
+            None => self.events.keep_place(),
+            Some(&(_, later)) => {
+                let sooner = position.checked_sub(1).map(|sooner| scheduled[sooner].1);
+                self.events.place_before(later, sooner)
+            }
+        };
+        scheduled.insert(position, (request, place));
+        self.events.schedule_in(place, at, Event::Interconnect(on, Step::Grant));
+    }
+}
