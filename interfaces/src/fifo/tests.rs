@@ -202,6 +202,9 @@ fn all_words_of_a_packet_are_settled_but_for_the_last() {
     });
     assert_eq!(pushed, [true, true, false]);
     assert!(!settled(&mut bench, 50, 0), "the network says when there is room again");
+    assert!(bench.send.reaction().awaits_room, "the packet may");
+    bench.call(from + TIMES.send, |send, _, context| send.timer(context));
+    assert!(!bench.send.reaction().awaits_room, "it has left");
     bench.arrive(from, 2);
     let now = from + TIMES.receive;
     let popped = [2, 2, 2].map(|access| {

@@ -72,3 +72,26 @@ impl Watch {
         (self.rounds > MOST_ROUNDS).then_some(Stall::Livelock { since: now })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_gets_somewhere_without_progress_is_looked_at_less_often_until_there_is_some() {
+        let patience = Duration::from_ns(10);
+        let mut watch = Watch::new(1);
+        let mut times = Vec::new();
+        for _ in 0..7 {
+            let now = watch.due(patience);
+            times.push(now.as_ps() / 1_000);
+            assert!(watch.look(now, (None, Duration::ZERO), || 1).is_some());
+            watch.begin_anew(now);
+        }
+        assert_eq!(times, [10, 30, 70, 150, 310, 470, 630]);
+        let now = watch.due(patience);
+        assert_eq!(watch.look(now, (None, Duration::ZERO), || 2), None);
+        assert_eq!(watch.due(patience), now + patience);
+        assert_eq!(watch.due(Duration::MAX), Time::NEVER);
+    }
+}

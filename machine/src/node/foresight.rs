@@ -5,7 +5,9 @@
 //! its interconnects and its engine has prepared a packet. Of these, what comes and what is waited
 //! for are events. What a program does takes longer to leave: its access has to be granted an
 //! interconnect and to cross it, a device that has seen a block being written has to read
-//! it, and the engine needs its time ([`Device::reaction`]).
+//! it, and the engine needs its time ([`Device::reaction`]). A device that knows of nothing to send
+//! mostly needs an access to one of its registers first ([`Cause`]): then no other transaction
+//! makes a frame leave. An acknowledgement that comes makes one leave only if a packet awaits room.
 //!
 //! ```text
 //!   processor  ─── executes ───┤ access │ ... granted ... crosses │

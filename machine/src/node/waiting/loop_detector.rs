@@ -14,8 +14,8 @@
 //!
 //! Most programs at work change that register before they come by again, so that a look at them
 //! writes little memory: in a run of many nodes each finds its own outside of the host's nearest
-//! cache. Ends of windows come anywhere in a loop and often in a program at work, so fewer of
-//! those are noted.
+//! cache. Ends of windows come anywhere in a loop, seldom twice at the same place, and often in a
+//! program at work. So one of those is noted at a time, and all its registers are kept at once.
 
 use narthex_cores::{InOrder, Processor, Stop};
 
@@ -149,7 +149,10 @@ impl LoopDetector {
         };
         self.places[place] = here;
         self.changed[place] = ChangedRegister::new(processor, self.changed[place].register);
-        self.is_kept[place] = false;
+        self.is_kept[place] = place == WINDOW;
+        if place == WINDOW {
+            self.stops[place] = StopRecord::new(processor, uncached_loads);
+        }
         None
     }
 
