@@ -38,7 +38,7 @@ use crate::time::Time;
 const SEQUENCE_BITS: u32 = 40;
 /// Ranks of own events begin here, above those of all arrivals.
 const FIRST_OWN_RANK: u64 = 1 << 63;
-/// From the rank of an own event to the next one's: some more have room between.
+/// From the rank of an own event to the next one's, with room between for [`EventQueue::place_before`].
 const OWN_RANKS_APART: u64 = 1 << 20;
 
 /// Events ordered by time, then arrivals before own events.
@@ -130,11 +130,11 @@ impl<E> EventQueue<E> {
         Place(rank)
     }
 
-    /// A place before this one, and behind all others before it. Where one was made before the same
-    /// place already, `behind` is that, or the last of several.
+    /// A place before this one, and behind all others before it. If places were made before the
+    /// same one already, `behind` is the last of them that the new one is to follow.
     ///
     /// # Panics
-    /// If there is no room left: some 20 have some.
+    /// If there is no room left, after some 20 places before the same one.
     pub fn place_before(&self, Place(rank): Place, behind: Option<Place>) -> Place {
         let least = rank - OWN_RANKS_APART;
         let behind = behind.map_or(least, |Place(behind)| behind.max(least));

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_gets_somewhere_without_progress_is_looked_at_less_often_until_there_is_some() {
+    fn a_run_at_work_is_looked_at_less_often_until_it_has_progress() {
         let patience = Duration::from_ns(10);
         let mut watch = Watch::new(1);
         let mut times = Vec::new();

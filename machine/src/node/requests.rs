@@ -24,7 +24,7 @@ type Request = (Time, usize);
 /// The grants for which processors have asked since the last event.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    /// Who asks at present.
+    /// The request that a processor makes at present.
     asking: Option<Request>,
     /// In their order, with the places of their events.
     scheduled: Vec<(Request, Place)>,
@@ -39,7 +39,7 @@ impl Requests {
         }
     }
 
-    /// Who asks at present.
+    /// The request that a processor makes at present.
     #[inline]
     pub fn asking(&self) -> Option<Request> {
         self.asking
