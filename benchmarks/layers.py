@@ -36,6 +36,12 @@ LAYERS = {
 }
 """The layers, by what the paths of their files begin with: the first that fits."""
 
+MISS_TURNS = (16, 24)
+"""Turns of a short and a long run of `misses`, behind those in which the cache is empty and it is
+often looked whether the program works."""
+MISSES_OF_A_TURN = (4 << 20) // 64
+"""Each turn misses once for each block of the program's array."""
+
 _NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 _COST = re.compile(r"[\d+*-]")
 
@@ -66,8 +72,9 @@ def cases() -> list[Case]:
     voyager = Run("voyager-latency", interface="Voyager-resident", machine="voyager")
     sarc = Run("sarc-remote-store", interface="SARC", machine="sarc-chip", nodes=1)
     kinds = ("resident", "resident", 64)
+    short, long = MISS_TURNS
     return [
-        Case("a miss", alone, (1,), (2,), (4 << 20) // 64),
+        Case("a miss", alone, (short,), (long,), (long - short) * MISSES_OF_A_TURN),
         Case("an uncached load", uncached, (1_000,), (11_000,), 10_000),
         stream("NI2w"),
         stream("CNI32Qm"),

@@ -37,8 +37,6 @@ COUNTED_MESSAGES = 500
 
 MISSES = "misses"
 MISSES_SOURCE = Path(__file__).with_name("misses.c")
-"""Each of its turns misses once for each block of its array."""
-MISSES_OF_A_TURN = (4 << 20) // 64
 
 OWN_SOURCES = {
     MISSES: MISSES_SOURCE,
@@ -156,10 +154,11 @@ def _miss_instructions(bench: Bench) -> list[Measure]:
     """Host instructions for each miss of a processor's cache, its write-back included."""
     counted: dict[str, list[float]] = {}
     for machine in ("hpca98",) if bench.quick else ("hpca98", "isca96"):
-        # The first turn finds the cache empty.
-        runs = (Run(MISSES, (turns,), nodes=1, machine=machine) for turns in (1, 2))
+        runs = (Run(MISSES, (turns,), nodes=1, machine=machine) for turns in layers.MISS_TURNS)
         commands = (bench.simulator.command(run) for run in runs)
-        counted[machine] = [_grown(bench, f"misses on {machine}", *commands) / MISSES_OF_A_TURN]
+        short, long = layers.MISS_TURNS
+        misses = (long - short) * layers.MISSES_OF_A_TURN
+        counted[machine] = [_grown(bench, f"misses on {machine}", *commands) / misses]
     return of_rounds(Group("a miss with its write-back", "host instructions", "hpca98"), counted)
 
 

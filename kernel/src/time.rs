@@ -203,11 +203,17 @@ impl Clock {
     }
 
     /// The first edge at or after `time`.
-    #[inline]
+    #[inline(always)]
     pub fn edge_at_or_after(self, time: Time) -> Time {
-        if self.cycles == 1 {
-            return Time(time.0.next_multiple_of(self.picoseconds));
+        match self.cycles {
+            1 => Time(time.0.next_multiple_of(self.picoseconds)),
+            _ => self.fractional_edge_at_or_after(time),
         }
+    }
+
+    /// The same where the period is no whole number of picoseconds.
+    #[inline(never)]
+    fn fractional_edge_at_or_after(self, time: Time) -> Time {
         self.edge(self.number_at_or_after(time))
     }
 

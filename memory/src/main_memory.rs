@@ -108,13 +108,19 @@ impl MainMemory {
     }
 
     /// Copies the bytes from `address` on.
+    #[inline]
     pub fn read(&self, address: u64, bytes: &mut [u8]) {
-        if let Some(range) = within_page(address, bytes.len()) {
-            return match self.page(address / PAGE_BYTES) {
-                Some(source) => copy_block(bytes, &source[range]),
-                None => bytes.fill(0),
-            };
+        if let Some(range) = within_page(address, bytes.len())
+            && let Some(source) = self.pages.get_near(address / PAGE_BYTES, &self.recent)
+        {
+            return copy_block(bytes, &source[range]);
         }
+        self.read_pages(address, bytes);
+    }
+
+    /// The same where the bytes are in several pages, or in one that does not exist.
+    #[inline(never)]
+    fn read_pages(&self, address: u64, bytes: &mut [u8]) {
         for (page, offset, range) in pages_of(address, bytes.len()) {
             let target = &mut bytes[range];
             let length = target.len();
@@ -126,12 +132,19 @@ impl MainMemory {
     }
 
     /// Replaces the bytes from `address` on.
+    #[inline]
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
         if let Some(range) = within_page(address, bytes.len())
             && let Some(target) = self.pages.get_near_mut(address / PAGE_BYTES, &self.recent)
         {
             return copy_block(&mut target[range], bytes);
         }
+        self.write_pages(address, bytes);
+    }
+
+    /// The same where the bytes are in several pages, or in one that does not exist.
+    #[inline(never)]
+    fn write_pages(&mut self, address: u64, bytes: &[u8]) {
         for (page, offset, range) in pages_of(address, bytes.len()) {
             let source = &bytes[range];
             let images = &self.images;

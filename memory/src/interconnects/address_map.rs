@@ -75,18 +75,19 @@ impl AddressMap {
     }
 
     /// The home of an address; none if there is nothing.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, address: u64) -> Option<Home> {
-        if self.hull.contains(&address)
-            && let Some((_, home)) = self.ranges.iter().find(|(range, _)| range.contains(&address))
-        {
-            return Some(*home);
-        }
-        self.rest
+        if self.hull.contains(&address) { self.find_in_ranges(address) } else { self.rest }
+    }
+
+    #[inline(never)]
+    fn find_in_ranges(&self, address: u64) -> Option<Home> {
+        let found = self.ranges.iter().find(|(range, _)| range.contains(&address));
+        found.map(|(_, home)| *home).or(self.rest)
     }
 
     /// The home of an address that a transaction names.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn home(&self, address: u64) -> Home {
         self.find(address).unwrap_or_else(|| panic!("nothing answers for the address {address:#x}"))
     }
