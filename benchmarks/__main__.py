@@ -73,7 +73,7 @@ def prepared(*, quick: bool) -> plan.Bench:
 
 
 def measure(steps: list[plan.Step], bench: plan.Bench) -> tuple[list[Measure], dict[str, str]]:
-    """Carry out the steps; what this machine cannot do is left out, with the reason."""
+    """Carry out the steps; what cannot be done, or fails, is left out, with the reason."""
     measures: list[Measure] = []
     left_out: dict[str, str] = {}
     for number, step in enumerate(steps, 1):
@@ -81,7 +81,7 @@ def measure(steps: list[plan.Step], bench: plan.Bench) -> tuple[list[Measure], d
         with Waiting(f"[{number}/{len(steps)}] {step.name}") as waiting:
             try:
                 measures += step.measure(bench.saying(waiting.update))
-            except LeftOutError as reason:
+            except (LeftOutError, NarthexError) as reason:
                 left_out[step.name] = str(reason)
         say(f"[{number}/{len(steps)}] {step.name}: {time.monotonic() - begin:.0f} s")
     return measures, left_out

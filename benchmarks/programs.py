@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
 from benchmarks.simulator import Cost, Run, Simulator
-from narthex.comparison import interface_names
+from narthex.comparison import interfaces_of
 
 Say = Callable[[str], object]
 """Told what is being measured."""
@@ -152,8 +152,9 @@ def extra_seconds(short: Cost, long: Cost) -> float:
 
 
 def stream(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
-    """Messages of 64 bytes a second that one node sends to another, over each interface."""
-    others = [name for name in interface_names() if name != BASE_INTERFACE]
+    """Messages of 64 bytes a second between two nodes, over each interface of the machine."""
+    names, _ = interfaces_of(stream_run(BASE_INTERFACE, 0).machine)
+    others = [name for name in names if name != BASE_INTERFACE]
     rates: dict[str, list[float]] = {name: [] for name in (BASE_INTERFACE, *others)}
     for turn in range(scale.rounds):
         for name, measured in rates.items():

@@ -233,6 +233,7 @@ def test_a_stream_is_what_more_messages_cost():
     assert base.name == "NI2w"
     assert base.value == pytest.approx(1000)
     assert len(others) >= 9
+    assert "SARC" not in [each.name for each in others], "hpca98 has no directory"
     assert others[0].ratio == pytest.approx(10)
 
 
@@ -255,6 +256,16 @@ def test_a_step_that_the_machine_cannot_do_is_left_out_with_the_reason():
     measures, left_out = measure([step], bench)
     assert measures == []
     assert "neither perf nor valgrind" in left_out["instructions"]
+
+
+def test_a_step_that_fails_leaves_what_the_others_have_measured():
+    def fail(_bench):
+        raise NarthexError("the simulator ended with 2")
+
+    measured = Measure("event queue", "waiting 1", 1.0, "events/s", 1.0, 1.0, 1, 1.0, "waiting 1")
+    steps = [plan.Step("events", lambda _: [measured]), plan.Step("stream", fail)]
+    measures, left_out = measure(steps, plan.Bench({}, None, TINY, True, None, print))
+    assert (measures, left_out) == ([measured], {"stream": "the simulator ended with 2"})
 
 
 def test_an_unknown_step_is_told_with_the_nearest():
