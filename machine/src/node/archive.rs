@@ -11,7 +11,7 @@ use super::{Node, NodeProcessor, Process};
 
 impl Archived for Node {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        self.settle_interconnects(self.inspection);
+        self.settle_interconnects(self.horizons.inspection);
         let Node {
             id: _,
             events,
@@ -30,26 +30,16 @@ impl Archived for Node {
             output,
             departures,
             sent_to_itself,
-            timers,
-            faults,
-            effects,
+            asked,
             statistics,
             progress,
             progressed_at,
             probe: _,
             executes_wait_loops: _,
             schedules_steps: _,
-            until: _,
-            answer_time: _,
-            free_until: _,
-            early_until: _,
-            inspection: _,
-            foresees: _,
-            unnoticed: _,
-            promises,
-            runs_ahead: _,
+            horizons: _,
+            foresight,
             unfinished: _,
-            ran_until: _,
             sleepers: _,
             may_watch_bus: _,
             callers,
@@ -59,7 +49,7 @@ impl Archived for Node {
             requests,
         } = self;
         assert!(
-            departures.is_empty() && timers.is_empty() && faults.is_empty() && effects.is_empty(),
+            departures.is_empty() && asked.is_nothing() && asked.faults.is_empty(),
             "a node is archived between windows"
         );
         // What a run does about its wait loops changes nothing that it computes.
@@ -73,7 +63,7 @@ impl Archived for Node {
         on_chip.iter_mut().try_for_each(|own| own.archive(archive))?;
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
-        promises.forget();
+        foresight.promises.forget();
         requests.forget();
         lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;

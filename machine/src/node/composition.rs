@@ -82,7 +82,7 @@ impl Node {
     pub(super) fn ask_at_stop(&mut self, index: usize, now: Time) {
         let NodeProcessor { seats, memory, .. } = &self.processors[index];
         let (caches, traffic) = seats.caches;
-        if now >= self.free_until || seats.private.is_some() {
+        if now >= self.horizons.free_until || seats.private.is_some() {
             self.ask_for_processor(index, now);
         } else if memory.wants(traffic) {
             interconnects::request_alone(self, now, caches, self.agent_of_processor(index));
@@ -145,7 +145,7 @@ impl Composition for Node {
     #[inline]
     fn is_free_before(&self, at: Time) -> bool {
         let bound = self.bound(at);
-        at < self.free_until
+        at < self.horizons.free_until
             && at < self.events.next_instant()
             && !self.may_watch_bus
             && self.callers == 0
@@ -156,7 +156,7 @@ impl Composition for Node {
     /// It is the only processor, and no turn is watched.
     #[inline]
     fn may_answer_early(&self, agent: AgentId, at: Time) -> bool {
-        at < self.early_until
+        at < self.horizons.early_until
             && !self.is_shared()
             && !self.may_watch_bus
             && self.processors.get(usize::from(agent.0)).is_some_and(|unit| unit.memory.has_nothing_behind())
@@ -202,11 +202,11 @@ impl Composition for Node {
             return transaction;
         };
         assert!(
-            now >= self.ran_until,
+            now >= self.horizons.ran_until,
             "{} is granted an interconnect at {now} because of what came from the network, and the \
              processor has executed up to {}: a device's time_to_interconnect is too long",
             self.devices[place.device].part(place.seat),
-            self.ran_until,
+            self.horizons.ran_until,
         );
         let mut transaction =
             self.with_seat(now, place, |device, context| device.issue(place.seat, context))?;
@@ -346,9 +346,9 @@ impl Composition for Node {
         response: &mut Response,
     ) -> Option<Duration> {
         let place = self.seat(agent).expect("a device has a part in each tile");
-        self.effects.is_later = false;
+        self.asked.on_chip.is_later = false;
         self.access_register(now, place, transaction, response);
-        let is_later = std::mem::take(&mut self.effects.is_later);
+        let is_later = std::mem::take(&mut self.asked.on_chip.is_later);
         (!is_later).then(|| self.devices[place.device].access_time(place.seat, transaction.kind))
     }
 

@@ -3,7 +3,6 @@
 use narthex_cores::linux::address_space::Refusal;
 use narthex_cores::linux::{AddressSpace, GuestMemory, Protection};
 use narthex_interfaces::device_call::{CallError, DeviceCall, OperatingSystem};
-use narthex_interfaces::half::Context;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::interconnects::MemoryId;
 
@@ -89,18 +88,7 @@ impl Node {
         let seats = self.devices[device].seats();
         let seat = seats.iter().position(|seat| seat.process == process).unwrap_or(0);
         self.stop_watching_buses();
-        let Node {
-            processors,
-            processes,
-            memories,
-            devices,
-            interconnects,
-            network,
-            timers,
-            faults,
-            effects,
-            ..
-        } = self;
+        let Node { processors, processes, memories, devices, interconnects, network, asked, .. } = self;
         let home = usize::from(processors[index].seats.memory.0);
         let (home, local_memory) = match self.local_memories[device] {
             None => (&mut memories[home], None),
@@ -128,14 +116,7 @@ impl Node {
             pages: 0,
             time: Duration::ZERO,
         };
-        let mut context = Context {
-            now,
-            network: network.of_process(process),
-            local_memory,
-            timers,
-            faults,
-            on_chip: effects,
-        };
+        let mut context = asked.context(now, network.of_process(process), local_memory);
         let call = DeviceCall { process, request, argument };
         let answer = called.call(seat, &mut context, &call, &mut system);
         let time = self.operating_system.page_time * system.pages + system.time;

@@ -4,8 +4,10 @@
 //! process's view, what it finds wrong ends that process, and as master of an
 //! interconnect it reaches what that process may use.
 
+use narthex_fabrics::port::ProcessPort;
 use narthex_interfaces::Device;
 use narthex_interfaces::half::{Context, RegisterFault};
+use narthex_interfaces::on_chip::Effects;
 use narthex_kernel::Time;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, MemoryId};
@@ -15,6 +17,38 @@ use narthex_memory::{AgentId, Kind, Response, Transaction};
 
 use super::composition::SeatPlace;
 use super::{Event, Node, probe};
+
+/// What devices that were called have asked for, until their node carries it out.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// Instants at which they are to be called.
+    pub timers: Vec<Time>,
+    /// What a program did wrong.
+    pub faults: Vec<RegisterFault>,
+    /// What those with a part in each tile ask for.
+    pub on_chip: Effects,
+}
+
+impl Asked {
+    /// What a device sees that is called at `now`, with its process's end of the network and the
+    /// bytes of its local memory.
+    #[inline]
+    pub fn context<'a>(
+        &'a mut self,
+        now: Time,
+        network: ProcessPort<'a>,
+        local_memory: Option<&'a mut MainMemory>,
+    ) -> Context<'a> {
+        let Asked { timers, faults, on_chip } = self;
+        Context { now, network, local_memory, timers, faults, on_chip }
+    }
+
+    /// Whether they have asked for nothing; faults aside, which end the program.
+    #[inline]
+    pub fn is_nothing(&self) -> bool {
+        self.timers.is_empty() && self.on_chip.is_empty()
+    }
+}
 
 impl Node {
     /// An instant that a seat asked for has come.
@@ -64,10 +98,9 @@ impl Node {
         call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R,
     ) -> R {
         self.stop_watching_buses();
-        let Node { devices, network, timers, faults, effects, memories, local_memories, .. } = self;
-        let network = network.of_process(place.process);
+        let Node { devices, network, asked, memories, local_memories, .. } = self;
         let local_memory = bytes_of(memories, local_memories[place.device]);
-        let mut context = Context { now, network, local_memory, timers, faults, on_chip: effects };
+        let mut context = asked.context(now, network.of_process(place.process), local_memory);
         let result = call(&mut *devices[place.device], &mut context);
         self.carry_out_for_seat(now, place);
         result
@@ -75,10 +108,10 @@ impl Node {
 
     /// Carries out what a device asked for when one of its seats was called.
     pub(super) fn carry_out_for_seat(&mut self, now: Time, place: SeatPlace) {
-        self.promises.forget();
+        self.foresight.promises.forget();
         // Mostly it asks for nothing.
-        if !self.timers.is_empty() {
-            for at in self.timers.drain(..) {
+        if !self.asked.timers.is_empty() {
+            for at in self.asked.timers.drain(..) {
                 self.events.schedule(at, Event::Timer(place.device, place.seat));
             }
         }
@@ -90,7 +123,7 @@ impl Node {
         if place.is_engine {
             self.ask_beside(now, place);
         }
-        if !self.effects.is_empty() {
+        if !self.asked.on_chip.is_empty() {
             self.carry_out_on_chip(now, place.device);
         }
         self.report_fault(now, place.process);
@@ -106,10 +139,9 @@ impl Node {
         response: &mut Response,
     ) {
         let SeatPlace { device, seat, process, .. } = place;
-        let Node { devices, network, timers, faults, effects, memories, local_memories, .. } = self;
-        let network = network.of_process(process);
+        let Node { devices, network, asked, memories, local_memories, .. } = self;
         let local_memory = bytes_of(memories, local_memories[device]);
-        let mut context = Context { now, network, local_memory, timers, faults, on_chip: effects };
+        let mut context = asked.context(now, network.of_process(process), local_memory);
         let accessed = devices[device].access(seat, &mut context, transaction, response);
         self.carry_out_access(now, place, accessed, transaction.agent);
     }
@@ -123,18 +155,18 @@ impl Node {
         processor: AgentId,
     ) {
         let SeatPlace { device, seat, process, .. } = place;
-        self.promises.forget();
-        if !self.timers.is_empty() {
+        self.foresight.promises.forget();
+        if !self.asked.timers.is_empty() {
             // Which seat asked for the instant is not known here: all of them are called.
             let beside = self.devices[device].seats_beside(seat);
-            for at in self.timers.drain(..) {
+            for at in self.asked.timers.drain(..) {
                 self.events.extend(beside.clone().map(|seat| (at, Event::Timer(device, seat))));
             }
         }
         self.look_at_lines(now, device);
         self.depart(now);
         self.ask_beside(now, place);
-        if !self.effects.is_empty() {
+        if !self.asked.on_chip.is_empty() {
             self.carry_out_on_chip(now, device);
         }
         self.report_fault(now, process);
@@ -157,15 +189,15 @@ impl Node {
     /// What a process's part of a device found wrong ends that process.
     #[inline]
     fn report_fault(&mut self, now: Time, process: u8) {
-        if !self.faults.is_empty() {
+        if !self.asked.faults.is_empty() {
             self.report_last_fault(now, process);
         }
     }
 
     #[cold]
     fn report_last_fault(&mut self, now: Time, process: u8) {
-        let fault = self.faults.pop().expect("there is one");
-        self.faults.clear();
+        let fault = self.asked.faults.pop().expect("there is one");
+        self.asked.faults.clear();
         self.fail_at(now, process.into(), &fault.0);
     }
 

@@ -26,24 +26,20 @@ impl Node {
     /// that can be computed later; if answers to what it sends may come before, so long after
     /// that has arrived, no more than up to the first of them.
     pub(super) fn work(&mut self, until: Time, answer_time: Option<Duration>) {
-        (self.until, self.answer_time) = (until, answer_time);
         let schedules_all = self.schedules_steps || self.probe.is_attached() || self.on_chip.is_some();
-        (self.free_until, self.early_until) = match schedules_all {
-            true => (Time::ZERO, Time::ZERO),
-            false => (until, self.inspection),
-        };
+        self.horizons.begin(until, answer_time, schedules_all);
         // Most nodes have one processor.
         match self.is_shared() || self.on_chip.is_some() {
             true => self.work_of_many(),
             false => self.work_of_one(),
         }
-        (self.free_until, self.early_until) = (Time::ZERO, Time::ZERO);
+        self.horizons.take_no_shortcuts();
     }
 
     /// The same for a node with one processor, which calls the system at once.
     fn work_of_one(&mut self) {
         loop {
-            let until = self.until;
+            let until = self.horizons.until;
             let limit = self.events.next_instant().min(until);
             self.wake_sleepers(limit, until);
             if self.processors[0].is_active(limit) {
@@ -63,7 +59,7 @@ impl Node {
         // It never changes.
         let is_chip = self.on_chip.is_some();
         loop {
-            let until = self.until;
+            let until = self.horizons.until;
             let waiting_call = self.next_call();
             let (next, call) = self.next_stop(waiting_call, until);
             let limit = match is_chip {
@@ -230,7 +226,7 @@ impl Node {
     /// second. If it is alone with its bus, it has that, and the devices' registers, while it runs.
     #[inline(always)]
     fn run_to(&mut self, index: usize, (until, hits_until): (Time, Time), ahead_until: Time) -> Run {
-        let may_be_alone = self.free_until > Time::ZERO && !self.may_watch_bus;
+        let may_be_alone = self.horizons.free_until > Time::ZERO && !self.may_watch_bus;
         let unit = &mut self.processors[index];
         let NodeProcessor { processor, memory, ledger, activities, waiting, process, .. } = unit;
         let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
@@ -245,21 +241,19 @@ impl Node {
                 devices: &mut self.devices,
                 seats: &self.seats,
                 network: &mut self.network,
-                timers: &mut self.timers,
-                faults: &mut self.faults,
-                effects: &mut self.effects,
-                heard_until: self.until,
-                promises: &self.promises,
+                asked: &mut self.asked,
+                heard_until: self.horizons.until,
+                promises: &self.foresight.promises,
                 unfinished: &mut self.unfinished,
             };
-            let unchanged_until = self.free_until.min(self.events.next_instant());
+            let unchanged_until = self.horizons.free_until.min(self.events.next_instant());
             port.alone = Some(Alone {
                 bus,
                 exchanges,
                 registers: &mut registers,
                 free_until: unchanged_until.max(ahead_until),
                 unchanged_until,
-                early_until: self.early_until,
+                early_until: self.horizons.early_until,
                 missed: Duration::ZERO,
                 accessed: Duration::ZERO,
                 steps: 0,
@@ -289,8 +283,8 @@ impl Node {
             self.events.pass(steps);
             carried = steps;
         }
-        if hits_until > self.until {
-            self.ran_until = hits_until.min(processor.now());
+        if hits_until > self.horizons.until {
+            self.horizons.ran_until = hits_until.min(processor.now());
         }
         Run { stop, seen, steps: carried }
     }

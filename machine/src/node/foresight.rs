@@ -55,11 +55,11 @@ use super::{Event, Node};
 /// From the instant at which a processor executes an access to the first one at which a device
 /// may prepare a packet because of it, at least, by what makes the device send.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unnoticed([Duration; 3]);
+struct Unnoticed([Duration; 3]);
 
 impl Unnoticed {
     /// In a node of these devices and interconnects.
-    pub fn new(devices: &[Box<dyn Device>], interconnects: &[Interconnect]) -> Self {
+    fn new(devices: &[Box<dyn Device>], interconnects: &[Interconnect]) -> Self {
         let shortest = |time: fn(&Interconnect) -> Duration| interconnects.iter().map(time).min();
         let crossing = shortest(Interconnect::shortest_access).unwrap_or_default();
         let access = devices.iter().map(|device| device.shortest_access_time()).min();
@@ -110,6 +110,36 @@ impl Promises {
     }
 }
 
+/// What a node knows of its devices, of how soon they notice and send anything.
+#[derive(Debug)]
+pub(super) struct Foresight {
+    /// It may foresee for longer than its next step that nothing leaves it.
+    foresees: bool,
+    /// Its only processor may execute ahead of what the network brings.
+    runs_ahead: bool,
+    /// How long its devices notice nothing of what a processor executes.
+    unnoticed: Unnoticed,
+    /// What its devices promise.
+    pub promises: Promises,
+}
+
+impl Foresight {
+    /// Of a node of these devices and interconnects. It foresees nothing of a chip; and only a processor
+    /// that is alone, and not interrupted, may execute ahead.
+    pub fn new(
+        devices: &[Box<dyn Device>],
+        interconnects: &[Interconnect],
+        (is_chip, is_alone): (bool, bool),
+    ) -> Self {
+        Foresight {
+            foresees: !is_chip && devices.iter().all(|device| device.reaction().is_some()),
+            runs_ahead: !is_chip && is_alone,
+            unnoticed: Unnoticed::new(devices, interconnects),
+            promises: Promises::default(),
+        }
+    }
+}
+
 /// The furthest that a processor's hits go ahead: a window of a program that turns in its caches has
 /// an end, and where another node stops the run, this one is not much further.
 const FURTHEST_AHEAD: Duration = Duration::from_ns(1_000);
@@ -157,7 +187,7 @@ impl Node {
     /// No frame leaves before this instant because of what programs do from `from` on.
     #[inline]
     fn noticed_after(&self, from: Time, Reaction { time, cause, .. }: Reaction) -> Time {
-        from.saturating_add(self.unnoticed.by(cause)).saturating_add(time)
+        from.saturating_add(self.foresight.unnoticed.by(cause)).saturating_add(time)
     }
 
     /// No frame leaves before this instant because of what devices hear or carry out at `at`.
@@ -180,23 +210,23 @@ impl Node {
     /// How soon a frame leaves because of what its devices hear; none if it does not foresee that.
     #[inline]
     fn foreseen_reaction(&self) -> Option<Reaction> {
-        self.foresees.then(|| self.reaction()).flatten()
+        self.foresight.foresees.then(|| self.reaction()).flatten()
     }
 
     /// Up to when a processor's hits may be executed that goes up to `until`.
     #[inline]
     pub(super) fn hits_until(&self, until: Time) -> Time {
-        if !self.runs_ahead || until < self.until {
+        if !self.foresight.runs_ahead || until < self.horizons.until {
             return until;
         }
         let ahead = until.saturating_add(self.time_to_interconnect());
-        ahead.min(self.events.next_instant()).min(self.early_until).max(until)
+        ahead.min(self.events.next_instant()).min(self.horizons.early_until).max(until)
     }
 
     /// How soon its devices use an interconnect because of what comes from the network, as they are.
     #[inline]
     fn time_to_interconnect(&self) -> Duration {
-        let Promises { time_to_interconnect, .. } = &self.promises;
+        let Promises { time_to_interconnect, .. } = &self.foresight.promises;
         time_to_interconnect.get().unwrap_or_else(|| {
             let times = self.devices.iter().map(|device| device.time_to_interconnect());
             let time = times.fold(FURTHEST_AHEAD, Duration::min);
@@ -209,10 +239,10 @@ impl Node {
     /// frames may leave at any instruction of a program.
     #[inline]
     fn reaction(&self) -> Option<Reaction> {
-        let all = self.promises.reaction.get().unwrap_or_else(|| {
+        let all = self.foresight.promises.reaction.get().unwrap_or_else(|| {
             let devices = self.devices.iter().map(|device| device.reaction());
             let all = devices.reduce(|one, other| Some(one?.and(other?))).unwrap_or(Some(Reaction::NONE));
-            self.promises.reaction.set(Some(all));
+            self.foresight.promises.reaction.set(Some(all));
             all
         })?;
         // What a receiving device carries out on an interconnect lets it take a packet.

@@ -301,7 +301,7 @@ impl Node {
     /// Carries out what a device with a part in each tile asks for beside the rest.
     #[cold]
     pub(super) fn carry_out_on_chip(&mut self, now: Time, device: usize) {
-        let mut effects = std::mem::take(&mut self.effects);
+        let mut effects = std::mem::take(&mut self.asked.on_chip);
         let own = self.on_chip.as_mut().expect("such a device is on a directory");
         let on = own.on;
         for (after, packet) in effects.packets.drain(..) {
@@ -316,7 +316,7 @@ impl Node {
         for (seat, RegisterFault(problem)) in effects.faults.drain(..) {
             self.fail_on(now, seat.into(), &problem);
         }
-        self.effects = effects;
+        self.asked.on_chip = effects;
     }
 
     /// The first level of a tile takes or loses a line of its scratchpad. A wait loop that it is

@@ -17,14 +17,14 @@
 
 use narthex_fabrics::NetworkPort;
 use narthex_interfaces::Device;
-use narthex_interfaces::half::{Context, RegisterFault};
-use narthex_interfaces::on_chip::Effects;
+use narthex_interfaces::half::RegisterFault;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::processor_memory::{Consequence, Registers};
 use narthex_memory::{AgentId, Kind, Response, Transaction};
 
 use super::composition::SeatPlace;
+use super::devices::Asked;
 use super::foresight::Promises;
 use super::processor::State;
 use super::{Node, Occupation};
@@ -34,9 +34,7 @@ pub(super) struct DeviceRegisters<'a> {
     pub devices: &'a mut Vec<Box<dyn Device>>,
     pub seats: &'a Vec<SeatPlace>,
     pub network: &'a mut NetworkPort,
-    pub timers: &'a mut Vec<Time>,
-    pub faults: &'a mut Vec<RegisterFault>,
-    pub effects: &'a mut Effects,
+    pub asked: &'a mut Asked,
     /// What comes from the network before this instant has come.
     pub heard_until: Time,
     /// What the node relies on during this run.
@@ -66,8 +64,7 @@ impl DeviceRegisters<'_> {
     #[inline(always)]
     fn are_quiet(&self, SeatPlace { device, seat, .. }: SeatPlace) -> bool {
         let device = &self.devices[device];
-        self.timers.is_empty()
-            && self.effects.is_empty()
+        self.asked.is_nothing()
             && !self.network.has_departures()
             && !device.seats_beside(seat).any(|seat| device.wants(seat))
             && self.promises.are_kept_by(&**device)
@@ -94,21 +91,14 @@ impl Registers for DeviceRegisters<'_> {
             return None;
         }
         let place = self.seat(agent);
-        let mut context = Context {
-            now: end,
-            network: self.network.of_process(place.process),
-            local_memory: None,
-            timers: self.timers,
-            faults: self.faults,
-            on_chip: self.effects,
-        };
+        let mut context = self.asked.context(end, self.network.of_process(place.process), None);
         let device = &mut *self.devices[place.device];
         if is_ahead && !device.is_settled(place.seat, &context, transaction, self.heard_until) {
             return None;
         }
         let accessed = device.access(place.seat, &mut context, transaction, response);
         self.promises.forget_reaction();
-        let is_refused = accessed.is_err() || !self.faults.is_empty();
+        let is_refused = accessed.is_err() || !self.asked.faults.is_empty();
         if !is_refused && self.are_quiet(place) {
             return Some(Consequence::Nothing);
         }
@@ -129,7 +119,7 @@ impl Node {
     #[inline(never)]
     pub(super) fn finish_register_access(&mut self) {
         let Some(Unfinished { end, place, accessed, is_refused }) = self.unfinished.take() else { return };
-        self.ran_until = self.ran_until.min(end);
+        self.horizons.ran_until = self.horizons.ran_until.min(end);
         if is_refused {
             let now = self.processors[0].processor.now();
             self.processors[0].state = State::Waiting;

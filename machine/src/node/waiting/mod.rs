@@ -277,12 +277,12 @@ impl Node {
     fn execute_until(&mut self, index: usize, until: Time) {
         let executes = std::mem::replace(&mut self.executes_wait_loops, true);
         // It may be at the beginning of another agent's transaction.
-        let free_until = std::mem::replace(&mut self.free_until, Time::ZERO);
-        let early_until = std::mem::replace(&mut self.early_until, Time::ZERO);
+        let horizons = self.horizons;
+        self.horizons.take_no_shortcuts();
         while self.processors[index].is_active(until) {
             self.run_processor(index, until);
         }
-        (self.free_until, self.early_until) = (free_until, early_until);
+        self.horizons.take_shortcuts_of(horizons);
         self.executes_wait_loops = executes;
     }
 

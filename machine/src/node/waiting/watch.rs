@@ -121,10 +121,10 @@ impl Node {
             let waits = stop == Some(Stop::Wait);
             if let Some(stop) = stop {
                 // Each step of what it waits for is looked at.
-                let free_until = std::mem::replace(&mut self.free_until, Time::ZERO);
-                let early_until = std::mem::replace(&mut self.early_until, Time::ZERO);
+                let horizons = self.horizons;
+                self.horizons.take_no_shortcuts();
                 self.handle_stop(index, stop);
-                (self.free_until, self.early_until) = (free_until, early_until);
+                self.horizons.take_shortcuts_of(horizons);
             }
             if waits && !self.waits_as_watched(index) {
                 self.stop_watching(index);
