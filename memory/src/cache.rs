@@ -338,11 +338,11 @@ impl Cache {
     }
 
     fn put(&mut self, line: Line, address: u64, state: State, data: Option<&[u8]>, most: Tag) {
+        let set = self.set_of(address);
         if let Some(data) = data {
-            let start = self.start_of(line);
-            copy_block(&mut self.data[start..start + self.block_bytes], data);
+            copy_block(self.bytes_to_fill(set, line), data);
         }
-        self.describe(self.set_of(address), line, self.tag_of(address), state, most);
+        self.describe(set, line, self.tag_of(address), state, most);
     }
 
     /// A line of a set has the block with this tag from now on, and is its most recent.
@@ -376,10 +376,9 @@ impl Cache {
         (request, most): (Request, Tag),
         read: impl FnOnce(&mut [u8]),
     ) {
-        let state = self.protocol.fill(request, false);
-        let start = self.start_of(line);
-        read(&mut self.data[start..start + self.block_bytes]);
-        self.describe(self.set_of(address), line, self.tag_of(address), state, most);
+        let (state, set) = (self.protocol.fill(request, false), self.set_of(address));
+        read(self.bytes_to_fill(set, line));
+        self.describe(set, line, self.tag_of(address), state, most);
     }
 
     /// Answers another agent's transaction on the block at `address`.

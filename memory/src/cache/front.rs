@@ -9,7 +9,8 @@
 //! Where the bytes of a hit are, the address alone says, so that the host fetches them while it
 //! still waits for the row: the data has a part for each way, and the bytes of each set's most
 //! recent line are in the first part. A line that becomes the most recent changes places with
-//! the one that was ([`Recency`]); this costs the slow way some ten instructions of the host.
+//! the one that was ([`Recency`]); this costs the slow way some fifty instructions of the host, and
+//! a fill half of that.
 //!
 //! ```text
 //!   data    | set 0 | set 1 | set 2 | set 3 | set 0 | set 1 | set 2 | set 3 |
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use super::{Cache, Line};
 use crate::access_tags::Tag;
 use crate::protocols::State;
+use crate::transaction::copy_block;
 
 /// What a set answers: the block of its most recently used line, once where it may be
 /// read and once where it may be written; [`no_answer`] if it may not.
@@ -80,6 +82,7 @@ impl Recency {
     }
 
     /// After this way has been used, whose bytes have changed places with those of the first.
+    #[inline(always)]
     fn after(self, way: usize) -> Recency {
         let part = self.part(way) as u64;
         let parts = self.parts ^ part << (4 * way) ^ part << (4 * self.way(0));
@@ -221,15 +224,39 @@ impl Cache {
     }
 
     /// A way of a set is its most recent one from now on, and its bytes are in the first part.
+    #[inline(always)]
     fn use_way(&mut self, set: usize, way: usize) {
+        if let Some([first, own]) = self.promote(set, way) {
+            let (before, from_own) = self.data.split_at_mut(own);
+            let first = &mut before[first..first + self.block_bytes];
+            swap_blocks(first, &mut from_own[..self.block_bytes]);
+        }
+    }
+
+    /// The bytes of a line that takes in a whole block, and is the most recent of its set from now on:
+    /// those that it had are gone.
+    #[inline(always)]
+    pub(super) fn bytes_to_fill(&mut self, set: usize, line: Line) -> &mut [u8] {
+        if self.ways > 1
+            && let Some([first, own]) = self.promote(set, line - set * self.ways)
+        {
+            let (before, from_own) = self.data.split_at_mut(own);
+            copy_block(&mut from_own[..self.block_bytes], &before[first..first + self.block_bytes]);
+        }
+        let first = self.start_in_part(0, set);
+        &mut self.data[first..first + self.block_bytes]
+    }
+
+    /// Makes a way the most recent of its set, if it is not: where the first part has the bytes of the
+    /// set, and where those of this way have been. They are to change places.
+    #[inline(always)]
+    fn promote(&mut self, set: usize, way: usize) -> Option<[usize; 2]> {
         let recency = self.recency[set];
         if recency.way(0) == way {
-            return;
+            return None;
         }
-        let (first, own) = (self.start_in_part(0, set), self.start_in_part(recency.part(way), set));
-        let (before, from_own) = self.data.split_at_mut(own);
-        before[first..first + self.block_bytes].swap_with_slice(&mut from_own[..self.block_bytes]);
         self.recency[set] = recency.after(way);
+        Some([0, recency.part(way)].map(|part| self.start_in_part(part, set)))
     }
 
     /// Where the bytes of a set begin in a part of the data.
@@ -258,9 +285,17 @@ fn answers(set: usize, (block, state, allowed): (u64, u8, u8)) -> Row {
     [fast_loads, fast_stores].map(|is_fast| if is_fast { block } else { no_answer(set) })
 }
 
+/// Exchanges the bytes of two blocks, by pieces that a register of the host takes: each block has as
+/// many bytes as some of them.
+#[inline(always)]
+fn swap_blocks(one: &mut [u8], other: &mut [u8]) {
+    let pieces = one.as_chunks_mut::<16>().0.iter_mut().zip(other.as_chunks_mut::<16>().0);
+    pieces.for_each(|(one, other)| std::mem::swap(one, other));
+}
+
 /// `order` (four bits an entry, most recent lowest) with `way`, which is in it, moved to
 /// the front.
-#[inline]
+#[inline(always)]
 pub(super) fn moved_to_front(order: u64, way: u64) -> u64 {
     const ONES: u64 = 0x1111_1111_1111_1111;
     if order & 15 == way {

@@ -58,11 +58,10 @@ impl Cache {
             copy_block(&mut below.data[start..start + self.block_bytes], self.line_bytes(line));
         }
         let offset = self.offset_of(address);
+        let source = &below.data[source - offset..][..self.block_bytes];
+        copy_block(self.bytes_to_fill(set, line), source);
         self.describe(set, line, tag, state, most);
-        let (start, source) = (self.start_of(line), source - offset);
-        let block = start..start + self.block_bytes;
-        copy_block(&mut self.data[block], &below.data[source..source + self.block_bytes]);
-        Some((start + offset, is_dirty))
+        Some(((address & self.place_mask) as usize, is_dirty))
     }
 
     /// The line of a set that takes in a block with this tag; none if the set has it.
