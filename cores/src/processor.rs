@@ -1,8 +1,12 @@
 //! A processor: registers, clock, and the loop around the threaded handlers.
 
+mod archive;
+mod interrupts;
+mod state;
+
 use std::sync::Arc;
 
-use narthex_kernel::{Archive, Archived, Clock, Damage, Time};
+use narthex_kernel::Time;
 use narthex_memory::Port;
 
 use crate::access_control::AccessControl;
@@ -11,9 +15,9 @@ use crate::config::Config;
 use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
 use crate::extensions::UNDECODED;
 use crate::float::HostRounds;
-use crate::follow::{Follower, Jump, jumps};
-use crate::operation::{ALL_IN_ONE_LINE, Cursor, FLOAT_REGISTERS, Operation, SINK};
-use crate::stop::{Fault, FaultKind, Stop};
+use crate::follow::{Follower, jumps};
+use crate::operation::{ALL_IN_ONE_LINE, Cursor};
+use crate::stop::Stop;
 use crate::timing::Timing;
 use crate::traps::TrapRegisters;
 
@@ -248,21 +252,6 @@ impl<T: Timing> Processor<T> {
         }
     }
 
-    /// Devices assert these interrupt lines now, by bit, and no others.
-    pub fn assert_lines(&mut self, lines: u64) {
-        self.core.trap.assert_lines(lines);
-    }
-
-    /// The interrupt lines that devices assert.
-    pub fn asserted_lines(&self) -> u64 {
-        self.core.trap.asserted_lines()
-    }
-
-    /// Whether a line is asserted that ends waiting (`wfi`).
-    pub fn has_awaited_interrupt(&self) -> bool {
-        self.core.trap.has_awaited()
-    }
-
     /// Others may have changed caches and code since the last run.
     fn begin<P: Port>(&mut self, port: &mut P) {
         self.core.fetched_line = NO_LINE;
@@ -354,48 +343,6 @@ impl<T: Timing> Processor<T> {
         Table::FULL.call(cursor.get().code, core, cursor, port, t, count, next);
     }
 
-    /// Executes up to the next place at which the processor looks at the time, and
-    /// takes an interrupt there. Where it has stopped before does not matter: it may
-    /// have done so between two instructions in a row that only compute.
-    #[cold]
-    fn take_interrupt_at_boundary<P: Port, F: Follower>(
-        &mut self,
-        port: &mut P,
-        follower: &mut F,
-    ) -> Option<Stop> {
-        let horizon = self.core.replace_horizon(self.core.t);
-        let mut stop = None;
-        while self.core.trap.is_due() && stop.is_none() {
-            match self.core.entering {
-                true => self.core.exit = Exit::Enabled,
-                false => self.execute(port, follower),
-            }
-            stop = match self.core.exit {
-                Exit::Stop(Stop::Horizon) => self.take_interrupt(port, follower),
-                _ => self.stop(port, follower),
-            };
-        }
-        (self.core.until, self.core.outside_until) = horizon;
-        stop
-    }
-
-    /// Takes the interrupt that is due before the next instruction.
-    #[cold]
-    fn take_interrupt<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) -> Option<Stop> {
-        let core = &mut *self.core;
-        match core.trap.take_interrupt(core.pc) {
-            Ok(()) => {
-                core.t = core.timing.interrupt(core.t);
-                self.enter_handler(follower);
-                None
-            }
-            Err(line) => {
-                let (kind, pc) = (FaultKind::Interrupt(line), core.pc);
-                Some(self.explain(Fault { kind, pc, address: pc, bits: 0 }, port))
-            }
-        }
-    }
-
     /// What the owner has to know, if anything: a fault that the program handles
     /// is none of its business.
     #[inline(always)]
@@ -406,192 +353,6 @@ impl<T: Timing> Processor<T> {
             Exit::Stop(Stop::Fault) => self.take_fault(port, follower),
             Exit::Stop(stop) => Some(stop),
         }
-    }
-
-    /// The program's handler takes a fault, if it has one for it.
-    #[cold]
-    #[inline(never)]
-    fn take_fault<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) -> Option<Stop> {
-        match self.core.trap.take(self.fault(), self.core.pc) {
-            Ok(()) => {
-                self.core.t = self.core.timing.trap(self.core.t);
-                self.enter_handler(follower);
-                None
-            }
-            Err(fault) => Some(self.explain(fault, port)),
-        }
-    }
-
-    /// Why the instruction cannot be executed for which it has stopped.
-    ///
-    /// # Panics
-    /// If it has not stopped for a [`Stop::Fault`].
-    pub fn fault(&self) -> Fault {
-        self.core.fault.expect("it has stopped for a fault")
-    }
-
-    /// A trap was taken: its handler is next.
-    fn enter_handler<F: Follower>(&mut self, follower: &mut F) {
-        let handler = self.core.trap.utvec;
-        self.set_pc(handler);
-        if F::LISTENS {
-            follower.jumped(Jump::Trap(self.core.trap.uepc), self.core.pc, self.x(2));
-        }
-    }
-
-    /// Adds to a fault where it happened.
-    fn explain<P: Port>(&mut self, Fault { kind, address, .. }: Fault, port: &mut P) -> Stop {
-        let pc = self.core.pc;
-        let bits = port.code(pc).unwrap_or(0);
-        let bits = if bits & 3 == 3 { bits } else { bits & 0xffff };
-        self.core.fault = Some(Fault { kind, pc, address, bits });
-        Stop::Fault
-    }
-
-    /// The local time: the first instant at which the next instruction may issue.
-    pub fn now(&self) -> Time {
-        self.core.slots.edge(self.core.t)
-    }
-
-    /// Its clock.
-    pub fn clock(&self) -> Clock {
-        self.core.clock
-    }
-
-    /// Slots after which cycles begin at the same places between picoseconds.
-    pub(crate) fn slots_in_pattern(&self) -> u64 {
-        self.core.clock.pattern_cycles() * self.core.timing.width()
-    }
-
-    /// Whole clock cycles of local time.
-    pub fn cycles(&self) -> u64 {
-        self.core.t / self.core.timing.width()
-    }
-
-    /// Instructions retired.
-    pub fn retired(&self) -> u64 {
-        self.core.timing.retired(self.core.t, self.core.count)
-    }
-
-    /// Where the next instruction is.
-    pub fn pc(&self) -> u64 {
-        self.core.pc
-    }
-
-    /// Goes on at `pc` (its lowest bit is ignored).
-    pub fn set_pc(&mut self, pc: u64) {
-        self.core.pc = pc & !1;
-        self.core.entering = true;
-    }
-
-    /// The integer register x0 to x31.
-    pub fn x(&self, number: usize) -> u64 {
-        assert!(number < 32, "there is no register x{number}");
-        self.core.registers[number]
-    }
-
-    /// The integer registers, then the floating-point registers.
-    pub fn registers(&self) -> &[u64; SINK as usize] {
-        self.core.registers.first_chunk().expect("as many registers")
-    }
-
-    /// How often the program has read a counter of time or of instructions.
-    pub fn counter_reads(&self) -> u64 {
-        self.core.counter_reads
-    }
-
-    /// The operation at the program counter.
-    pub(crate) fn next_operation(&mut self) -> Operation {
-        enter(&mut self.core).get()
-    }
-
-    /// Sets an integer register; x0 stays zero.
-    pub fn set_x(&mut self, number: usize, value: u64) {
-        assert!(number < 32, "there is no register x{number}");
-        if number != 0 {
-            self.core.registers[number] = value;
-        }
-    }
-
-    /// The bits of the floating-point register f0 to f31.
-    pub fn f(&self, number: usize) -> u64 {
-        assert!(number < 32, "there is no register f{number}");
-        self.core.registers[FLOAT_REGISTERS as usize + number]
-    }
-
-    /// Sets the bits of a floating-point register.
-    pub fn set_f(&mut self, number: usize, bits: u64) {
-        assert!(number < 32, "there is no register f{number}");
-        self.core.registers[FLOAT_REGISTERS as usize + number] = bits;
-    }
-
-    /// Rounding mode (bits 7 to 5) and exception flags (bits 4 to 0).
-    pub fn fcsr(&self) -> u32 {
-        self.core.fcsr
-    }
-
-    /// Sets rounding mode and exception flags.
-    pub fn set_fcsr(&mut self, fcsr: u32) {
-        self.core.set_fcsr(fcsr);
-    }
-}
-
-/// Between two runs. What a run sets up for itself, and what points into code,
-/// is forgotten, on the side that saves as well: both go on alike.
-impl<T: Timing + Archived> Archived for Processor<T> {
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Processor { core, must_execute } = self;
-        archive.value(must_execute)?;
-        core.archive(archive)
-    }
-}
-
-impl<T: Timing + Archived> Archived for Core<T> {
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Core {
-            registers,
-            until: _,
-            outside_until: _,
-            window,
-            host_rounds: _,
-            host_fuses: _,
-            timing,
-            fcsr,
-            trap,
-            has_interrupts: _,
-            pc,
-            t,
-            count,
-            entering,
-            fetched_line,
-            line_mask: _,
-            has_lines: _,
-            exit,
-            fault: _,
-            code,
-            clock: _,
-            slots: _,
-            clock_stands: _,
-            counter_reads: _,
-            late: _,
-            filling: _,
-            started: _,
-            expected,
-            loads_under_way,
-        } = self;
-        archive.each(registers)?;
-        timing.archive(archive)?;
-        archive.value(fcsr)?;
-        archive.value(trap)?;
-        [pc, t, count].into_iter().try_for_each(|word| archive.value(word))?;
-        archive.value(entering)?;
-        code.archive(archive)?;
-        archive.value(expected)?;
-        *loads_under_way = expected.iter().flatten().count();
-        (*window, *fetched_line, *exit) = (Window::none(), NO_LINE, Exit::Continue);
-        let fcsr = *fcsr;
-        self.set_fcsr(fcsr);
-        Ok(())
     }
 }
 

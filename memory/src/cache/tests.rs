@@ -9,6 +9,7 @@ use narthex_kernel::quantity::Bytes;
 
 use super::*;
 use crate::kind::Kind;
+use crate::protocols::Snoop;
 use crate::traffic::Traffic;
 use proptest::prelude::*;
 
