@@ -17,8 +17,10 @@ fn main() {
     let list = format!("static TABLES: &[&Table] = &[{}];", tables.join(", "));
     directories.write("directory_protocols.rs", &list);
 
-    let interconnects =
-        Folder::of("src/interconnects", &["mod", "address_map", "carrying", "refusals", "seats", "tests"]);
+    let interconnects = Folder::of(
+        "src/interconnects",
+        &["mod", "address_map", "carrying", "composition", "refusals", "seats", "tests"],
+    );
     let types: Vec<String> =
         interconnects.names.iter().map(|name| format!("{name}::{}", type_name(name))).collect();
     let list = format!("macro_rules! found {{ () => {{ interconnects! {{ {} }} }} }}", types.join(", "));

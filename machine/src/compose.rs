@@ -3,45 +3,34 @@
 
 mod firmware;
 pub mod jobs;
+mod memories;
+mod programs;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::Arc;
 
-use narthex_cores::linux::{Invocation, Program, Protection, SystemCalls, start};
+use narthex_cores::linux::Program;
 use narthex_cores::{InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::networks::Surroundings;
 use narthex_fabrics::on_chip::OnChip;
 use narthex_fabrics::switch::Switch;
 use narthex_fabrics::{Frame, NetworkPort, NodeId, Placement, Relay};
-use narthex_interfaces::description::Layout;
 use narthex_interfaces::forwarder::Forwarder;
-use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::interface::Interface;
-use narthex_interfaces::models::{MODELS, Model};
-use narthex_interfaces::registers::{Addresses, NODE_MEMORY, common_region};
+use narthex_interfaces::registers::common_region;
 use narthex_interfaces::{Attached, Device, DeviceSeat};
-use narthex_kernel::{Duration, Time};
-use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::{Home, Interconnect, InterconnectId, MemoryId};
-use narthex_memory::main_memory::{Image, MainMemory, PAGE_BYTES};
 use narthex_memory::page_frames::PageFrames;
-use narthex_memory::pages::{PageAttributes, PageTable};
-use narthex_memory::processor_memory::block_buffers;
-use narthex_memory::third_level::ThirdLevel;
-use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory};
 
-use crate::config::{FIRMWARE, FORWARDER, InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
-use crate::node::memory::NodeMemory;
-use crate::node::{HomePlace, Node, NodeOnChip, NodeProcessor, Parts, Personality, Process};
+use crate::config::{FIRMWARE, FORWARDER, MachineConfig};
+use crate::node::{HomePlace, Node, NodeOnChip, NodeProcessor, Parts, Process};
 use crate::request::{Failure, JobRequest, RunRequest};
-use crate::wiring::{MemoryPlace, Shape};
+use crate::wiring::Shape;
 
 use firmware::Firmware;
-use jobs::{Job, Place};
+use jobs::Job;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -166,22 +155,7 @@ impl<'a> Blueprint<'a> {
         let config = &*self.config;
         let id = NodeId(number as u16);
         let interface = self.build_interface()?;
-        let placement = self.placement();
-        let flow_control = config.flow_control.build(placement);
-        let network = config.network.build(id, &self.surroundings());
-        let jobs = self.processes_of(id).map(|place| self.loaded(place).ranks(placement));
-        let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes())
-            .with_jobs(jobs.collect());
-        let network = match &config.faults {
-            Some(faults) => network.with_faults(Faults::of(faults, id)),
-            None => network,
-        };
-        let network = match &config.forwarder {
-            Some(forwarder) => {
-                network.with_relay(Relay::new(forwarder.entries as usize, placement.processes))
-            }
-            None => network,
-        };
+        let network = self.network_port(id);
         let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
         let places = self.devices.iter().map(|device| &device.on);
         let places: Vec<&[String]> =
@@ -251,6 +225,27 @@ impl<'a> Blueprint<'a> {
             node.leave_vacant(place.process.into());
         }
         Ok(node)
+    }
+
+    /// A node's end of the network.
+    fn network_port(&self, id: NodeId) -> NetworkPort {
+        let config = &*self.config;
+        let placement = self.placement();
+        let flow_control = config.flow_control.build(placement);
+        let network = config.network.build(id, &self.surroundings());
+        let jobs = self.processes_of(id).map(|place| self.loaded(place).ranks(placement));
+        let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes())
+            .with_jobs(jobs.collect());
+        let network = match &config.faults {
+            Some(faults) => network.with_faults(Faults::of(faults, id)),
+            None => network,
+        };
+        match &config.forwarder {
+            Some(forwarder) => {
+                network.with_relay(Relay::new(forwarder.entries as usize, placement.processes))
+            }
+            None => network,
+        }
     }
 
     /// The switches of its network, if that has any.
@@ -325,101 +320,6 @@ impl<'a> Blueprint<'a> {
         Some(Box::new(NodeOnChip::new(on, network, places, block_bytes, lookup_time)))
     }
 
-    /// The time that a processor's cache needs to supply a block to others.
-    fn supply_time(&self, part: &ProcessorPart) -> Duration {
-        let of_bus = self.config.bus_named(&part.on).map(|bus| bus.cache_supply_time);
-        let of_directory = || self.config.directory.as_ref().map(|directory| directory.cache_supply_time);
-        of_bus.or_else(of_directory).expect("checked with the machine")
-    }
-
-    /// The memories of a node. The programs are in that of the processors that run them.
-    fn memories(&self, node: NodeId, shape: &Shape) -> Vec<HomeMemory> {
-        let images: Vec<Arc<Image>> =
-            self.processes_of(node).map(|place| self.loaded(place).image.clone()).collect();
-        let parts = self.config.node.memories.keys().zip(&shape.memories);
-        let memory = |(name, place): (&String, &MemoryPlace)| {
-            let config = self.config.memory_named(name);
-            let is_of_programs = place.range.is_none() && place.on == [InterconnectId(0)];
-            HomeMemory {
-                bytes: match is_of_programs {
-                    true => MainMemory::with_images(images.clone()),
-                    false => MainMemory::default(),
-                },
-                access_time: config.access_time,
-                block_bytes: self.block_bytes(),
-                busy_until: (config.ports == Some(Ports::Single)).then_some(Time::ZERO),
-                third_level: self.third_level(name),
-            }
-        };
-        parts.map(memory).collect()
-    }
-
-    /// The cache in front of a memory, if it has one.
-    fn third_level(&self, memory: &str) -> Option<Box<ThirdLevel>> {
-        self.config.node.memories[memory].cache.as_ref()?;
-        let config = self.config.third_level_cache.as_ref().expect("checked with the machine");
-        Some(Box::new(ThirdLevel::new(config, self.block_bytes())))
-    }
-
-    /// A process about to start, with its first processor; what it needs is in memory. The
-    /// network interface is the first of the devices; what else the process accesses
-    /// uncached is `beside`.
-    fn process(
-        &self,
-        place: ProcessId,
-        agent: AgentId,
-        devices: &[&dyn Device],
-        beside: &[Range<u64>],
-        main: &mut MainMemory,
-    ) -> Result<(Running, Process), Failure> {
-        let layouts = devices[0].layouts(place.process);
-        let mut pages = PageTable::default();
-        let mut mapped = self.map_devices(place, &layouts, &mut pages, main);
-        for range in beside {
-            pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
-            mapped.push((range.clone(), Protection::READ_WRITE));
-        }
-        let combinable = devices.iter().flat_map(|device| device.seats()).flat_map(|seat| seat.combinable);
-        for range in combinable.filter(|_| self.config.write_combining.is_some()) {
-            if pages.lookup(range.start) == Some(PageAttributes::DEVICE) {
-                pages.map(range.start, range.end - range.start, PageAttributes::COMBINING);
-            }
-        }
-        let (mut processor, mut memory) = self.further_processor(place, agent, self.config.node.host().1);
-        let mut calls = self.load_program(place, &mut pages, main, &mut processor, &mut memory)?;
-        for (range, protection) in mapped {
-            calls.space_mut().reserve_device(range.start, range.end - range.start, protection);
-        }
-        let names = devices.iter().filter_map(|device| device.calls_name()).map(str::to_owned);
-        let calls = calls
-            .with_devices(names.collect())
-            .with_absent_devices(self.absent_devices())
-            .with_processors(self.config.processors_per_process() as usize);
-        let process = Process::new(self.loaded(place).program.clone(), Personality::Linux, pages, calls)
-            .with_first_processor(agent.0.into());
-        Ok(((processor, memory), process))
-    }
-
-    /// The devices that programs open with other interfaces, under their sections' names, and
-    /// what is said to one that opens them here.
-    fn absent_devices(&self) -> Vec<(String, String)> {
-        let others = MODELS.iter().filter(|model| model.makes_devices());
-        let absent = |model: &&Model| {
-            let (interface, examples) = (&self.interface, model.examples.join(", "));
-            let reason = format!("which is a device of {examples}; the interface is {interface}");
-            (model.section.to_owned(), reason)
-        };
-        others.map(absent).collect()
-    }
-
-    /// A processor of a process of a program, on which nothing runs yet.
-    fn further_processor(&self, place: ProcessId, agent: AgentId, part: &ProcessorPart) -> Running {
-        let code = self.loaded(place).code.clone();
-        let processor = Processor::<InOrder>::new(self.config.core_named(&part.core), code)
-            .with_access_control(&self.config.access_control);
-        (processor, self.memory_of(place.process, agent, part))
-    }
-
     fn placement(&self) -> Placement {
         let processes = self.config.processes_per_node() as u8;
         Placement { nodes: self.nodes as u16, processes }
@@ -447,151 +347,5 @@ impl<'a> Blueprint<'a> {
     pub fn build_halves(&self) -> Result<Interface, Failure> {
         let built = self.config.build_halves(&self.interface);
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
-    }
-
-    /// The caches and the store buffer of the processor of a program's process that
-    /// has one.
-    pub fn processor_memory(&self, process: u8) -> ProcessorMemory {
-        self.memory_of(process, AgentId(process), self.config.node.host().1)
-    }
-
-    fn memory_of(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> ProcessorMemory {
-        let config = &*self.config;
-        let instructions = match &config.instruction_cache {
-            InstructionCache::Ideal {} => None,
-            InstructionCache::Cache(cache) => Some(cache),
-        };
-        let supply_time = self.supply_time(part);
-        let memory =
-            ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
-                .with_translation(
-                    Translation::of_process(process, common_region(self.config.processes_per_node()))
-                        .with_frames(self.frames.clone()),
-                );
-        let memory = match &config.second_level_cache {
-            Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),
-            _ => memory,
-        };
-        let memory = match &config.write_combining {
-            Some(combining) if part.runs == PROGRAM => memory.with_write_combining(combining),
-            _ => memory,
-        };
-        let misses = config.core_named(&part.core).misses.unwrap_or(1);
-        let memory = match part.has_caches() {
-            true => memory.with_misses(misses as usize),
-            false => memory.with_local_memory(
-                self.access_cycles(part),
-                self.block_bytes(),
-                config.fetch_line_bytes(),
-            ),
-        };
-        match config.block_buffers {
-            block_buffers::Config::None {} => memory,
-            block_buffers::Config::Pair { transfer_cycles } => {
-                let transfer_time = config.processor.clock.clock().cycles(u64::from(transfer_cycles));
-                memory.with_block_buffers(transfer_time)
-            }
-        }
-    }
-
-    /// Makes a process's information page, registers, pointers and queues and
-    /// the node's memory accessible to it; what system calls may do with each.
-    pub fn map_devices(
-        &self,
-        place: ProcessId,
-        layouts: &[Layout],
-        pages: &mut PageTable,
-        main: &mut MainMemory,
-    ) -> Vec<(Range<u64>, Protection)> {
-        let addresses = Addresses::of_process(place.process);
-        let page = |start| start..start + PAGE_BYTES;
-        let mut devices = vec![
-            (page(addresses.information_page()), PageAttributes::READ_ONLY),
-            (page(addresses.register_page()), PageAttributes::DEVICE),
-        ];
-        // Processes of different jobs share nothing.
-        if self.loaded(place).place.processes.len() == usize::from(self.placement().processes) {
-            devices.push((NODE_MEMORY, PageAttributes::DATA));
-        }
-        if self.config.has_block_buffers() {
-            devices.push((page(addresses.block_buffers()), PageAttributes::BLOCK_BUFFERS));
-        }
-        for layout in layouts {
-            devices.extend(layout.cachable.iter().map(|range| (range.clone(), PageAttributes::DATA)));
-            devices.extend(layout.windows.iter().map(|range| (range.clone(), PageAttributes::DEVICE)));
-            for &(address, word) in &layout.initial_words {
-                main.write(address, &word.to_le_bytes());
-            }
-        }
-        for (index, word) in self.information(place, layouts).words().iter().enumerate() {
-            main.write(addresses.information_page() + 8 * index as u64, &word.to_le_bytes());
-        }
-        for (range, attributes) in &devices {
-            pages.map(range.start, range.end - range.start, *attributes);
-        }
-        let protection = |attributes: PageAttributes| match attributes.writable {
-            true => Protection::READ_WRITE,
-            false => Protection::READ,
-        };
-        devices.into_iter().map(|(range, attributes)| (range, protection(attributes))).collect()
-    }
-
-    /// What the information page tells a process.
-    fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
-        let Place { nodes, processes } = &self.loaded(place).place;
-        let overrides: Vec<(&str, u64)> =
-            layouts.iter().flat_map(|layout| layout.overrides.iter().copied()).collect();
-        let page = InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
-            ("node", u64::from(u32::from(place.node.0).saturating_sub(nodes.start))),
-            ("nodes", nodes.len() as u64),
-            ("process", u64::from(place.process.saturating_sub(processes.start))),
-            ("packet_bytes", self.packet_bytes()),
-            ("header_bytes", self.config.messages.header.as_u64()),
-            ("payload_bytes", self.config.payload_bytes()),
-            ("block_bytes", self.block_bytes()),
-            ("entry_bytes", self.packet_bytes()),
-            ("seed", self.seed),
-            ("processes", processes.len() as u64),
-            ("colours_bytes", self.config.data_cache.colours_bytes()),
-        ]);
-        page.with(&overrides)
-    }
-
-    /// What a process's program is started with.
-    pub fn invocation(&self, place: ProcessId) -> Invocation {
-        let rank = self.placement().rank(place.node, place.process);
-        let page = Addresses::of_process(place.process).information_page();
-        Invocation {
-            arguments: self.loaded(place).arguments.clone(),
-            environment: vec![format!("NARTHEX_PAGE={page:#x}")],
-            seed: self.seed ^ u64::from(rank.0) << 32,
-        }
-    }
-
-    fn load_program(
-        &self,
-        place: ProcessId,
-        pages: &mut PageTable,
-        main: &mut MainMemory,
-        processor: &mut Processor<InOrder>,
-        memory: &mut ProcessorMemory,
-    ) -> Result<SystemCalls, Failure> {
-        let invocation = self.invocation(place);
-        let caches = std::slice::from_mut(memory);
-        let block_bytes = self.block_bytes();
-        let mut loader = NodeMemory {
-            caches,
-            own: 0,
-            main,
-            pages,
-            block_bytes,
-            devices: [&mut [], &mut []],
-            interconnects: &mut [],
-        };
-        let program = &self.loaded(place).program;
-        let started = start(program, &invocation, &mut loader).map_err(Failure::usage)?;
-        processor.set_pc(started.program_counter);
-        processor.set_x(2, started.stack_pointer);
-        Ok(SystemCalls::for_process(started.space, invocation.seed))
     }
 }

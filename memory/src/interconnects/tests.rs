@@ -9,6 +9,8 @@ mod directory;
 mod refusals;
 
 use super::*;
+use crate::kind::Kind;
+use crate::transaction::BlockData;
 use bench::*;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Interconnects with a processor, another one, a device and a memory on them, whose
 //! answers the tests state, and what they see.
 
-use narthex_kernel::{Clock, EventQueue};
+use narthex_kernel::{Clock, EventQueue, Place};
 
 use super::super::bridged_bus::BridgedBus;
 use super::super::private_path::PrivatePath;
@@ -10,7 +10,9 @@ use super::super::*;
 use crate::bridge::{self, Bridge, Timing};
 use crate::bus::{self, Bus, ExtraCycles};
 use crate::home_memory::HomeMemory;
+use crate::kind::Kind;
 use crate::main_memory::MainMemory;
+use crate::transaction::{BlockData, HomeReply, Response, SnoopReply};
 
 pub(super) const BLOCK_BYTES: usize = 64;
 pub(super) const BUS: InterconnectId = InterconnectId(0);
@@ -248,15 +250,15 @@ impl Composition for Bench {
         self.early == Some(agent)
     }
 
-    fn keep_place(&mut self) -> EventPlace {
+    fn keep_place(&mut self) -> Place {
         self.due.keep_place()
     }
 
-    fn schedule_in(&mut self, place: EventPlace, at: Time, on: InterconnectId, step: Step) {
+    fn schedule_in(&mut self, place: Place, at: Time, on: InterconnectId, step: Step) {
         self.due.schedule_in(place, at, (on, step));
     }
 
-    fn has_passed(&self, at: Time, place: EventPlace) -> bool {
+    fn has_passed(&self, at: Time, place: Place) -> bool {
         self.due.has_passed(at, place)
     }
 

@@ -8,8 +8,10 @@ mod walks;
 
 use super::super::*;
 use crate::directory::{Holders, Lane};
+use crate::kind::Kind;
 use crate::processor_memory::UncachedStores;
 use crate::protocols::State;
+use crate::transaction::{BlockData, HomeReply, Response, SnoopReply};
 use chip::*;
 
 /// What a processor's access found, and when it was over.

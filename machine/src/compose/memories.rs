@@ -1,0 +1,101 @@
+//! The memories of a node, and the caches of its processors.
+
+use std::sync::Arc;
+
+use narthex_fabrics::NodeId;
+use narthex_interfaces::registers::common_region;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::home_memory::{HomeMemory, Ports};
+use narthex_memory::interconnects::InterconnectId;
+use narthex_memory::main_memory::{Image, MainMemory};
+use narthex_memory::processor_memory::block_buffers;
+use narthex_memory::third_level::ThirdLevel;
+use narthex_memory::translation::Translation;
+use narthex_memory::{AgentId, ProcessorMemory};
+
+use super::Blueprint;
+use crate::config::{InstructionCache, PROGRAM, ProcessorPart};
+use crate::wiring::{MemoryPlace, Shape};
+
+impl Blueprint<'_> {
+    /// The time that a processor's cache needs to supply a block to others.
+    fn supply_time(&self, part: &ProcessorPart) -> Duration {
+        let of_bus = self.config.bus_named(&part.on).map(|bus| bus.cache_supply_time);
+        let of_directory = || self.config.directory.as_ref().map(|directory| directory.cache_supply_time);
+        of_bus.or_else(of_directory).expect("checked with the machine")
+    }
+
+    /// The memories of a node. The programs are in that of the processors that run them.
+    pub(super) fn memories(&self, node: NodeId, shape: &Shape) -> Vec<HomeMemory> {
+        let images: Vec<Arc<Image>> =
+            self.processes_of(node).map(|place| self.loaded(place).image.clone()).collect();
+        let parts = self.config.node.memories.keys().zip(&shape.memories);
+        let memory = |(name, place): (&String, &MemoryPlace)| {
+            let config = self.config.memory_named(name);
+            let is_of_programs = place.range.is_none() && place.on == [InterconnectId(0)];
+            HomeMemory {
+                bytes: match is_of_programs {
+                    true => MainMemory::with_images(images.clone()),
+                    false => MainMemory::default(),
+                },
+                access_time: config.access_time,
+                block_bytes: self.block_bytes(),
+                busy_until: (config.ports == Some(Ports::Single)).then_some(Time::ZERO),
+                third_level: self.third_level(name),
+            }
+        };
+        parts.map(memory).collect()
+    }
+
+    /// The cache in front of a memory, if it has one.
+    fn third_level(&self, memory: &str) -> Option<Box<ThirdLevel>> {
+        self.config.node.memories[memory].cache.as_ref()?;
+        let config = self.config.third_level_cache.as_ref().expect("checked with the machine");
+        Some(Box::new(ThirdLevel::new(config, self.block_bytes())))
+    }
+
+    /// The caches and the store buffer of the processor of a program's process that
+    /// has one.
+    pub fn processor_memory(&self, process: u8) -> ProcessorMemory {
+        self.memory_of(process, AgentId(process), self.config.node.host().1)
+    }
+
+    pub(super) fn memory_of(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> ProcessorMemory {
+        let config = &*self.config;
+        let instructions = match &config.instruction_cache {
+            InstructionCache::Ideal {} => None,
+            InstructionCache::Cache(cache) => Some(cache),
+        };
+        let supply_time = self.supply_time(part);
+        let memory =
+            ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
+                .with_translation(
+                    Translation::of_process(process, common_region(self.config.processes_per_node()))
+                        .with_frames(self.frames.clone()),
+                );
+        let memory = match &config.second_level_cache {
+            Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),
+            _ => memory,
+        };
+        let memory = match &config.write_combining {
+            Some(combining) if part.runs == PROGRAM => memory.with_write_combining(combining),
+            _ => memory,
+        };
+        let misses = config.core_named(&part.core).misses.unwrap_or(1);
+        let memory = match part.has_caches() {
+            true => memory.with_misses(misses as usize),
+            false => memory.with_local_memory(
+                self.access_cycles(part),
+                self.block_bytes(),
+                config.fetch_line_bytes(),
+            ),
+        };
+        match config.block_buffers {
+            block_buffers::Config::None {} => memory,
+            block_buffers::Config::Pair { transfer_cycles } => {
+                let transfer_time = config.processor.clock.clock().cycles(u64::from(transfer_cycles));
+                memory.with_block_buffers(transfer_time)
+            }
+        }
+    }
+}
