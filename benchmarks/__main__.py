@@ -30,11 +30,13 @@ def bench(
         before = document.read(against) if against else None
         RESULT.parent.mkdir(exist_ok=True)
         target = JsonTarget(str(json))
-        measures, left_out = measure(steps, prepared(quick=quick))
+        measures, left_out, failed = measure(steps, prepared(quick=quick))
         now = document.of_this_machine(measures, left_out, quick=quick)
         target.write(document.to_json(now))
         show(now, before)
         print(f"Written to {json}")
+        if failed:
+            raise NarthexError(f"{', '.join(failed)} failed; all else was measured")
     except NarthexError as error:
         raise typer.Exit(fail(str(error), error.exit_code)) from None
 
@@ -72,19 +74,25 @@ def prepared(*, quick: bool) -> plan.Bench:
     return plan.Bench(executables, simulator, scale, quick, find_counter(), say, firmware)
 
 
-def measure(steps: list[plan.Step], bench: plan.Bench) -> tuple[list[Measure], dict[str, str]]:
-    """Carry out the steps; what cannot be done, or fails, is left out, with the reason."""
+def measure(
+    steps: list[plan.Step], bench: plan.Bench
+) -> tuple[list[Measure], dict[str, str], list[str]]:
+    """Carry out the steps; return what was left out, with the reason, and which of that failed."""
     measures: list[Measure] = []
     left_out: dict[str, str] = {}
+    failed: list[str] = []
     for number, step in enumerate(steps, 1):
         begin = time.monotonic()
         with Waiting(f"[{number}/{len(steps)}] {step.name}") as waiting:
             try:
                 measures += step.measure(bench.saying(waiting.update))
-            except (LeftOutError, NarthexError) as reason:
+            except LeftOutError as reason:
                 left_out[step.name] = str(reason)
+            except NarthexError as problem:
+                left_out[step.name] = str(problem)
+                failed.append(step.name)
         say(f"[{number}/{len(steps)}] {step.name}: {time.monotonic() - begin:.0f} s")
-    return measures, left_out
+    return measures, left_out, failed
 
 
 def show(now: Document, before: Document | None) -> None:

@@ -174,7 +174,8 @@ pub trait Partition: Send {
     /// have finished: in the window in which one finishes it returns at that instant.
     fn advance(&mut self, outbox: &mut Outbox<Self::Payload>);
 
-    /// Nothing leaves it because of what is to be delivered before this instant: at best its arrival.
+    /// The earliest instant at which anything may leave it because of an envelope that is to be
+    /// delivered. Without more knowledge that is the envelope's arrival.
     fn departure_after(&self, envelope: &Envelope<Self::Payload>) -> Time {
         envelope.arrival
     }

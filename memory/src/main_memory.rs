@@ -118,7 +118,7 @@ impl MainMemory {
         self.read_pages(address, bytes);
     }
 
-    /// The same where the bytes are in several pages, or in one that does not exist.
+    /// The same where the bytes are in several pages, or in one that the node has not written to.
     #[inline(never)]
     fn read_pages(&self, address: u64, bytes: &mut [u8]) {
         for (page, offset, range) in pages_of(address, bytes.len()) {
@@ -142,7 +142,7 @@ impl MainMemory {
         self.write_pages(address, bytes);
     }
 
-    /// The same where the bytes are in several pages, or in one that does not exist.
+    /// The same where the bytes are in several pages, or in one that the node has not written to.
     #[inline(never)]
     fn write_pages(&mut self, address: u64, bytes: &[u8]) {
         for (page, offset, range) in pages_of(address, bytes.len()) {

@@ -253,8 +253,8 @@ def test_wait_loops_are_compared_with_every_turn_executed():
 def test_a_step_that_the_machine_cannot_do_is_left_out_with_the_reason():
     bench = plan.Bench({}, None, TINY, True, None, print)
     [step] = chosen("instructions")
-    measures, left_out = measure([step], bench)
-    assert measures == []
+    measures, left_out, failed = measure([step], bench)
+    assert measures == failed == []
     assert "neither perf nor valgrind" in left_out["instructions"]
 
 
@@ -264,8 +264,10 @@ def test_a_step_that_fails_leaves_what_the_others_have_measured():
 
     measured = Measure("event queue", "waiting 1", 1.0, "events/s", 1.0, 1.0, 1, 1.0, "waiting 1")
     steps = [plan.Step("events", lambda _: [measured]), plan.Step("stream", fail)]
-    measures, left_out = measure(steps, plan.Bench({}, None, TINY, True, None, print))
-    assert (measures, left_out) == ([measured], {"stream": "the simulator ended with 2"})
+    bench = plan.Bench({}, None, TINY, True, None, print)
+    measures, left_out, failed = measure(steps, bench)
+    assert (measures, failed) == ([measured], ["stream"])
+    assert left_out == {"stream": "the simulator ended with 2"}
 
 
 def test_an_unknown_step_is_told_with_the_nearest():

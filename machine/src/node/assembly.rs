@@ -1,4 +1,9 @@
 //! A node from its parts.
+//!
+//! Each part is built from its table before ([`crate::compose`]). Here they learn of each other what
+//! does not change any more: which agents sit where, at which clocks processors are granted
+//! interconnects, what a processor that is alone with its bus may do by itself, and how far
+//! the node foresees.
 
 use std::collections::VecDeque;
 
@@ -54,12 +59,7 @@ impl Node {
     pub fn new(parts: Parts) -> Self {
         let Parts { mut processors, processes, .. } = parts;
         for (index, unit) in processors.iter_mut().enumerate() {
-            let on = [Some(unit.seats.caches.0), unit.seats.private].into_iter().flatten();
-            unit.grant_clocks = on.map(|on| parts.interconnects[usize::from(on.0)].clock()).collect();
-            // Without caches it has uncached accesses alone, which nobody snoops.
-            if unit.memory.page_kind() == PageKind::Local && unit.seats.private.is_none() {
-                unit.unnoticed = parts.interconnects[usize::from(unit.seats.caches.0.0)].shortest_access();
-            }
+            learn_of_interconnects(unit, &parts.interconnects);
             if processes[unit.process].processors.start != index {
                 unit.leave_vacant();
             }
@@ -72,15 +72,7 @@ impl Node {
         }
         let devices = || parts.devices.iter().map(|(device, _)| &**device);
         let tiles_lookahead = parts.on_chip.as_ref().and_then(|own| own.lookahead_of(&processors, devices()));
-        let (mut seats, mut first_seats) = (Vec::new(), Vec::new());
-        for (device, (own, on)) in parts.devices.iter().enumerate() {
-            first_seats.push(seats.len());
-            for (seat, (own, &on)) in own.seats().iter().zip(on).enumerate() {
-                let agent = AgentId((processors.len() + seats.len()) as u8);
-                let (process, is_engine) = (own.process, own.is_engine);
-                seats.push(SeatPlace { agent, on, device, seat, process, is_engine });
-            }
-        }
+        let (seats, first_seats) = seats_of(&parts.devices, processors.len());
         let devices: Vec<_> = parts.devices.into_iter().map(|(device, _)| device).collect();
         let is_alone = processors.len() == 1 && parts.lines.is_empty();
         let foresight = Foresight::new(&devices, &parts.interconnects, (parts.on_chip.is_some(), is_alone));
@@ -121,6 +113,34 @@ impl Node {
             probe: ProbePort::default(),
         }
     }
+}
+
+/// When a processor is granted interconnects, and how long nobody notices what it does there.
+fn learn_of_interconnects(unit: &mut NodeProcessor, interconnects: &[Interconnect]) {
+    let on = [Some(unit.seats.caches.0), unit.seats.private].into_iter().flatten();
+    unit.grant_clocks = on.map(|on| interconnects[usize::from(on.0)].clock()).collect();
+    // Without caches it has uncached accesses alone, which nobody snoops.
+    if unit.memory.page_kind() == PageKind::Local && unit.seats.private.is_none() {
+        unit.unnoticed = interconnects[usize::from(unit.seats.caches.0.0)].shortest_access();
+    }
+}
+
+/// The seats of devices on their interconnects, whose agents follow those of so many processors; and
+/// the place of each device's first one.
+fn seats_of(
+    devices: &[(Box<dyn Device>, Vec<InterconnectId>)],
+    processors: usize,
+) -> (Vec<SeatPlace>, Vec<usize>) {
+    let (mut seats, mut first_seats) = (Vec::new(), Vec::new());
+    for (device, (own, on)) in devices.iter().enumerate() {
+        first_seats.push(seats.len());
+        for (seat, (own, &on)) in own.seats().iter().zip(on).enumerate() {
+            let agent = AgentId((processors + seats.len()) as u8);
+            let (process, is_engine) = (own.process, own.is_engine);
+            seats.push(SeatPlace { agent, on, device, seat, process, is_engine });
+        }
+    }
+    (seats, first_seats)
 }
 
 /// What exchanges and accesses to registers of the only processor of a node take, if it may be alone

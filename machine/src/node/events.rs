@@ -1,4 +1,13 @@
 //! What can happen at a node, and what comes of it.
+//!
+//! A part that wants to be called later, or is told something later, schedules an [`Event`]; when its
+//! time has come, `handle` calls the part. The steps of interconnects and the messages of a
+//! directory are by far the most frequent, so they are handled in line. Whatever changes what
+//! the network port has to send ends in `depart`, which takes the frames to the node's outbox, or
+//! to its own queue if they are for one of its own processes.
+//!
+//! A new kind of event is a variant here, an arm of `handle_rarer`, and, if programs may wait for
+//! it, one in [`Partition::awaits`](narthex_kernel::partition::Partition::awaits) of the node.
 
 use narthex_fabrics::flow_control::Arrival;
 use narthex_fabrics::port::Attempt;
@@ -49,6 +58,7 @@ pub(super) enum Event {
 }
 
 impl Node {
+    /// Lets an event happen.
     #[inline]
     pub(super) fn handle(&mut self, now: Time, event: Event) {
         self.instant.count(now);
@@ -103,6 +113,7 @@ impl Node {
         }
     }
 
+    /// A frame has arrived from the network.
     fn frame(&mut self, now: Time, frame: Frame, phase: Phase) {
         let summary = self.probe.is_attached().then(|| frame.summary());
         let arrival = self.network.arrive(now, frame, phase);

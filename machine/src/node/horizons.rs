@@ -5,6 +5,8 @@
 
 use narthex_kernel::{Duration, Time};
 
+use super::Node;
+
 /// The instants up to which a node does things.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Horizons {
@@ -41,12 +43,6 @@ impl Horizons {
         (self.free_until, self.early_until) = (Time::ZERO, Time::ZERO);
     }
 
-    /// Shortcuts are taken up to where they were.
-    #[inline]
-    pub fn take_shortcuts_of(&mut self, before: Horizons) {
-        (self.free_until, self.early_until) = (before.free_until.min(self.until), before.early_until);
-    }
-
     /// Something that it sends arrives then: an answer may come.
     #[inline]
     pub fn expect_answer(&mut self, arrival: Time) {
@@ -54,5 +50,16 @@ impl Horizons {
             self.until = arrival.saturating_add(answer_time).min(self.until);
             self.free_until = self.free_until.min(self.until);
         }
+    }
+}
+
+impl Node {
+    /// Does something of which each step is an event.
+    pub(super) fn without_shortcuts(&mut self, act: impl FnOnce(&mut Node)) {
+        let before = self.horizons;
+        self.horizons.take_no_shortcuts();
+        act(self);
+        let Horizons { until, free_until, early_until, .. } = &mut self.horizons;
+        (*free_until, *early_until) = (before.free_until.min(*until), before.early_until);
     }
 }

@@ -247,8 +247,8 @@ impl Cache {
         &mut self.data[first..first + self.block_bytes]
     }
 
-    /// Makes a way the most recent of its set, if it is not: where the first part has the bytes of the
-    /// set, and where those of this way have been. They are to change places.
+    /// Makes a way the most recent of its set. If it was not, two blocks have to change places, and
+    /// the caller sees to that: where the first part has the bytes of the set, and where those of this way are.
     #[inline(always)]
     fn promote(&mut self, set: usize, way: usize) -> Option<[usize; 2]> {
         let recency = self.recency[set];

@@ -57,8 +57,7 @@ impl Cache {
             let start = below.place_of(self.block_in(line))?;
             copy_block(&mut below.data[start..start + self.block_bytes], self.line_bytes(line));
         }
-        let offset = self.offset_of(address);
-        let source = &below.data[source - offset..][..self.block_bytes];
+        let source = &below.data[source - self.offset_of(address)..][..self.block_bytes];
         copy_block(self.bytes_to_fill(set, line), source);
         self.describe(set, line, tag, state, most);
         Some(((address & self.place_mask) as usize, is_dirty))

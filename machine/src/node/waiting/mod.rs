@@ -277,12 +277,11 @@ impl Node {
     fn execute_until(&mut self, index: usize, until: Time) {
         let executes = std::mem::replace(&mut self.executes_wait_loops, true);
         // It may be at the beginning of another agent's transaction.
-        let horizons = self.horizons;
-        self.horizons.take_no_shortcuts();
-        while self.processors[index].is_active(until) {
-            self.run_processor(index, until);
-        }
-        self.horizons.take_shortcuts_of(horizons);
+        self.without_shortcuts(|node| {
+            while node.processors[index].is_active(until) {
+                node.run_processor(index, until);
+            }
+        });
         self.executes_wait_loops = executes;
     }
 

@@ -121,10 +121,7 @@ impl Node {
             let waits = stop == Some(Stop::Wait);
             if let Some(stop) = stop {
                 // Each step of what it waits for is looked at.
-                let horizons = self.horizons;
-                self.horizons.take_no_shortcuts();
-                self.handle_stop(index, stop);
-                self.horizons.take_shortcuts_of(horizons);
+                self.without_shortcuts(|node| node.handle_stop(index, stop));
             }
             if waits && !self.waits_as_watched(index) {
                 self.stop_watching(index);
