@@ -130,16 +130,14 @@ pub(crate) struct CodeView {
     pages: HashMap<u64, Block>,
     /// The bits of what is decoded in them, by address.
     decoded: BTreeMap<u64, u32>,
-    /// The port's count of writes to code when the pages were decoded.
-    version: Option<u64>,
-    /// Its count of removals of code.
+    /// The port's count of removals of code.
     removals: u64,
 }
 
 impl CodeView {
     /// A view on `shared` without own pages.
     pub fn new(shared: std::sync::Arc<Code>) -> Self {
-        CodeView { shared, pages: HashMap::new(), decoded: BTreeMap::new(), version: None, removals: 0 }
+        CodeView { shared, pages: HashMap::new(), decoded: BTreeMap::new(), removals: 0 }
     }
 
     /// The block that has the code at `pc`.
@@ -165,12 +163,9 @@ impl CodeView {
         Some(block.operations[(pc.wrapping_sub(block.base) / 2) as usize])
     }
 
-    /// Notes which version of the code is executed, unless that is known, and
-    /// forgets what was decoded if pages of code have gone since the last run:
-    /// true then.
+    /// Forgets what was decoded if code has gone since the last run: true then.
     #[inline]
-    pub fn begins(&mut self, version: u64, removals: u64) -> bool {
-        self.version.get_or_insert(version);
+    pub fn begins(&mut self, removals: u64) -> bool {
         let stale = self.removals != removals;
         if stale {
             self.removals = removals;
@@ -179,21 +174,10 @@ impl CodeView {
         stale
     }
 
-    /// Notes which version of the code is executed from now on, and forgets
-    /// what was decoded of another one.
-    pub fn executes_version(&mut self, version: u64) -> bool {
-        let stale = self.version.is_some_and(|decoded| decoded != version);
-        self.version = Some(version);
-        if stale {
-            self.forget();
-        }
-        stale
-    }
-
     /// Forgets what was decoded; the shared code too, because it is not known
     /// what was written.
     #[cold]
-    fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.drop_shared();
         self.pages.clear();
         self.decoded.clear();
@@ -208,11 +192,10 @@ impl CodeView {
 /// others by now, which are executed after the next fence only.
 impl Archived for CodeView {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let CodeView { shared, pages, decoded, version, removals } = &mut *self;
+        let CodeView { shared, pages, decoded, removals } = &mut *self;
         let mut is_shared = !shared.blocks.is_empty();
         archive.value(&mut is_shared)?;
         archive.value(decoded)?;
-        archive.value(version)?;
         archive.value(removals)?;
         archive.ensure(decoded.keys().all(|pc| pc % 2 == 0), "code was decoded at an odd address")?;
         pages.clear();
@@ -264,11 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn a_new_version_drops_the_shared_code_too() {
+    fn a_removal_of_code_drops_the_shared_code_too() {
         let mut view = CodeView::new(Code::new(0x1000, &[0x01, 0x00]).into());
-        assert!(!view.executes_version(7));
+        assert!(!view.begins(0));
         assert_eq!(view.block(0x1000).addresses(), 0x1000..0x1002);
-        assert!(view.executes_version(8));
+        assert!(view.begins(1) && !view.begins(1));
         assert_eq!(view.block(0x1000).addresses(), 0x1000..0x2000);
     }
 
@@ -276,8 +259,7 @@ mod tests {
     fn an_archive_has_what_was_decoded_even_where_memory_has_other_bits_by_now() {
         let fresh = || CodeView::new(Code::new(0x1000, &[0x01, 0x00]).into());
         let mut view = fresh();
-        view.executes_version(7);
-        view.executes_version(8); // the shared code goes
+        view.begins(8); // the shared code goes
         view.block(0x5004);
         view.decode(0x5004, 0x0000_0513);
         let bytes = Archive::save(&mut view).unwrap();
@@ -287,6 +269,6 @@ mod tests {
         assert_eq!(other.block(0x5004).operations, view.block(0x5004).operations);
         assert_ne!(other.block(0x5004).operations[2].code, UNDECODED);
         assert_eq!(other.block(0x1000).addresses(), 0x1000..0x2000);
-        assert!(other.executes_version(9));
+        assert!(!other.begins(8) && other.begins(9));
     }
 }

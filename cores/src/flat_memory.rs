@@ -87,7 +87,6 @@ pub struct FlatMemory {
     /// The page that instructions were fetched from last.
     fetch_page: u64,
     reservation: Option<u64>,
-    code_version: u64,
     code_removals: u64,
 }
 
@@ -110,7 +109,6 @@ impl FlatMemory {
             writable: Recent::NONE,
             fetch_page: NO_TAG,
             reservation: None,
-            code_version: 0,
             code_removals: 0,
         }
     }
@@ -147,9 +145,7 @@ impl FlatMemory {
         };
         let base = frame.0.as_ptr().cast::<u8>().wrapping_sub(tag as usize);
         self.readable.set(tag, protection.read.then_some(base));
-        // Writes to code are counted, so they go the slow way.
-        let writable = protection.write && !protection.execute;
-        self.writable.set(tag, writable.then_some(base));
+        self.writable.set(tag, protection.write.then_some(base));
     }
 
     /// One step for each byte of an access: it may cross pages.
@@ -180,15 +176,7 @@ impl FlatMemory {
             let at = address.wrapping_add(at);
             self.frame(at, allows)?.bytes()[(at & OFFSET) as usize] = *byte;
         }
-        self.written(address);
-        self.written(address.wrapping_add(bytes.len() as u64 - 1));
         Ok(())
-    }
-
-    /// Counts writes to code.
-    fn written(&mut self, address: u64) {
-        let page = self.pages.get(&(address & !OFFSET));
-        self.code_version += u64::from(page.is_some_and(|page| page.protection.execute));
     }
 
     /// Forgets a page before it changes; whether it stays executable.
@@ -196,7 +184,6 @@ impl FlatMemory {
         self.readable.set(page, None);
         self.writable.set(page, None);
         self.fetch_page = NO_TAG;
-        self.written(page);
         let was_code = self.pages.get(&page).is_some_and(|page| page.protection.execute);
         self.code_removals += u64::from(was_code && !stays_code);
     }
@@ -333,10 +320,6 @@ impl Port for FlatMemory {
         Outcome::Done(())
     }
 
-    fn code_version(&self) -> u64 {
-        self.code_version
-    }
-
     fn code_removals(&self) -> u64 {
         self.code_removals
     }
@@ -360,6 +343,10 @@ impl GuestMemory for FlatMemory {
             let page = self.pages.entry(page).or_insert(Page { protection, frame: None });
             page.protection = protection;
         }
+    }
+
+    fn forget_code(&mut self, _everywhere: bool) {
+        self.code_removals += 1;
     }
 
     fn unmap(&mut self, address: u64, length: u64) {
@@ -404,15 +391,10 @@ mod tests {
     }
 
     #[test]
-    fn protection_is_checked_and_writes_to_code_are_counted() {
+    fn protection_is_checked() {
         let mut memory = FlatMemory::new();
         memory.map(0x1000, 0x1000, Protection { read: true, write: false, execute: false });
         assert_eq!(memory.store(0x1000, 1, 0), Outcome::Fault(AccessFault::Protected));
         assert_eq!(memory.fetch(0x1000), Outcome::Fault(AccessFault::Protected));
-        memory.map(0x2000, 0x1000, Protection { read: true, write: true, execute: true });
-        let before = memory.code_version();
-        assert_eq!(memory.store(0x2000, 8, 1), Outcome::Done(()));
-        assert!(!memory.store_hit::<8>(0x2000, 2));
-        assert!(memory.code_version() > before);
     }
 }

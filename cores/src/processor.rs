@@ -255,7 +255,7 @@ impl<T: Timing> Processor<T> {
     /// Others may have changed caches and code since the last run.
     fn begin<P: Port>(&mut self, port: &mut P) {
         self.core.fetched_line = NO_LINE;
-        if self.core.code.begins(port.code_version(), port.code_removals()) {
+        if self.core.code.begins(port.code_removals()) {
             self.core.window = Window::none();
             self.core.entering = true;
         }

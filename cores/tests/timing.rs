@@ -212,9 +212,6 @@ impl Port for Slow {
     fn fence_instructions(&mut self) -> Outcome<()> {
         Outcome::Done(())
     }
-    fn code_version(&self) -> u64 {
-        self.memory.code_version()
-    }
     fn code_removals(&self) -> u64 {
         self.memory.code_removals()
     }

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use crate::checkpoints::Checkpoints;
 use crate::elf_files::ElfFiles;
+use crate::firmware::Firmware;
 use crate::guest::Guest as _;
 use crate::guest::exchange::exchange;
 use crate::instructions::Instructions;
@@ -41,6 +42,8 @@ pub enum Name {
     Machines,
     /// Random accesses to registers, queues and pointers of every interface: the run ends.
     Registers,
+    /// Firmware with random accesses to its device, and programs to SARC's lines: the run ends.
+    Firmware,
     /// Damaged checkpoints: they are refused or resumed to an end.
     Checkpoints,
 }
@@ -69,6 +72,7 @@ impl Name {
             Name::Elf => Box::new(ElfFiles),
             Name::Machines => Box::new(MachineFiles),
             Name::Registers => Box::new(Registers),
+            Name::Firmware => Box::new(Firmware),
             Name::Checkpoints => Box::new(Checkpoints::new(scratch)),
         })
     }

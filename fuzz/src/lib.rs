@@ -6,6 +6,7 @@
 //! | [`elf_files`] | crafted and damaged ELF files | a refusal, or a run that ends |
 //! | [`machine_files`] | damaged machine files | a refusal with file and key, or a run that ends |
 //! | [`registers`] | programs with random accesses to a device | a run that ends |
+//! | [`firmware`] | firmware with random accesses to its device, and programs to SARC's lines | a run that ends |
 //! | [`checkpoints`] | damaged checkpoints, some signed again | a refusal, or a run that ends |
 //!
 //! A case follows from the number of its [`class`](mod@class) and its seed alone ([`choice`]), so it can be
@@ -18,6 +19,7 @@ pub mod checkpoints;
 pub mod choice;
 pub mod class;
 pub mod elf_files;
+pub mod firmware;
 pub mod instructions;
 pub mod machine_files;
 pub mod mutation;

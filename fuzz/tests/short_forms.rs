@@ -30,6 +30,11 @@ fn accesses_to_devices_leave_runs_that_end() {
 }
 
 #[test]
+fn accesses_of_firmware_to_its_device_leave_runs_that_end() {
+    check("firmware", 100);
+}
+
+#[test]
 fn checkpoints_are_refused_or_resumed_to_an_end() {
     check("checkpoints", 200);
 }

@@ -230,14 +230,9 @@ pub trait Port {
     /// FENCE.I: the instruction cache forgets what it holds.
     fn fence_instructions(&mut self) -> Outcome<()>;
 
-    /// How often code that may already be decoded has been written to, or
-    /// unmapped. A processor drops its decoded code when the count moved
-    /// (looked at on FENCE.I only).
-    fn code_version(&self) -> u64;
-
-    /// How often pages of code have ceased to be executable, or have gone. A
-    /// processor that runs again drops its decoded code when the count moved:
-    /// no fence is needed for a page that is no longer there.
+    /// How often pages of code have ceased to be executable, or have gone, and how
+    /// often the system has fenced this processor's instructions. A processor that runs
+    /// again drops its decoded code when the count moved: no FENCE.I is needed then.
     fn code_removals(&self) -> u64 {
         0
     }

@@ -195,7 +195,6 @@ pub struct ProcessorMemory {
     /// The access that is over and whose instruction will be repeated.
     finished: Option<(Pending, u64)>,
     reservation: Option<u64>,
-    code_version: u64,
     code_removals: u64,
     /// What was asked so far.
     pub statistics: Statistics,
@@ -237,7 +236,6 @@ impl ProcessorMemory {
             issued_uncached: None,
             finished: None,
             reservation: None,
-            code_version: 0,
             code_removals: 0,
             statistics: Statistics::default(),
         }
@@ -323,15 +321,7 @@ impl ProcessorMemory {
         self.misses.as_ref().map(|misses| misses.state()).hash(hasher);
         let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
         (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
-        (
-            &self.combining,
-            self.overtaking,
-            &self.block_buffers,
-            &self.tags,
-            self.code_version,
-            self.code_removals,
-        )
-            .hash(hasher);
+        (&self.combining, self.overtaking, &self.block_buffers, &self.tags, self.code_removals).hash(hasher);
     }
 
     /// Feeds the blocks of the caches of data to `hasher`.
@@ -352,10 +342,10 @@ impl ProcessorMemory {
         if let Some(cache) = &mut self.instructions {
             cache.clear();
         }
-        self.code_version += 1;
     }
 
-    /// Pages of code are gone, or not executable any more.
+    /// Decoded code is not to be executed any more: pages of code are gone or not executable, or the
+    /// system fences this processor's instructions.
     pub fn code_removed(&mut self) {
         self.code_removals += 1;
     }

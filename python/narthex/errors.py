@@ -21,6 +21,9 @@ NO_PROGRESS = 3
 CLAIM_FAILED = 4
 """An experiment ran, and a published claim did not hold."""
 
+INTERRUPTED = 130
+"""Ctrl-C ended the command: 128 and the signal's number, as a shell shows it."""
+
 
 class NarthexError(Exception):
     """Something that the user can mend; the message names the thing and the remedy."""

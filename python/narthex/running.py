@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, arguments, profiles, timelines
+from narthex import _native, arguments, profiles, silence, timelines
 from narthex.arguments import Settings
 from narthex.errors import USAGE, NarthexError
 from narthex.firmware import Firmware
@@ -301,12 +301,13 @@ def simulate(
     log.debug("request %s", json.dumps(wanted))
     timeline = json.dumps(trace) if trace else None
     listeners = (observer, output, notice, loss)
-    text = _native.run(
-        json.dumps(wanted),
-        program.elf(interface=wanted["interface"]),
-        *listeners,
-        timeline,
-        traffic,
-        None if profile is None else json.dumps(profile),
-    )
+    with silence.guarded():
+        text = _native.run(
+            json.dumps(wanted),
+            program.elf(interface=wanted["interface"]),
+            *listeners,
+            timeline,
+            traffic,
+            None if profile is None else json.dumps(profile),
+        )
     return Result(json.loads(text))

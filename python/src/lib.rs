@@ -9,6 +9,9 @@
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration as HostDuration, Instant};
+
 use narthex_checking::interface::InterfaceCheck;
 use narthex_cores::linux::Program;
 use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
@@ -89,13 +92,16 @@ fn run(
     let trace: Option<TraceRequest> = trace.map(|trace| parse(py, "timeline", trace)).transpose()?;
     let profile: Option<ProfileRequest> = profile.map(|profile| parse(py, "profile", profile)).transpose()?;
     let mut interruption: Option<PyErr> = None;
+    let _watch = Watch::begin(request.timeout.as_deref());
     let result = py.detach(|| {
         narthex_observation::run(
             &request,
             Observed { trace: trace.as_ref(), traffic, profile: profile.as_ref() },
             elf,
             &mut |progress| {
+                Watch::look(&progress);
                 let goes_on = Python::attach(|py| match progress {
+                    Progress::Over => Ok(true),
                     Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
                     Progress::Output { node, process, stream, bytes } => {
                         write(py, output.as_ref(), (node, process), stream, bytes)
@@ -114,6 +120,57 @@ fn run(
         Some(error) => Err(error),
         None => text(py, result),
     }
+}
+
+/// What this process's run does, for a guard beside it: when it last looked whether it is to go on,
+/// and when its `--timeout` is over. None while it simulates nothing.
+static WATCH: Mutex<Option<Watch>> = Mutex::new(None);
+
+struct Watch {
+    looked: Instant,
+    limit: Option<Instant>,
+}
+
+/// A run that is being made; dropped, it is over.
+struct Watched;
+
+impl Watch {
+    fn begin(timeout: Option<&str>) -> Watched {
+        let timeout = timeout.and_then(|text| text.parse::<narthex_kernel::Duration>().ok());
+        let limit = timeout.map(|timeout| Instant::now() + HostDuration::from_nanos(timeout.as_ps() / 1_000));
+        *watch() = Some(Watch { looked: Instant::now(), limit });
+        Watched
+    }
+
+    fn look(progress: &Progress<'_>) {
+        match progress {
+            Progress::Over => *watch() = None,
+            _ => watch().iter_mut().for_each(|watch| watch.looked = Instant::now()),
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        *watch() = None;
+    }
+}
+
+fn watch() -> MutexGuard<'static, Option<Watch>> {
+    WATCH.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// For how many seconds the run that this process simulates has not looked whether it is to go on,
+/// and how many seconds ago its timeout was over (below zero: it is not); none if it simulates none.
+#[pyfunction]
+fn silence() -> Option<(f64, f64)> {
+    let watch = watch();
+    let Watch { looked, limit } = watch.as_ref()?;
+    let late = |limit: Instant| {
+        let (late, early) = (limit.elapsed(), limit.saturating_duration_since(Instant::now()));
+        late.as_secs_f64() - early.as_secs_f64()
+    };
+    Some((looked.elapsed().as_secs_f64(), limit.map_or(f64::NEG_INFINITY, late)))
 }
 
 /// The entry `profile` of a run's document in pprof's format, compressed; `title` says of which
@@ -315,6 +372,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list, module)?)?;
     module.add_function(wrap_pyfunction!(check_program, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(silence, module)?)?;
     module.add_function(wrap_pyfunction!(pprof, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(network_load, module)?)?;

@@ -141,6 +141,8 @@ impl GuestMemory for Words {
     fn unmap(&mut self, address: u64, length: u64) {
         self.forget(address..address + length);
     }
+
+    fn forget_code(&mut self, _everywhere: bool) {}
 }
 
 #[cfg(test)]

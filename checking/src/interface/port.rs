@@ -145,8 +145,4 @@ impl Port for CheckedPort<'_> {
     fn fence_instructions(&mut self) -> Outcome<()> {
         Outcome::Done(())
     }
-
-    fn code_version(&self) -> u64 {
-        0
-    }
 }

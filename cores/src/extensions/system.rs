@@ -97,8 +97,8 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.retire(t);
     }
 
-    /// Decoded code may be gone afterwards, so the processor looks up where it
-    /// goes on.
+    /// Decoded code is gone afterwards, whichever processor wrote to it, so the
+    /// processor looks up where it goes on.
     #[inline(always)]
     fn fence_instructions(self) {
         let t = self.t;
@@ -112,8 +112,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.core.pc = self.core.pc.wrapping_add(LENGTH as u64);
         self.core.entering = true;
         self.core.exit = Exit::Continue;
-        let version = self.port.code_version();
-        self.core.code.executes_version(version);
+        self.core.code.forget();
         self.core.window = Window::none();
         self.core.fetched_line = NO_LINE;
     }

@@ -171,6 +171,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "mprotect" => self.protect(),
             "mremap" => Err(ENOMEM),
             "madvise" => self.advise(),
+            "riscv_flush_icache" => self.flush_instructions(),
 
             "clock_gettime" => self.clock(),
             "clock_getres" => self.clock_resolution(),
@@ -180,6 +181,8 @@ impl<M: GuestMemory> Call<'_, M> {
             "sysinfo" => self.system_information(),
             "prlimit64" => self.limits(),
             "sched_getaffinity" => self.affinity(),
+            "getrusage" => self.resource_usage(),
+            "times" => self.process_times(),
 
             "getpid" => Ok(PROCESS.into()),
             "gettid" => Ok(self.calls.threads.number(self.caller).into()),

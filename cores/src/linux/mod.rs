@@ -66,6 +66,10 @@ pub trait GuestMemory {
     /// again, they read as zero. Address and length are whole pages.
     fn unmap(&mut self, address: u64, length: u64);
 
+    /// Decoded instructions are forgotten, so that what is written by now is what executes: by the
+    /// calling thread, or `everywhere`, by all threads of the process.
+    fn forget_code(&mut self, everywhere: bool);
+
     /// Gives the blocks of `block_bytes` in the range, which is not mapped yet,
     /// access tags, all of them `none`. False if that cannot be: the range is not
     /// whole pages or empty, the block none that can have a tag, a part of the

@@ -59,6 +59,10 @@ impl GuestMemory for TestMemory {
         self.memory.unmap(address, length);
     }
 
+    fn forget_code(&mut self, everywhere: bool) {
+        self.memory.forget_code(everywhere);
+    }
+
     fn tag(&mut self, range: Range<u64>, block_bytes: u64) -> bool {
         AccessTags::add_to(&mut self.tags, range, block_bytes)
     }

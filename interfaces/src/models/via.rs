@@ -91,7 +91,7 @@ fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevic
         config,
         processes: node.processes,
         block_bytes: node.block_bytes,
-        memory_end: node.local_memory.as_ref().map_or(0, |memory| memory.end),
+        memory: node.local_memory.cloned().unwrap_or_default(),
         dma_engine: node.dma_engine.unwrap_or_default(),
     };
     Ok(Box::new(Via::new(build)))

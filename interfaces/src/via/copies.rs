@@ -7,8 +7,9 @@
 //!         state of each block:  Modified, Shared or Invalid
 //! ```
 //!
-//! Active tags do not overlap, so that a host address has one copy. A lookup is a search
-//! among them by their first address.
+//! Active tags do not overlap, neither by host addresses nor by those of their copies, so
+//! that each leads to one of the other. A lookup is a search among them by their first
+//! address.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -104,9 +105,15 @@ impl Copies {
         if host.is_empty() || host.end - host.start != copy.end.wrapping_sub(copy.start) {
             return Err(format!("{words}: expected two ranges of the same length"));
         }
-        let before = self.by_host.range(..host.end).next_back().map(|(_, &other)| other);
-        let overlaps = |&other: &usize| self.fields(other).is_some_and(|other| other.host.end > host.start);
-        if let Some(other) = before.filter(overlaps) {
+        let own_end =
+            |other: usize, range: fn(&Fields) -> &Range<u64>| self.fields(other).map(|own| range(own).end);
+        let overlapping = |by: &BTreeMap<u64, usize>, range: fn(&Fields) -> &Range<u64>| {
+            let own = range(&fields);
+            let before = by.range(..own.end).next_back().map(|(_, &other)| other);
+            before.filter(|&other| own_end(other, range).is_some_and(|end| end > own.start))
+        };
+        let other = overlapping(&self.by_host, |fields| &fields.host);
+        if let Some(other) = other.or_else(|| overlapping(&self.by_copy, |fields| &fields.copy)) {
             return Err(format!("{words}: tag {other} has a part of that"));
         }
         let blocks = (host.end - host.start) / self.block_bytes;
@@ -165,8 +172,14 @@ impl Copies {
     /// copies.
     pub fn blocks_within(&self, copy: Range<u64>) -> Vec<u64> {
         let first = copy.start - copy.start % self.block_bytes;
-        let blocks = (first..copy.end).step_by(self.block_bytes as usize);
-        blocks.filter_map(|block| self.host_of(block, 1)).collect()
+        let begun_before = self.by_copy.range(..first).next_back();
+        let tags = begun_before.into_iter().chain(self.by_copy.range(first..copy.end));
+        let blocks_of = |(_, &number): (_, &usize)| {
+            let Fields { host, copy: own } = self.fields(number).expect("it is valid");
+            let part = first.max(own.start)..copy.end.min(own.end);
+            part.step_by(self.block_bytes as usize).map(|block| host.start + (block - own.start))
+        };
+        tags.flat_map(blocks_of).collect()
     }
 }
 
@@ -192,6 +205,9 @@ mod tests {
         assert_eq!((copies.host_of(0x10_0088, 8), copies.host_of(0x20_0ff8, 9)), (Some(0x4088), None));
         assert_eq!([0x1fff, 0x3000, 0x5000].map(|address| copies.copy_of(address)), [None; 3]);
         assert_eq!(copies.blocks_within(0x10_00ff..0x10_0101), [0x4080, 0x4100]);
+        let everything = copies.blocks_within(0..u64::MAX);
+        assert_eq!((everything.len(), everything[0], everything[32]), (64, 0x4000, 0x2000));
+        assert_eq!(copies.blocks_within(0x10_1000..0x20_0000), [0; 0]);
         assert_eq!(copies.used(), 2);
     }
 
@@ -203,6 +219,8 @@ mod tests {
         assert!(refusal(&mut copies, 0x6000..0x6040, 0x30_0000..0x30_0040).contains("multiples of 128"));
         assert!(refusal(&mut copies, 0x6000..0x6080, 0x30_0000..0x30_0100).contains("the same length"));
         assert!(copies.begin(2, fields(0..0, 0..0)).unwrap_err().contains("valid already"));
+        let same_copy = refusal(&mut copies, 0x6000..0x6080, 0x20_0f80..0x20_1000);
+        assert!(same_copy.contains("tag 2 has a part"), "{same_copy}");
         copies.end(2);
         copies.begin(1, fields(0x2f80..0x3080, 0x30_0000..0x30_0100)).expect("nothing has it");
     }

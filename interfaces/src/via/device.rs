@@ -48,8 +48,8 @@ pub struct Build {
     pub processes: u8,
     /// Bytes of a coherence block.
     pub block_bytes: u64,
-    /// Where its local memory ends.
-    pub memory_end: u64,
+    /// Where its local memory is.
+    pub memory: Range<u64>,
     /// Where the registers of the DMA engine are that its firmware drives.
     pub dma_engine: u64,
 }

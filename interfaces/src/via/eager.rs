@@ -383,6 +383,11 @@ impl Eager {
         }
     }
 
+    /// Bytes of the blocks that are still to be put.
+    pub fn bytes_to_put(&self) -> u64 {
+        self.puts.len() as u64 * self.build.block_bytes
+    }
+
     /// Whether it wants the bus.
     pub fn wants(&self) -> bool {
         self.under_way.is_none() && !(self.puts.is_empty() && self.ready.is_empty() && self.sweeps.is_empty())

@@ -147,6 +147,21 @@ impl NetworkSide {
         can_send | if self.received.is_empty() { 0 } else { PACKET_RECEIVED }
     }
 
+    /// Where the header of the next packet is.
+    pub fn header_address(&self) -> u64 {
+        self.header
+    }
+
+    /// Where its payload is.
+    pub fn payload_address(&self) -> u64 {
+        self.payload
+    }
+
+    /// The address of the entry that is written next.
+    pub fn place_address(&self) -> u64 {
+        self.place
+    }
+
     /// The header of the next packet is here.
     pub fn set_header(&mut self, address: u64) {
         self.header = address;

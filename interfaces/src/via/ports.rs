@@ -1,13 +1,17 @@
 //! What is behind the device's addresses: doorbells and windows for programs, registers
 //! for firmware.
 
+use std::ops::Range;
+
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::device::{Via, surroundings};
+use super::copies::Fields;
+use super::device::{Build, Via, surroundings};
 use super::doorbells::Doorbell;
-use super::registers::{self as register, REGISTERS, VIA_REGISTERS, WINDOW_BYTES};
+use super::eager::Eager;
+use super::registers::{self as register, HEADER_BYTES, REGISTERS, VIA_REGISTERS, WINDOW_BYTES};
 use crate::address_names::AddressName;
 use crate::half::Context;
 use crate::registers::{Addresses, DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
@@ -56,6 +60,34 @@ fn check_memory(address: u64, length: u64) -> Result<(), String> {
     match is_memory {
         true => Ok(()),
         false => Err(format!("{length} bytes for the host at {address:#x}, where it has no memory")),
+    }
+}
+
+impl Build {
+    /// Refuses what firmware says of the interface's memory and is outside of it.
+    fn check_own(&self, what: &str, start: u64, length: u64) -> Result<(), String> {
+        let memory = &self.memory;
+        let is_within =
+            start >= memory.start && start.checked_add(length).is_some_and(|end| end <= memory.end);
+        match is_within || length == 0 {
+            true => Ok(()),
+            false => Err(format!(
+                "{what} of {length} bytes at {start:#x}, outside the interface's memory from {:#x} to {:#x}",
+                memory.start, memory.end
+            )),
+        }
+    }
+
+    /// Refuses a put while so much is to be put that the interface's memory would not hold it.
+    fn check_puts(&self, eager: &Eager, length: u64) -> Result<(), String> {
+        let waiting = eager.bytes_to_put();
+        match waiting.saturating_add(length) <= self.memory.end - self.memory.start {
+            true => Ok(()),
+            false => Err(format!(
+                "a put of {length} bytes while blocks of {waiting} bytes are to be put: more than the interface's \
+                 memory has; wait for STATUS to show that all is put"
+            )),
+        }
     }
 }
 
@@ -151,7 +183,7 @@ impl Via {
             register::RECEIVED_PAYLOAD => {
                 state.network.take_received().ok_or("a load of RECEIVED_PAYLOAD while no packet waits")?
             }
-            register::MEMORY => self.build.memory_end,
+            register::MEMORY => self.build.memory.end,
             register::PLACES => config.places.into(),
             register::DMA_ENGINE => self.build.dma_engine,
             _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
@@ -160,17 +192,26 @@ impl Via {
 
     fn store(&mut self, context: &mut Context<'_>, offset: u64, value: u64) -> Result<(), String> {
         let network = &mut self.state.network;
+        let build = &self.build;
         match offset {
             register::SEND_HEADER => network.set_header(value),
             register::SEND_PAYLOAD => network.set_payload(value),
             register::SEND_START => {
-                network.start(context, &self.build.config, value)?;
+                build.check_own("a packet's header", network.header_address(), HEADER_BYTES)?;
+                build.check_own("a packet's payload", network.payload_address(), value & 0xffff_ffff)?;
+                network.start(context, &build.config, value)?;
                 self.statistics.sent.increment();
             }
-            register::RECEIVE_BUFFER => network.add_slot(value)?,
+            register::RECEIVE_BUFFER => {
+                build.check_own("a slot", value, HEADER_BYTES + build.config.mtu.as_u64())?;
+                network.add_slot(value)?;
+            }
             register::PLACE_SELECT => network.select_place(value)?,
             register::PLACE_ADDRESS => network.set_place_address(value),
-            register::PLACE_LENGTH => network.set_place_length(value),
+            register::PLACE_LENGTH => {
+                build.check_own("the place of a message", network.place_address(), value & 0xffff_ffff)?;
+                network.set_place_length(value);
+            }
             register::WINDOW_SELECT => {
                 self.state.registers.window = value as usize;
                 let processes = self.build.processes;
@@ -179,6 +220,7 @@ impl Via {
                 }
             }
             register::WINDOW_ADDRESS => {
+                build.check_own("a window", value, WINDOW_BYTES)?;
                 let window = self.state.registers.window;
                 self.state.windows[window] = Some(value);
             }
@@ -193,6 +235,7 @@ impl Via {
         if is_tag && !self.build.scheme.is_eager() {
             return Err(format!("a store to register {offset:#x}: this scheme has no tags"));
         }
+        let build = &self.build;
         let eager = &mut self.state.eager;
         let latches = &mut self.state.registers;
         match offset {
@@ -201,21 +244,34 @@ impl Via {
             register::TAG_HOST_END => eager.fields_mut().host.end = value,
             register::TAG_NI_START => eager.fields_mut().copy.start = value,
             register::TAG_NI_END => eager.fields_mut().copy.end = value,
-            register::TAG_CONTROL => eager.control(value & 1 != 0)?,
+            register::TAG_CONTROL => {
+                let is_valid = value & 1 != 0;
+                if is_valid {
+                    let Fields { host, copy } = eager.fields_mut();
+                    let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
+                    build.check_own("the copy of a tag", copy.start, length(copy))?;
+                    check_memory(host.start, length(host))?;
+                }
+                eager.control(is_valid)?;
+            }
             register::AWAIT_ADDRESS => latches.await_address = value,
             register::AWAIT_LENGTH => {
                 let start = latches.await_address;
-                eager.await_valid(start..start.saturating_add(value), &mut self.eager_statistics);
+                build.check_own("an awaited copy", start, value)?;
+                eager.await_valid(start..start + value, &mut self.eager_statistics);
             }
             register::UPDATE_ADDRESS => latches.update_address = value,
             register::UPDATE_VALUE => {
                 check_memory(latches.update_address, 8)?;
+                build.check_puts(eager, 8)?;
                 eager.put(&mut surroundings(context), latches.update_address, &value.to_le_bytes());
             }
             register::PUT_SOURCE => latches.put_source = value,
             register::PUT_ADDRESS => latches.put_address = value,
             register::PUT_LENGTH => {
                 check_memory(latches.put_address, value)?;
+                build.check_own("a put", latches.put_source, value)?;
+                build.check_puts(eager, value)?;
                 let mut at = surroundings(context);
                 let mut bytes = vec![0; value as usize];
                 at.memory.read(latches.put_source, &mut bytes);

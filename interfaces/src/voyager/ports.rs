@@ -66,8 +66,8 @@ impl State {
     }
 
     /// Its second one: the entry.
-    fn poll_entry(&mut self) -> u64 {
-        match self.latches.shown.take() {
+    fn poll_entry(&mut self) -> Result<u64, String> {
+        Ok(match self.latches.shown.take() {
             None => NOTHING,
             Some(SOURCE_COMPLETION) => self.commands.take_completion(),
             Some(SOURCE_ACKNOWLEDGE) => self.blocks.take_acknowledgement(),
@@ -75,14 +75,36 @@ impl State {
             Some(SOURCE_AGENT) => self.agent.next_word(),
             Some(source) => {
                 let physical = (source - SOURCE_RECEIVE) as usize;
+                // Firmware may look at a queue that it has not enabled.
+                self.check_slots(Direction::Receive, physical)?;
                 let queue = self.queues.queue_mut(Direction::Receive, physical);
                 if queue.seen == queue.producer {
-                    return NOTHING;
+                    return Ok(NOTHING);
                 }
                 let address = queue.header(queue.seen).unwrap_or(queue.slot(queue.seen));
                 queue.seen = queue.seen.wrapping_add(1);
                 self.sram.word(address)
             }
+        })
+    }
+
+    /// Refuses a queue whose slots or header doublewords are not in SRAM.
+    fn check_slots(&self, direction: Direction, physical: usize) -> Result<(), String> {
+        let queue = self.queues.queue(direction, physical);
+        let last = queue.slots.wrapping_sub(1);
+        let is_sound = queue.slots.is_power_of_two()
+            && self.sram.has(queue.slot(last), register::SLOT_BYTES)
+            && queue.header(last).is_none_or(|header| self.sram.has(header, 8));
+        match is_sound {
+            true => Ok(()),
+            false => Err(format!(
+                "physical {} queue {physical} is used with {} slots at SRAM address {:#x} and their headers at {:#x}: \
+                 expected slots, a power of two, and headers (0: none) within a bank of the SRAM",
+                direction.name(),
+                queue.slots,
+                queue.base,
+                queue.headers
+            )),
         }
     }
 }
@@ -286,29 +308,22 @@ impl Voyager {
         }
     }
 
-    /// Refuses a queue with slots that are not in SRAM, before its unit finds out.
+    /// Refuses a queue of a process or a logical queue that does not exist, and an enabled one with
+    /// slots that are not in SRAM, before its unit finds out.
     pub(super) fn check_queue(&self, direction: Direction, physical: usize) -> Result<(), String> {
-        let State { queues, sram, .. } = &self.state;
+        let State { queues, .. } = &self.state;
         let queue = queues.queue(direction, physical);
-        let last = queue.slots.wrapping_sub(1);
-        let has_headers = queue.header(last).is_none_or(|header| sram.has(header, 8));
-        let is_sound = queue.slots.is_power_of_two()
-            && sram.has(queue.slot(last), register::SLOT_BYTES)
-            && queue.process < self.build.layout.processes
-            && usize::from(queue.logical) < queues.logical_queues()
-            && has_headers;
-        match !queue.is_enabled || is_sound {
-            true => Ok(()),
-            false => Err(format!(
-                "physical {} queue {physical} is enabled with {} slots at SRAM address {:#x}, for logical queue {} of \
-                 process {}: expected slots, a power of two, within the SRAM, and a queue and a process that exist",
+        let (processes, logical) = (self.build.layout.processes, queues.logical_queues());
+        if queue.process >= processes || usize::from(queue.logical) >= logical {
+            return Err(format!(
+                "physical {} queue {physical} is for logical queue {} of process {}; there are {logical} logical \
+                 queues and {processes} processes",
                 direction.name(),
-                queue.slots,
-                queue.base,
                 queue.logical,
                 queue.process
-            )),
+            ));
         }
+        if queue.is_enabled { self.state.check_slots(direction, physical) } else { Ok(()) }
     }
 
     fn load_register(&mut self, context: &Context<'_>, offset: u64) -> Result<u64, String> {
@@ -329,7 +344,7 @@ impl Voyager {
                     | u64::from(layout.queues) << 48
             }
             register::POLL => state.poll(),
-            register::POLL_ENTRY => state.poll_entry(),
+            register::POLL_ENTRY => state.poll_entry()?,
             register::CAPTURE => state.space.take_capture(),
             register::COMPLETION => state.commands.take_completion(),
             register::ACKNOWLEDGE => state.blocks.take_acknowledgement(),

@@ -250,10 +250,6 @@ impl Port for SharedPort<'_> {
         self.memory.fence_instructions()
     }
 
-    fn code_version(&self) -> u64 {
-        self.memory.code_version()
-    }
-
     fn code_removals(&self) -> u64 {
         self.memory.code_removals()
     }

@@ -100,18 +100,24 @@ impl<C: HasCaches> NodeMemory<'_, C> {
     /// stays mapped. `stays_code`: what is executable in it remains so.
     fn flush(&mut self, address: u64, length: u64, stays_code: bool) {
         let had_code = self.pages.within(address, length).any(|page| page.executable);
-        let own = &mut self.caches[self.own];
-        let (home, translation) = (own.home(), own.memory().translation().clone());
-        for cache in self.caches.iter_mut().filter(|cache| cache.home() == home) {
-            let memory = cache.memory();
-            if *memory.translation() != translation {
-                continue; // another process's
-            }
+        self.of_process(|memory, main| {
             memory.forget_instructions();
             if had_code && !stays_code {
                 memory.code_removed();
             }
-            memory.flush(address..address + length, |place, data| self.main.write(place, data));
+            memory.flush(address..address + length, |place, data| main.write(place, data));
+        });
+    }
+
+    /// What is done to the caches of each of the process's processors.
+    fn of_process(&mut self, mut step: impl FnMut(&mut ProcessorMemory, &mut MainMemory)) {
+        let own = &mut self.caches[self.own];
+        let (home, translation) = (own.home(), own.memory().translation().clone());
+        for cache in self.caches.iter_mut().filter(|cache| cache.home() == home) {
+            let memory = cache.memory();
+            if *memory.translation() == translation {
+                step(memory, self.main);
+            }
         }
     }
 }
@@ -169,6 +175,17 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
         for (place, bytes) in translation.parts(address..address + length) {
             self.main.discard(place, bytes);
             self.interconnects.iter_mut().for_each(|on| on.discard(&(place..place + bytes)));
+        }
+    }
+
+    fn forget_code(&mut self, everywhere: bool) {
+        let fence = |memory: &mut ProcessorMemory| {
+            memory.forget_instructions();
+            memory.code_removed();
+        };
+        match everywhere {
+            true => self.of_process(|memory, _| fence(memory)),
+            false => fence(self.caches[self.own].memory()),
         }
     }
 

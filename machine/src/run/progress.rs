@@ -22,4 +22,6 @@ pub enum Progress<'a> {
     Loss(&'a str),
     /// The simulated time so far; comes several times a second.
     Time(Time),
+    /// The simulation is over; what follows makes the result.
+    Over,
 }

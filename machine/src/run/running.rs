@@ -134,6 +134,7 @@ impl Running {
 
     /// The run is over.
     pub(super) fn close(self, ending: &Ending, observer: &mut dyn FnMut(Progress<'_>) -> bool) -> Closed {
+        observer(Progress::Over);
         let Running { simulation, mut written } = self;
         let stopped_at = simulation.now();
         let is_halted = !matches!(ending, Ending::AllFinished | Ending::Stopped { .. });

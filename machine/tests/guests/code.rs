@@ -3,8 +3,9 @@
 
 use narthex_machine::Failure;
 
+use crate::process_threads::{compared, program, several};
 use crate::support::elf::{self, EXECUTE, READ, Segment};
-use crate::support::{CODE, alone, failure, run_guest};
+use crate::support::{CODE, alone, failure, reported, run_guest};
 use narthex_cores::assemble::assemble;
 
 /// What becomes of a program whose only segment has these bytes, at any address.
@@ -97,4 +98,90 @@ fn a_page_of_code_that_is_gone_or_forbidden_is_not_executed_any_more() {
 fn a_page_of_code_that_stays_executable_is_executed_on() {
     let protect = "li a3, 1\n li a2, 5\n li a7, 226";
     crate::support::result(&alone("hpca98"), &call_again_after(protect));
+}
+
+/// Maps a page that may be written and executed, at s0, with a function that returns its number.
+const PAGE_OF_CODE: &str = "
+    li   s0, 0x30000000
+    mv   a0, s0
+    li   a1, 4096
+    li   a2, 7
+    li   a3, 0x32
+    li   a4, -1
+    li   a5, 0
+    li   a7, 222
+    ecall
+    li   s1, 0x00100513             # li a0, 1
+    li   s2, 0x00100000             # one more
+    li   t0, 0x00008067             # ret
+    sw   s1, 0(s0)
+    sw   t0, 4(s0)
+    fence.i
+";
+
+/// Linux's call that makes what was written what is executed, and the flag for the own thread.
+const FLUSH: [&str; 2] = ["li a2, 0\n li a7, 259\n ecall", "li a2, 1\n li a7, 259\n ecall"];
+
+#[test]
+fn code_that_is_written_again_is_executed_after_a_fence_or_a_flush_and_stale_before() {
+    for (fence, expected) in [("fence.i", 2), (FLUSH[0], 2), (FLUSH[1], 2), ("fence", 1)] {
+        for machine in ["hpca98", "edt", "chip"] {
+            let guest = format!(
+                "{PAGE_OF_CODE}
+                 jalr ra, 0(s0)
+                 add  s1, s1, s2
+                 sw   s1, 0(s0)
+                 {fence}
+                 jalr ra, 0(s0)
+                 report number, a0
+                 exit 0"
+            );
+            let document = crate::support::result(&alone(machine), &guest);
+            assert_eq!(reported(&document, 0, "number"), expected, "{machine}: {fence}");
+        }
+    }
+}
+
+/// One thread writes a function that another one has executed before.
+#[test]
+fn code_that_another_thread_has_written_is_executed_after_a_fence_here_or_a_flush_there() {
+    for (there, here, expected) in
+        [("fence", "fence.i", 2), (FLUSH[0], "fence", 2), (FLUSH[1], "fence", 1), ("fence", "fence", 1)]
+    {
+        let work = format!(
+            "
+            bnez s8, executes
+            {PAGE_OF_CODE}
+            sd   s0, 0(s10)             # the page is there
+            fence
+        executed:
+            ld   t0, 64(s10)
+            beqz t0, executed
+            add  s1, s1, s2
+            sw   s1, 0(s0)
+            {there}
+            fence
+            sd   s0, 128(s10)
+            j    over
+        executes:
+            ld   s0, 0(s10)
+            beqz s0, executes
+            fence.i
+            jalr ra, 0(s0)
+            sd   s0, 64(s10)
+        written:
+            ld   t0, 128(s10)
+            beqz t0, written
+            fence
+            {here}
+            jalr ra, 0(s0)
+            sd   a0, 192(s10)
+        over:"
+        );
+        let guest = program(2, &work, "ld t0, 192(s10)\n report number, t0");
+        for machine in ["hpca98", "isca96", "chip"] {
+            let (document, ..) = compared(&several(machine, 2), &guest);
+            assert_eq!(reported(&document, 0, "number"), expected, "{machine}: {there}, {here}");
+        }
+    }
 }

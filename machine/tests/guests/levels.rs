@@ -185,6 +185,24 @@ fn statistics_tell_what_each_level_served() {
     assert!(one_level["nodes"][0]["statistics"].get("second_level_hits").is_none());
 }
 
+#[test]
+fn a_load_that_joins_one_under_way_is_no_miss_of_the_second_level() {
+    let source = format!(
+        "li s2, {DATA}\n ld a0, 0(s2)\n ld a1, 8(s2)\n ld a2, 64(s2)\n add a0, a0, a1\n add a0, a0, a2\n exit 0"
+    );
+    let counts = |misses| {
+        let document = result(&alone(&[&format!("processor.misses={misses}")]), &source);
+        ["load_misses", "second_level_misses", "bus_reads"].map(|name| statistic(&document, 0, name))
+    };
+    let joined = |misses| {
+        let document = result(&alone(&[&format!("processor.misses={misses}")]), &source);
+        statistic(&document, 0, "loads_joined")
+    };
+    let ([loads, misses, reads], [loads_of_four, misses_of_four, reads_of_four]) = (counts(1), counts(4));
+    assert_eq!((loads_of_four, joined(4)), (loads + 1, 1), "the second load has missed, too");
+    assert_eq!((misses_of_four, reads_of_four), (misses, reads));
+}
+
 /// The machine of one level with a third in front of its memory: a direct-mapped cache of
 /// 1 KiB above 16 KiB in 28 ns.
 fn with_third_level(name: &str, more: &str) -> RunRequest {

@@ -137,7 +137,7 @@ impl ProcessorPort<'_> {
         }
         let zeros = BlockData::zeroed(self.own.data.block_bytes());
         if page.kind == PageKind::Local {
-            return self.local_store(page, address, &zeros);
+            return self.local_store(address, &zeros);
         }
         let mut late = None;
         for part in (address..address + bytes as u64).step_by(zeros.len()) {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ProcessorMemory, ProcessorPort};
 use crate::cache::Cache;
-use crate::pages::{PageAttributes, PageKind};
+use crate::pages::PageKind;
 use crate::port::{Late, Outcome};
 use crate::protocols::State;
 
@@ -84,9 +84,7 @@ impl ProcessorPort<'_> {
         self.local(u64::from_le_bytes(bytes), 1)
     }
 
-    pub(super) fn local_store(&mut self, page: PageAttributes, address: u64, bytes: &[u8]) -> Outcome<()> {
-        // So that decoded instructions are dropped.
-        self.own.code_version += u64::from(page.executable);
+    pub(super) fn local_store(&mut self, address: u64, bytes: &[u8]) -> Outcome<()> {
         self.memory.write(self.own.translation.to_node(address), bytes);
         self.local((), bytes.len().div_ceil(WORD_BYTES) as u32)
     }

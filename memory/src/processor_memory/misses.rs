@@ -30,6 +30,7 @@ narthex_kernel::statistics! {
     /// What a processor with several misses did.
     pub struct Statistics {
         under_way: Counter, "loads_under_way", "accesses", "loads that missed all caches of their processor and let it go on";
+        joined: Counter, "loads_joined", "accesses", "of these, loads of a block that another load was bringing already: no miss of the second level, no transaction";
         stalls: Counter, "miss_register_stalls", "accesses", "accesses that found every miss register taken by a load under way";
     }
 }
@@ -169,6 +170,13 @@ impl ProcessorMemory {
         (!misses.arrivals.is_empty()).then(|| misses.arrivals.remove(0))
     }
 
+    /// Whether a load under way brings the block of `address` already, so that another one joins it.
+    pub(super) fn is_on_its_way(&self, address: u64) -> bool {
+        let block = self.block_of(address);
+        let brings = |own: &Register| matches!(*own, Register::Waiting { address, .. } if self.block_of(address) == block);
+        self.misses.as_ref().is_some_and(|misses| misses.registers.iter().any(brings))
+    }
+
     /// Where several misses may be under way, the register in which the block of
     /// `address` is filling.
     pub(super) fn filling(&self, address: u64) -> Option<u8> {
@@ -214,16 +222,10 @@ impl ProcessorMemory {
     /// A load that misses all caches takes a register; whether the interconnect is to be
     /// asked for it.
     pub(super) fn begin_load(&mut self, address: u64, size: usize, register: u8) -> bool {
-        let block = self.block_of(address);
-        let is_asked = |own: &Self, other: u64| own.block_of(other) == block;
-        let asked = self.misses.as_ref().is_some_and(|misses| {
-            misses
-                .registers
-                .iter()
-                .any(|own| matches!(*own, Register::Waiting { address, .. } if is_asked(self, address)))
-        });
+        let asked = self.is_on_its_way(address);
         if let Some(misses) = &mut self.misses {
             misses.statistics.under_way.increment();
+            misses.statistics.joined.add(u64::from(asked));
             misses.age += 1;
             let (size, age) = (size as u8, misses.age);
             misses.registers[usize::from(register)] =

@@ -118,7 +118,11 @@ impl ProcessorPort<'_> {
             return self.wait(Pending::MissRegister);
         };
         self.own.statistics.load_misses.increment();
-        match self.own.obtain(address, Access::Load) {
+        let obtained = match self.own.is_on_its_way(address) {
+            true => Obtained::Missing,
+            false => self.own.obtain(address, Access::Load),
+        };
+        match obtained {
             Obtained::Late(late) => {
                 self.own.data.allow(address, Tag::None);
                 self.own.fill_register(address, register);
@@ -248,10 +252,8 @@ impl ProcessorPort<'_> {
         Err(AccessFault::Tag(block, tag))
     }
 
-    /// Stores into blocks that may be written. Stores to pages of code are
-    /// counted, each of them, so that decoded instructions can be dropped.
+    /// Stores into blocks that may be written.
     fn finish_store(&mut self, page: PageAttributes, address: u64, size: usize, value: u64) {
-        self.own.code_version += u64::from(page.executable);
         let most = Self::most_fast(page);
         let bytes = value.to_le_bytes();
         let (first, _) = self.split(address, size);
@@ -277,7 +279,9 @@ impl ProcessorPort<'_> {
             };
         }
         self.own.allow_below(address, most);
-        self.own.code_version += u64::from(page.executable);
+        if page.executable {
+            self.show_code(address, bytes);
+        }
         match filling {
             Some(register) if late.is_none() => Outcome::Filling((), register),
             _ => Outcome::finished((), late),
@@ -314,6 +318,16 @@ impl ProcessorPort<'_> {
         let most = self.own.most_allowed(address, most);
         self.own.data.write_allowing(address, bytes, most);
         self.own.write_through(address, bytes);
+        if self.pages.lookup(address).is_some_and(|page| page.executable) {
+            self.show_code(address, bytes);
+        }
+    }
+
+    /// Bytes of a page of code are in memory at once, where any processor that decodes them finds
+    /// them, whichever has the block: fetches have tags and times, and no bytes of their own.
+    #[cold]
+    fn show_code(&mut self, address: u64, bytes: &[u8]) {
+        self.memory.write(self.own.translation.to_node(address), bytes);
     }
 
     /// Checks an atomic access: aligned, cachable, allowed.
@@ -410,7 +424,7 @@ impl Port for ProcessorPort<'_> {
         };
         match page.kind {
             PageKind::Cachable => {}
-            PageKind::Local => return self.local_store(page, address, &value.to_le_bytes()[..size]),
+            PageKind::Local => return self.local_store(address, &value.to_le_bytes()[..size]),
             PageKind::BlockBuffers => return self.block_buffer_store(address, size, value),
             PageKind::Combining => return self.combine_store(address, size, value),
             PageKind::Uncached | PageKind::Device => return self.uncached_store(address, size, value),
@@ -502,7 +516,7 @@ impl Port for ProcessorPort<'_> {
         }
         if page.kind == PageKind::Local {
             self.own.reservation = None;
-            return self.local_store(page, address, &value.to_le_bytes()[..size]).map(|()| true);
+            return self.local_store(address, &value.to_le_bytes()[..size]).map(|()| true);
         }
         match self.acquire(address, size, Access::Store) {
             Err(Outcome::<()>::Fault(fault)) => Outcome::Fault(fault),
@@ -551,11 +565,6 @@ impl Port for ProcessorPort<'_> {
             cache.clear();
         }
         Outcome::Done(())
-    }
-
-    #[inline]
-    fn code_version(&self) -> u64 {
-        self.own.code_version
     }
 
     #[inline]

@@ -43,8 +43,9 @@ from narthex.cli.terminal import (
     forget_sizes_that_are_no_numbers,
     show_what_cannot_be_encoded,
 )
-from narthex.errors import GUEST_FAILED, USAGE, NarthexError, shown
+from narthex.errors import GUEST_FAILED, INTERRUPTED, USAGE, NarthexError, shown
 from narthex.profiles import ENDINGS
+from narthex.silence import end_silent_runs
 
 OUT_OF_MEMORY = "there is not enough memory; a limit of the shell (ulimit -v) counts as well"
 
@@ -121,6 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     show_what_cannot_be_encoded()
     forget_sizes_that_are_no_numbers()
+    end_silent_runs()
     sys.exit(streams.guarded(lambda: _run(given)))
 
 
@@ -139,7 +141,7 @@ def _run(given: list[str]) -> int:
     except NarthexError as error:
         return fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return fail("interrupted", 130)
+        return fail("interrupted", INTERRUPTED)
     except MemoryError:
         return fail(OUT_OF_MEMORY, GUEST_FAILED)
     except BrokenPipeError:

@@ -21,16 +21,13 @@ from narthex.cli.console import (
 from narthex.cli.options import TIMEOUT, UNTIL
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.terminal import inform, say, tell
-from narthex.errors import GUEST_FAILED, NarthexError
+from narthex.errors import GUEST_FAILED, INTERRUPTED, NarthexError
 
 if TYPE_CHECKING:
     import polars
 
     from narthex.sweeps.execution import Progress
     from narthex.sweeps.planning import Plan
-
-INTERRUPTED = 130
-"""What a shell makes of Ctrl-C."""
 
 MOST_ROWS = 40
 """Rows that are printed; files have them all."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
-from narthex import _native
+from narthex import _native, silence
 from narthex.errors import NarthexError
 from narthex.identity import simulator
 from narthex.packed import packed
@@ -79,7 +79,8 @@ def _simulated(task: Task, observer: Observer | None) -> str:
         machine.flush()
         asked = {**task.request, "machine": machine.name, "set": [], "nodes": None, "seed": None}
         try:
-            return _native.run(json.dumps(asked), gzip.decompress(task.elf), observer)
+            with silence.guarded():
+                return _native.run(json.dumps(asked), gzip.decompress(task.elf), observer)
         except NarthexError as error:  # which names the machine
             told = str(error).replace(machine.name, task.request["machine"])
             raise NarthexError(told, error.exit_code) from error
@@ -88,6 +89,7 @@ def _simulated(task: Task, observer: Observer | None) -> str:
 def serve(pipe: int) -> None:
     """Make the runs that come through a pipe, until none does or the parent is gone."""
     connection, parent = Connection(pipe), os.getppid()
+    silence.end_silent_runs()
     while True:
         try:
             task = connection.recv()

@@ -30,6 +30,30 @@ impl<M: GuestMemory> Call<'_, M> {
         self.put_words(self.a[0], &[microseconds / 1_000_000, microseconds % 1_000_000])
     }
 
+    /// A process's processors are its own all the time, so it has used all the time that there
+    /// was, in user mode; its children, of which it has none, have used none.
+    pub(super) fn resource_usage(&mut self) -> Answer {
+        const WORDS: usize = 18;
+        let used_ns = match self.a[0] as i32 {
+            0 | 1 => self.now_ns,
+            -1 => 0,
+            _ => return Err(EINVAL),
+        };
+        let mut words = [0; WORDS];
+        (words[0], words[1]) = (used_ns / 1_000_000_000, used_ns / 1_000 % 1_000_000);
+        self.put_words(self.a[1], &words)
+    }
+
+    /// The same in ticks of 1/100 s; the value is the time since the machine's start.
+    pub(super) fn process_times(&mut self) -> Answer {
+        const TICK_NS: u64 = 10_000_000;
+        let ticks = self.now_ns / TICK_NS;
+        if self.a[0] != 0 {
+            self.put_words(self.a[0], &[ticks, 0, 0, 0])?;
+        }
+        Ok((ticks as i64).into())
+    }
+
     pub(super) fn random(&mut self) -> Answer {
         let length = self.a[1].min(RANDOM_LIMIT_BYTES);
         self.check(self.a[0], length, Protection { write: true, ..Protection::NONE })?;

@@ -1,6 +1,6 @@
 //! Calls about the process's address space.
 
-use super::answer::{CallResult, ENODEV};
+use super::answer::{CallResult, EINVAL, ENODEV};
 use super::{Answer, Call, done};
 use crate::linux::address_space::Wanted;
 use crate::linux::{GuestMemory, Protection};
@@ -47,6 +47,16 @@ impl<M: GuestMemory> Call<'_, M> {
         }
         self.calls.space.discard(self.memory, self.a[0], self.a[1])?;
         Ok(CallResult::from(0).over(self.a[1]))
+    }
+
+    /// As Linux does, for all addresses, whichever range the program names.
+    pub(super) fn flush_instructions(&mut self) -> Answer {
+        const OWN_THREAD: u64 = 1;
+        if self.a[2] & !OWN_THREAD != 0 {
+            return Err(EINVAL);
+        }
+        self.memory.forget_code(self.a[2] & OWN_THREAD == 0);
+        done(())
     }
 }
 

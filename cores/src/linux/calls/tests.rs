@@ -210,3 +210,33 @@ proptest! {
         process.call(number, &arguments);
     }
 }
+
+#[test]
+fn a_process_has_used_all_the_time_that_there_was_and_its_children_none() {
+    let mut process = Process::new();
+    let words = |process: &mut Process, count: usize| {
+        let mut bytes = vec![0; 8 * count];
+        process.memory.read(DATA, &mut bytes).expect("the test reads mapped memory");
+        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+        bytes.chunks_exact(8).map(word).collect::<Vec<_>>()
+    };
+    for (who, seconds, microseconds) in [(0, 1234, 567_890), (1, 1234, 567_890), (-1i64, 0, 0)] {
+        process.put(DATA, &[0xff; 160]);
+        assert_eq!(process.value(165, &[who as u64, DATA]), 0);
+        let found = words(&mut process, 19);
+        assert_eq!(found[..2], [seconds, microseconds], "who {who}");
+        assert_eq!((found[2..18].iter().max(), found[18]), (Some(&0), u64::MAX), "144 bytes");
+    }
+    assert_eq!(process.value(165, &[2, DATA]), -EINVAL.0);
+    assert_eq!(process.value(165, &[0, CONSTANTS]), -EFAULT.0);
+    assert_eq!(process.value(153, &[DATA]), 123_456);
+    assert_eq!(words(&mut process, 4), [123_456, 0, 0, 0]);
+    assert_eq!((process.value(153, &[0]), process.value(153, &[CONSTANTS])), (123_456, -EFAULT.0));
+}
+
+#[test]
+fn a_flush_of_instructions_takes_the_flag_for_the_own_thread_and_no_other() {
+    let mut process = Process::new();
+    let flags = [0, 1, 2, u64::MAX].map(|flags| process.value(259, &[0, 0, flags]));
+    assert_eq!(flags, [0, 0, -EINVAL.0, -EINVAL.0]);
+}

@@ -208,13 +208,40 @@ fn what_firmware_does_wrong_at_a_register_is_told() {
         (VOYAGER_REGISTERS, 0, "no register to store to at offset 0x0"),
         (VOYAGER_MAP, 1, "MAP_SET"),
         (state + 0x38, 0, "offset 0x38"),
-        (state + CONTROL, 1, "physical transmit queue 1 is enabled with 0 slots"),
+        (state + CONTROL, 1, "physical transmit queue 1 is used with 0 slots"),
         (VOYAGER_SRAM_UNCACHED + 0x7_fff8, 1, "beyond the banks"),
     ] {
         let told = refused(address, value);
         assert!(told.contains(problem), "{told}");
     }
     assert!(bench.firmware_load(0, VOYAGER_REGISTERS + 0xff8).is_err());
+}
+
+/// OnePoll shows what a receive queue has that is not enabled, too.
+#[test]
+fn the_names_of_a_queue_are_checked_at_the_store_and_its_slots_before_they_are_read() {
+    let mut bench = Bench::new();
+    let physical = bench.firmware_load(0, VOYAGER_REGISTERS + LIMITS).expect("it is there") >> 16 & 0xffff;
+    let state = VOYAGER_QUEUES + (physical + 1) * QUEUE_STATE_BYTES;
+    for names in [0xff << 8, 7 << 16] {
+        let told = bench.firmware_store(0, state + CONTROL, names).expect_err("there is no such");
+        assert!(told.contains("physical receive queue 1 is for logical queue"), "{told}");
+        bench.firmware_store(0, state + CONTROL, 0).expect("it is there");
+    }
+    let shown = |bench: &mut Bench, base, slots| {
+        for (word, value) in [(BASE, base), (SLOTS, slots), (PRODUCER, 1), (CONSUMER, 0)] {
+            bench.firmware_store(0, state + word, value).expect("the queue is not enabled");
+        }
+        bench.firmware_store(0, VOYAGER_REGISTERS + POLL_MASK, u64::MAX).expect("it is there");
+        let source = bench.firmware_load(0, VOYAGER_REGISTERS + POLL).expect("it is there");
+        assert_eq!(source & 0xffff, u64::from(SOURCE_RECEIVE) + 1);
+        bench.firmware_load(0, VOYAGER_REGISTERS + POLL_ENTRY)
+    };
+    for (base, slots) in [(0x7_f000, 4), (0, 0), (0, 3), (0x1000 | 0xf_f000 << 32, 4)] {
+        let told = shown(&mut bench, base, slots).expect_err("it has no such slots");
+        assert!(told.contains("physical receive queue 1 is used with"), "{told}");
+    }
+    assert_eq!(shown(&mut bench, 0x1000, 4), Ok(0));
 }
 
 #[test]
