@@ -55,11 +55,15 @@ fn what_lies_outside_the_interfaces_memory_is_refused_at_the_store() {
         ),
         (
             &[(PUT_SOURCE, INSIDE), (PUT_ADDRESS, 1 << 31), (PUT_LENGTH, 1 << 36)],
-            "bytes for the host at 0x80000000",
+            "a put of 68719476736 bytes at 0x80000",
         ),
         (
             &[(PUT_SOURCE, INSIDE), (PUT_ADDRESS, 1 << 20), (PUT_LENGTH, 1 << 25)],
             "a put of 33554432 bytes at 0x80000",
+        ),
+        (
+            &[(PUT_SOURCE, INSIDE), (PUT_ADDRESS, 0x5200_0000), (PUT_LENGTH, 8)],
+            "8 bytes for the host at 0x52000000",
         ),
         (&[(RECEIVE_BUFFER, 0)], "a slot of"),
         (&[(PLACE_ADDRESS, u64::MAX - 7), (PLACE_LENGTH, 64)], "the place of a message of 64 bytes"),

@@ -188,7 +188,7 @@ fn statistics_tell_what_each_level_served() {
 #[test]
 fn a_load_that_joins_one_under_way_is_no_miss_of_the_second_level() {
     let source = format!(
-        "li s2, {DATA}\n ld a0, 0(s2)\n ld a1, 8(s2)\n ld a2, 64(s2)\n add a0, a0, a1\n add a0, a0, a2\n exit 0"
+        "li s2, {DATA}\n ld a0, 0(s2)\n ld a1, 8(s2)\n ld a2, 256(s2)\n add a0, a0, a1\n add a0, a0, a2\n exit 0"
     );
     let counts = |misses| {
         let document = result(&alone(&[&format!("processor.misses={misses}")]), &source);
