@@ -192,7 +192,7 @@ pub struct StuckNode {
     pub bridge: Option<String>,
     /// Transactions that an agent refuses again and again.
     pub refused: Vec<StuckTransaction>,
-    /// When a message was delivered here, or a program called the system, last.
+    /// When a message was delivered here, or a system call had an effect, last.
     pub progressed_at: Time,
 }
 

@@ -188,13 +188,13 @@ impl fmt::Display for Hang {
                 writeln!(f, "no progress: {}", self.summary())?;
                 writeln!(
                     f,
-                    "  no message has arrived and no program has called the system since {since}; \
+                    "  no message has arrived and no system call has had an effect since {since}; \
                      stopped at {}",
                     self.at
                 )?;
             }
             Halt::Limit => {
-                writeln!(f, "  the last message or call of the system was at {since}")?;
+                writeln!(f, "  the last message, or system call that had an effect, was at {since}")?;
             }
         }
         writeln!(f, "who waits for whom:")?;
