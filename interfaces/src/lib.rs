@@ -61,4 +61,4 @@ pub use device::Device;
 pub use half::{Context, InterfaceHalf, RegisterFault};
 pub use interface::{Interface, InterfaceError};
 pub use name::{HalfName, Name};
-pub use queue::QueueState;
+pub use queue::{LazyHead, QueueState};

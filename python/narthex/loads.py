@@ -106,7 +106,9 @@ class NetworkLoad(Saved):
         """Say which loads are not drawn, and why."""
         told = ""
         for state in ("saturated", "not steady"):
-            loads = [f"{each['load']:g}" for each in self.document["points"] if each["state"] == state]
+            loads = [
+                f"{each['load']:g}" for each in self.document["points"] if each["state"] == state
+            ]
             told += f"; {state} at {', '.join(loads)}" if loads else ""
         return told
 

@@ -22,6 +22,7 @@
 
 use std::borrow::Cow;
 
+use narthex_fabrics::topologies::Topology;
 use narthex_interfaces::dma_engine::DmaDevice;
 use narthex_interfaces::{Attached, Attachment, without_effect};
 use narthex_memory::traffic::Traffic;
