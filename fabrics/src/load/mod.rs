@@ -39,7 +39,7 @@ use crate::topologies::Topology;
 pub use patterns::Pattern;
 use source::{Part, Quarter, Schedule, Source};
 pub use steadiness::Verdict;
-use steadiness::{spread, verdict};
+use steadiness::{drift, spread, verdict};
 pub use windows::QUARTERS;
 use windows::Windows;
 
@@ -144,8 +144,10 @@ impl Load {
         };
         let schedule = Arc::new(Schedule::new(self, &plan, cycle, nodes, windows));
         let mut simulation = self.simulation(&plan, &schedule).with_threads(threads);
+        let mut before = None;
         for window in 0.. {
-            let measured = self.window(&mut simulation, &schedule, window, observer)?;
+            let measured = self.window(&mut simulation, &schedule, (window, before), observer)?;
+            before = measured.latency.mean().filter(|_| measured.spread.is_some());
             if measured.verdict != Verdict::NotSteady || window + 1 == MOST_WINDOWS {
                 return Some(measured);
             }
@@ -153,12 +155,12 @@ impl Load {
         unreachable!("the last window returns")
     }
 
-    /// Measures in a window; none if the observer has ended it.
+    /// Measures in a window, behind one with a mean latency; none if the observer has ended it.
     fn window(
         &self,
         simulation: &mut Simulation<Part>,
         schedule: &Schedule,
-        window: u32,
+        (window, before): (u32, Option<f64>),
         observer: &mut dyn FnMut(Time) -> bool,
     ) -> Option<Measurement> {
         let (end, length) = (schedule.windows.begin(window + 1), schedule.windows.length(window));
@@ -168,7 +170,7 @@ impl Load {
         let backlogs: Vec<_> = sources(simulation).map(|source| source.backlog(window)).collect();
         // Packets of a saturated network are not waited for.
         let mut until = end;
-        while verdict(&backlogs, None, is_last) != Verdict::Saturated
+        while verdict(&backlogs, [None, None], is_last) != Verdict::Saturated
             && !stands
             && until < end + length
             && has_outstanding(simulation, window)
@@ -177,7 +179,8 @@ impl Load {
             stands = run_until(simulation, until, observer)?;
         }
         let mut measured = self.result(simulation, schedule, window);
-        measured.verdict = verdict(&backlogs, measured.spread, is_last);
+        let differences = [measured.spread, drift(before, measured.latency.mean())];
+        measured.verdict = verdict(&backlogs, differences, is_last);
         if stands || (is_last && has_outstanding(simulation, window)) {
             measured.verdict = Verdict::Saturated;
         }

@@ -8,11 +8,14 @@
 //! halves of a window it has become larger by several times that. All sources
 //! together are looked at, and each alone: mostly a few saturate first.
 //!
-//! | verdict | the backlogs | the mean latencies of the quarters |
+//! | verdict | the backlogs | the mean latencies |
 //! | --- | --- | --- |
-//! | steady | none has grown by what chance does not explain | are within 5 % of their middle |
-//! | saturated | have grown in all quarters, by 2 % of what was made or more; in the last window, by what chance does not explain | |
+//! | steady | none has grown by what chance does not explain | of the quarters are within 5 % of their middle, and that of the window is within 5 % of the one before |
+//! | saturated | one has grown in all quarters, by 2 % of what was made or more; in the last window, by what chance does not explain | |
 //! | not steady yet | else | else |
+//!
+//! One window alone does not show a steady state: long queues are rare, and four quarters
+//! without one agree.
 
 use super::source::Quarter;
 use super::windows::QUARTERS;
@@ -25,9 +28,9 @@ const DEVIATIONS_OF_DOUBT: u64 = 2;
 /// The share of what is made by which a backlog grows that needs no longer window, as its
 /// reciprocal.
 const CLEAR_SHARE: u64 = 50;
-/// The most by which the mean latencies of quarters may be apart in a steady state: half of
-/// their range, as a share of the mean.
-const MOST_SPREAD: f64 = 0.05;
+/// The most by which mean latencies may differ in a steady state, as a share of the mean: half
+/// of the range of the quarters', and two windows'.
+const MOST_DIFFERENCE: f64 = 0.05;
 
 /// What a window shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,8 +112,15 @@ pub fn spread(quarters: &[Option<f64>; QUARTERS], mean: f64) -> Option<f64> {
     Some((range.1 - range.0) / 2.0 / mean)
 }
 
-/// What a window shows whose packets have all arrived, or not: `spread` is none then.
-pub fn verdict(sources: &[Backlog], spread: Option<f64>, is_last: bool) -> Verdict {
+/// By how much the mean latency differs from that of the window before, as a share of it.
+pub fn drift(before: Option<f64>, mean: Option<f64>) -> Option<f64> {
+    let (before, mean) = (before?, mean?);
+    Some((mean - before).abs() / mean)
+}
+
+/// What a window shows. Latencies have a spread and a drift if all of its packets, and of the
+/// one before, have arrived.
+pub fn verdict(sources: &[Backlog], differences: [Option<f64>; 2], is_last: bool) -> Verdict {
     let mut all = Backlog::default();
     sources.iter().for_each(|source| all.add(source));
     let mut each = sources.iter().chain([&all]);
@@ -122,18 +132,33 @@ pub fn verdict(sources: &[Backlog], spread: Option<f64>, is_last: bool) -> Verdi
         return Verdict::Saturated;
     }
     let is_in_doubt = sources.iter().chain([&all]).any(Backlog::is_in_doubt);
-    match spread {
-        Some(spread) if spread <= MOST_SPREAD && !is_in_doubt => Verdict::Steady,
-        _ => Verdict::NotSteady,
-    }
+    let agree = |difference: Option<f64>| difference.is_some_and(|share| share <= MOST_DIFFERENCE);
+    if !is_in_doubt && differences.into_iter().all(agree) { Verdict::Steady } else { Verdict::NotSteady }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Latencies that show nothing else than a steady state.
+    const AGREE: [Option<f64>; 2] = [Some(0.01); 2];
+
     fn backlog(waiting: [u64; QUARTERS + 1], made: u64) -> Backlog {
         Backlog { waiting, made: [made; QUARTERS] }
+    }
+
+    #[test]
+    fn a_window_is_steady_that_agrees_with_itself_and_with_the_one_before() {
+        let rests = [backlog([7, 9, 5, 8, 6], 100)];
+        let of = |differences| verdict(&rests, differences, false);
+        assert_eq!(of([Some(0.05), Some(0.05)]), Verdict::Steady);
+        for differences in
+            [[Some(0.06), Some(0.0)], [Some(0.0), Some(0.06)], [None, Some(0.0)], [Some(0.0), None]]
+        {
+            assert_eq!(of(differences), Verdict::NotSteady);
+        }
+        assert_eq!(drift(Some(110.0), Some(100.0)), Some(0.1));
+        assert_eq!(drift(None, Some(100.0)), None);
     }
 
     #[test]
@@ -141,26 +166,25 @@ mod tests {
         // 30 of 100 made in a quarter wait, which is 60 in a half: 3 times the root of 200 is 42.
         let grows = backlog([0, 30, 60, 90, 120], 100);
         let rests = backlog([7, 9, 5, 8, 6], 100);
-        assert_eq!(verdict(&[rests, grows], Some(0.01), false), Verdict::Saturated);
-        assert_eq!(verdict(&[rests, rests], Some(0.01), false), Verdict::Steady);
-        assert_eq!(verdict(&[rests, rests], Some(0.06), false), Verdict::NotSteady);
-        assert_eq!(verdict(&[rests, rests], None, true), Verdict::NotSteady);
+        assert_eq!(verdict(&[rests, grows], AGREE, false), Verdict::Saturated);
+        assert_eq!(verdict(&[rests, rests], AGREE, false), Verdict::Steady);
+        assert_eq!(verdict(&[rests, rests], [None, None], true), Verdict::NotSteady);
     }
 
     #[test]
     fn many_sources_together_show_what_none_shows_alone() {
         let grows_by_3_percent = backlog([0, 3, 6, 9, 12], 100);
-        assert_eq!(verdict(&[grows_by_3_percent; 10], Some(0.01), false), Verdict::Steady);
-        assert_eq!(verdict(&[grows_by_3_percent; 60], Some(0.01), false), Verdict::Saturated);
+        assert_eq!(verdict(&[grows_by_3_percent; 10], AGREE, false), Verdict::Steady);
+        assert_eq!(verdict(&[grows_by_3_percent; 60], AGREE, false), Verdict::Saturated);
     }
 
     #[test]
     fn what_grows_slowly_is_left_to_longer_windows() {
         // 1 % of what is made, beyond 3 deviations in each half.
         let grows = backlog([0, 1_000, 2_000, 3_000, 4_000], 100_000);
-        assert_eq!(verdict(&[grows], Some(0.01), false), Verdict::NotSteady);
-        assert_eq!(verdict(&[grows], Some(0.01), true), Verdict::Saturated);
+        assert_eq!(verdict(&[grows], AGREE, false), Verdict::NotSteady);
+        assert_eq!(verdict(&[grows], AGREE, true), Verdict::Saturated);
         let falls_back = backlog([0, 2_000, 4_000, 3_000, 2_100], 100_000);
-        assert_eq!(verdict(&[falls_back], Some(0.01), true), Verdict::NotSteady);
+        assert_eq!(verdict(&[falls_back], AGREE, true), Verdict::NotSteady);
     }
 }

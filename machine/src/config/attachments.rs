@@ -89,7 +89,7 @@ impl super::MachineConfig {
                 Err(format!("'{chosen}' {}", needs_a_bus(directory)))
             }
             _ => match self.largest_packet_problem(&*device) {
-                Some(problem) => Err(format!("{problem} with '{chosen}'")),
+                Some(problem) => Err(problem),
                 None => Ok(device),
             },
         }
