@@ -46,6 +46,10 @@ use windows::Windows;
 /// Windows at most, so that the last is 32 times as long as the first.
 pub const MOST_WINDOWS: u32 = 6;
 
+/// The load that takes all of a link. What comes at random instants then waits ever longer,
+/// even where the network carries all of it: a queue has a mean only below.
+const ALL_PERMILLE: u32 = 1000;
+
 /// The most packets' cycles that a measurement may have: a few minutes of the host.
 const MOST_CYCLES: u64 = 100_000_000;
 
@@ -107,7 +111,7 @@ impl Load {
     /// What is wrong with it, for a network of this many nodes.
     pub fn problems(&self, nodes: u32, buffer_bytes: u32) -> Vec<(&'static str, String)> {
         let mut problems = self.pattern.problems(nodes);
-        if !(1..=1000).contains(&self.permille) {
+        if !(1..=ALL_PERMILLE).contains(&self.permille) {
             problems.push(("load", format!("{} thousandths are not from 1 to 1000", self.permille)));
         }
         if self.packet_bytes == 0 || self.packet_bytes > buffer_bytes {
@@ -165,6 +169,7 @@ impl Load {
     ) -> Option<Measurement> {
         let (end, length) = (schedule.windows.begin(window + 1), schedule.windows.length(window));
         let is_last = window + 1 == MOST_WINDOWS;
+        let takes_all = self.permille == ALL_PERMILLE;
         let mut stands = run_until(simulation, end, observer)?;
         sources(simulation).for_each(|source| source.note_backlog(end));
         let backlogs: Vec<_> = sources(simulation).map(|source| source.backlog(window)).collect();
@@ -172,6 +177,7 @@ impl Load {
         let mut until = end;
         while verdict(&backlogs, [None, None], is_last) != Verdict::Saturated
             && !stands
+            && !takes_all
             && until < end + length
             && has_outstanding(simulation, window)
         {
@@ -181,7 +187,8 @@ impl Load {
         let mut measured = self.result(simulation, schedule, window);
         let differences = [measured.spread, drift(before, measured.latency.mean())];
         measured.verdict = verdict(&backlogs, differences, is_last);
-        if stands || (is_last && has_outstanding(simulation, window)) {
+        let waits_for_ever = (stands || is_last) && has_outstanding(simulation, window);
+        if takes_all || waits_for_ever {
             measured.verdict = Verdict::Saturated;
         }
         if measured.verdict == Verdict::Saturated {

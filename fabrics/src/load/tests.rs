@@ -144,6 +144,27 @@ fn nodes_that_saturate_before_others_are_named() {
 }
 
 #[test]
+fn a_load_without_a_packet_is_neither_steady_nor_saturated() {
+    let load = Load {
+        pattern: Pattern::Uniform,
+        permille: 1,
+        packet_bytes: PACKET_BYTES,
+        warm_up_cycles: 0,
+        measured_cycles: 2,
+        seed: 1,
+    };
+    let found = load.measure(&mesh(), 2, Threads::UpTo(1), &mut |_| true).expect("nobody ends it");
+    assert_eq!((found.verdict, found.packets, found.latency.mean()), (Verdict::NotSteady, 0, None));
+}
+
+#[test]
+fn a_load_of_a_whole_link_has_no_latency_even_if_it_is_carried() {
+    let found = measured(&tree(), Pattern::Neighbour, 1000, 1_000);
+    assert_eq!((found.verdict, found.window_cycles), (Verdict::Saturated, (3_000, 1_000)));
+    assert!(found.accepted > 0.9, "{}", found.accepted);
+}
+
+#[test]
 fn a_measurement_is_the_same_on_any_number_of_threads() {
     let load = Load {
         pattern: Pattern::HotSpot,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Beside those, a network tells what its parameters ask for and it does not have, as links
-//! that lead nowhere: with any interface, whoever set them.
+//! that lead nowhere: with any interface, set by the user or not.
 //!
 //! Which parameters those are is told by the components, as the rules that they
 //! break are. Here they are only asked, with what the chosen interface makes
