@@ -179,13 +179,16 @@ mod tests {
     fn tori_and_dragonflies_need_their_second_lane_and_other_topologies_do_not() {
         let torus = torus::Config { columns: 6, rows: 5 };
         assert!(circle(&torus, 30, 1).is_some() && circle(&torus, 30, 2).is_none());
-        let dragonfly = dragonfly::Config {
-            nodes_per_switch: 2,
-            switches_per_group: 4,
-            global_links_per_switch: 2,
-            groups: 9,
-        };
-        assert!(circle(&dragonfly, 72, 1).is_some() && circle(&dragonfly, 72, 2).is_none());
+        for (global_links_per_switch, groups) in [(2, 9), (2, 5), (3, 3)] {
+            let dragonfly = dragonfly::Config {
+                nodes_per_switch: 2,
+                switches_per_group: 4,
+                global_links_per_switch,
+                groups,
+            };
+            let nodes = dragonfly.places() as u32;
+            assert!(circle(&dragonfly, nodes, 1).is_some() && circle(&dragonfly, nodes, 2).is_none());
+        }
         assert!(circle(&mesh::Config { columns: 6, rows: 5 }, 30, 1).is_none());
         for ascent in [fat_tree::Ascent::Deterministic, fat_tree::Ascent::Random] {
             assert!(circle(&fat_tree::Config { arity: 3, levels: 3, ascent }, 27, 1).is_none());

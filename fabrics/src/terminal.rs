@@ -96,6 +96,11 @@ impl<C> Terminal<C> {
         self.queues[usize::from(parcel.lane)].push_back(parcel);
     }
 
+    /// Bytes of the buffer behind each lane of a link.
+    pub fn buffer_bytes(&self) -> u32 {
+        self.plan.buffer_bytes()
+    }
+
     /// Whether less waits for the link than fits into a lane's buffer.
     pub fn has_room(&self) -> bool {
         self.queued_bytes < u64::from(self.plan.buffer_bytes())

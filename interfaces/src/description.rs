@@ -149,6 +149,15 @@ impl<T: InterfaceHalf + Clone + Hash + 'static> HalfState for T {
     }
 }
 
+/// The largest packet of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LargestPacket {
+    /// All the bytes that the network carries for it, its header included.
+    pub bytes: u64,
+    /// The key of the machine's file that says so, or what fixes it.
+    pub because_of: &'static str,
+}
+
 /// A device's place on an interconnect, as the composer needs to know it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DeviceSeat {
@@ -248,6 +257,11 @@ pub trait DeviceDescription {
     /// Whether it works only with a local memory beside its last seat.
     fn needs_local_memory(&self) -> bool {
         false
+    }
+
+    /// The largest packet that it may send, if that does not follow from `messages.packet`.
+    fn largest_packet(&self) -> Option<LargestPacket> {
+        None
     }
 
     /// What a packet is called that is under way between its seats.

@@ -54,9 +54,11 @@ pub mod voyager;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};
-pub use description::{DeviceDescription, DeviceSeat, HalfDescription, HalfState, Layout};
+pub use description::{
+    DeviceDescription, DeviceSeat, HalfDescription, HalfState, LargestPacket, Layout,
+};
 pub use device::Device;
 pub use half::{Context, InterfaceHalf, RegisterFault};
 pub use interface::{Interface, InterfaceError};
 pub use name::{HalfName, Name};
-pub use queue::QueueState;
+pub use queue::{LazyHead, QueueState};

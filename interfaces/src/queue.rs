@@ -5,6 +5,8 @@ use std::fmt;
 use narthex_fabrics::Rank;
 use serde::Serialize;
 
+use crate::cachable_queue::QueueShape;
+
 /// The queue, FIFO or registers of half an interface.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct QueueState {
@@ -14,9 +16,12 @@ pub struct QueueState {
     pub used: u64,
     /// How many it can hold; none where the flow control's buffers are the limit.
     pub entries: Option<u64>,
-    /// There may be fewer than `used`: the processor tells only now and then how
-    /// far it has read (lazy pointers).
+    /// There may be fewer than `used`: the interface looks only now and then how far the
+    /// processor has read (lazy pointers).
     pub is_bound: bool,
+    /// Where the processor tells how far it has read, for those who can look there.
+    #[serde(skip)]
+    pub head: Option<LazyHead>,
     /// The message at the head is ready, and the flow control does not let it go:
     /// where it is to go.
     pub held_for: Option<Rank>,
@@ -27,7 +32,32 @@ pub struct QueueState {
     pub takes_network_room: bool,
 }
 
+/// The head pointer of a queue, of which the interface has an older copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LazyHead {
+    /// Its address in the process's memory.
+    pub address: u64,
+    /// The queue.
+    pub queue: QueueShape,
+    /// Messages that the interface knows to be read.
+    pub read: u64,
+    /// Messages that it has deposited.
+    pub deposited: u64,
+}
+
 impl QueueState {
+    /// The same with what its head pointer says, where `word` can be read.
+    pub fn with_head(self, word: impl FnOnce(u64) -> Option<u64>) -> Self {
+        let Some(LazyHead { address, queue, read, deposited }) = self.head else { return self };
+        match word(address) {
+            None => self,
+            Some(pointer) => {
+                let used = deposited.saturating_sub(queue.message(pointer, read));
+                QueueState { used, is_bound: false, ..self }
+            }
+        }
+    }
+
     /// A queue of which no more is known than its length.
     pub fn of(name: &'static str, used: u64, entries: Option<u64>) -> Self {
         QueueState {
@@ -35,6 +65,7 @@ impl QueueState {
             used,
             entries,
             is_bound: false,
+            head: None,
             held_for: None,
             note: String::new(),
             takes_network_room: false,

@@ -73,13 +73,20 @@ fn examples_of(model: &'static Model) -> impl Iterator<Item = Value> {
     })
 }
 
-/// A machine's resolved configuration and, if asked for, each parameter's source.
+/// A machine's resolved configuration with its warnings and, if asked for, each parameter's
+/// source.
 ///
 /// # Errors
 /// If the machine or a setting is wrong.
 pub fn machine_show(name: &str, settings: &[String], sources: bool) -> Result<Value, Failure> {
     let machine = machine(name, settings)?;
-    let mut document = json!({ "name": machine.config.machine.name, "toml": machine.to_toml(), "machine": machine.resolved() });
+    let warnings: Vec<String> = machine.warnings().iter().map(ToString::to_string).collect();
+    let mut document = json!({
+        "name": machine.config.machine.name,
+        "toml": machine.to_toml(),
+        "machine": machine.resolved(),
+        "warnings": warnings,
+    });
     if sources {
         document["sources"] = serde_json::to_value(machine.sources()).expect("sources are plain data");
     }

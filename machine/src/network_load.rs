@@ -1,7 +1,7 @@
 //! `narthex network`: the network of a machine alone, under synthetic load.
 
 use narthex_fabrics::NodeId;
-use narthex_fabrics::load::{Load, Measurement, Pattern};
+use narthex_fabrics::load::{Load, Measurement, Pattern, Verdict};
 use narthex_fabrics::networks;
 use narthex_fabrics::topologies::{Topology, path};
 use narthex_kernel::Time;
@@ -30,7 +30,7 @@ pub struct NetworkRequest {
     pub packet_bytes: u32,
     /// Cycles of the links before measuring.
     pub warm_up_cycles: u64,
-    /// Cycles that are measured.
+    /// Cycles of the first window that is measured; each next one has twice as many.
     pub measured_cycles: u64,
     /// Where random streams start, if not where the machine's do.
     pub seed: Option<u64>,
@@ -85,6 +85,7 @@ pub fn network_load(
     let farthest = (0..nodes).map(from_first).max().unwrap_or(1);
     Ok(json!({
         "machine": machine.resolved(),
+        "warnings": machine.warnings().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "nodes": nodes,
         "pattern": request.pattern,
         "packet_bytes": request.packet_bytes,
@@ -96,20 +97,29 @@ pub fn network_load(
 }
 
 fn point(permille: u32, measured: &Measurement) -> Value {
-    let Measurement { offered, accepted, accepted_least, latency, is_saturated, links, end, events } =
-        measured;
+    let Measurement { offered, accepted, accepted_least, verdict, latency, quarters, .. } = measured;
+    let Measurement { spread, saturated_nodes, packets, window_cycles, links, end, events, .. } = measured;
     let busiest = links.iter().map(|(_, _, link)| link.busy.get().as_ps()).max().unwrap_or(0);
     json!({
         "load": f64::from(permille) / 1000.0,
         "offered": offered,
         "accepted": accepted,
         "accepted_least": accepted_least,
-        "saturated": is_saturated,
+        "state": match verdict {
+            Verdict::Steady => "steady",
+            Verdict::NotSteady => "not steady",
+            Verdict::Saturated => "saturated",
+        },
+        "saturated_nodes": saturated_nodes,
         "latency_mean_ps": latency.mean(),
+        "latency_quarters_ps": quarters,
+        "latency_spread": spread,
         "latency_minimum_ps": latency.minimum(),
         "latency_maximum_ps": latency.maximum(),
         "latency_buckets": latency.buckets().collect::<Vec<_>>(),
-        "packets": latency.count(),
+        "packets": packets,
+        "cycles_before": window_cycles.0,
+        "measured_cycles": window_cycles.1,
         "busiest_link": busiest as f64 / end.as_ps().max(1) as f64,
         "simulated_ps": end.as_ps(),
         "events": events,

@@ -215,7 +215,7 @@ fn no_progress(
             text
         }
         None => format!(
-            "no progress: no message has arrived and no program has called the system for {patience}; \
+            "no progress: no message has arrived and no system call has had an effect for {patience}; \
              stopped at {end}"
         ),
     };

@@ -26,11 +26,9 @@ MACHINE = "cluster"
 LOADS = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 PACKET_BYTES = 64
 WARM_UP_CYCLES, MEASURED_CYCLES = 5_000, 20_000
-"""Cycles of the links before measuring, and while measuring."""
+"""Cycles of the links before measuring, and of the first window that is measured."""
 PERMILLE = 1_000
 BYTES_PER_MB = 1_000_000
-SATURATED_SHARE = 0.95
-"""A network that accepts less of what is offered is saturated."""
 
 
 class NetworkLoad(Saved):
@@ -41,7 +39,12 @@ class NetworkLoad(Saved):
 
     @property
     def points(self) -> "polars.DataFrame":
-        """A row for each load: shares of a link's bandwidth, and latencies in nanoseconds."""
+        """A row for each load: shares of a link's bandwidth, and latencies in nanoseconds.
+
+        `state` is "steady", "saturated", where there is no latency, or "not steady", where the
+        mean still changes at the end of the longest window. `spread` is half of the range of the
+        mean latencies of the window's quarters, as a share of the mean.
+        """
         from narthex.extras import polars as pl
 
         rows = [
@@ -50,19 +53,23 @@ class NetworkLoad(Saved):
                 "accepted": point["accepted"],
                 "accepted_least": point["accepted_least"],
                 "latency_ns": _ns(point["latency_mean_ps"]),
+                "spread": point["latency_spread"],
                 "smallest_ns": _ns(point["latency_minimum_ps"]),
                 "largest_ns": _ns(point["latency_maximum_ps"]),
                 "busiest_link": point["busiest_link"],
+                "state": point["state"],
                 "saturated": is_saturated(point),
+                "saturated_nodes": len(point["saturated_nodes"]),
+                "measured_cycles": point["measured_cycles"],
             }
             for point in self.document["points"]
         ]
         return pl.DataFrame(rows)
 
     def latency_ns(self) -> float | None:
-        """Return the mean latency at the only load; none where it is saturated."""
+        """Return the mean latency at the only load; none where it is saturated or not steady."""
         (point,) = self.document["points"]
-        return None if is_saturated(point) else _ns(point["latency_mean_ps"])
+        return _ns(point["latency_mean_ps"]) if point["state"] == "steady" else None
 
     def received_mb_s(self) -> float:
         """Return what a node receives at the only load: of a permutation, the one with least."""
@@ -85,14 +92,25 @@ class NetworkLoad(Saved):
         from narthex.charts.standalone import standalone
         from narthex.report.parts import NO_TABLE, Chart
 
-        points = self.points.filter(~self.points["saturated"]).to_dicts()
+        points = self.points.filter(self.points["state"] == "steady").to_dicts()
         rows = [
             {"x": point["load"], "interface": "", "value": point["latency_ns"]} for point in points
         ]
         words = f"{self.document['pattern']} traffic of {self.document['packet_bytes']} bytes"
         across = "offered load, share of a link's bandwidth"
         drawn = curves(rows, "mean latency, ns", [""], x=across, series=None)
+        words += self._without_latency()
         return standalone(Chart(self.title, f"Mean latency over {across}", drawn, NO_TABLE), words)
+
+    def _without_latency(self) -> str:
+        """Say which loads are not drawn, and why."""
+        told = ""
+        for state in ("saturated", "not steady"):
+            loads = [
+                f"{each['load']:g}" for each in self.document["points"] if each["state"] == state
+            ]
+            told += f"; {state} at {', '.join(loads)}" if loads else ""
+        return told
 
 
 def _ns(time_ps: float | None) -> float | None:
@@ -100,8 +118,8 @@ def _ns(time_ps: float | None) -> float | None:
 
 
 def is_saturated(point: dict[str, Any]) -> bool:
-    """Whether packets of this point waited without end."""
-    return bool(point["saturated"]) or point["accepted"] < SATURATED_SHARE * point["offered"]
+    """Whether ever more packets wait at this point, so that it has no latency."""
+    return bool(point["state"] == "saturated")
 
 
 def network(
@@ -120,7 +138,9 @@ def network(
 ) -> NetworkLoad:
     """Measure the latency and the throughput of a machine's network at each load.
 
-    A load is the share of its link's bandwidth that each node wants to use.
+    A load is the share of its link's bandwidth that each node wants to use. Measured is in
+    windows, the first of `measured_cycles`, each next one twice as long, up to 32 times as long,
+    until one shows a steady state or that the network is saturated.
 
     >>> import narthex
     >>> found = narthex.network("cluster", loads=[0.1, 0.5])

@@ -18,6 +18,24 @@ TORUS = [
 ]
 
 
+VIA_CLUSTER = """
+base = "edt"
+[machine]
+nodes = 2
+[network]
+kind = "switched"
+topology = { kind = "crossbar", ports = 2 }
+links = { width = "4B", clock = "400MHz", latency = "20ns", lanes = 2 }
+priorities = { packets = 0, acknowledgements = 1, returned_packets = 1 }
+[network.switches]
+switching = "virtual-cut-through"
+delay = "50ns"
+buffer = "512B"
+queues = "single"
+arbitration = "round-robin"
+"""
+
+
 def command(*arguments: str) -> int:
     """Run a command of the command line; returns its exit code."""
     with pytest.raises(SystemExit) as ended:
@@ -28,13 +46,17 @@ def command(*arguments: str) -> int:
 def test_a_network_accepts_what_is_offered_until_it_is_saturated() -> None:
     found = narthex.network("cluster", loads=[0.05, 0.9], pattern="hot-spot", seed=2, threads=2)
     light, heavy = found.points.to_dicts()
-    assert not light["saturated"]
-    assert heavy["saturated"]
+    assert (light["state"], heavy["state"]) == ("steady", "saturated")
+    assert light["spread"] <= 0.05
+    assert heavy["latency_ns"] is heavy["largest_ns"] is heavy["spread"] is None
+    assert heavy["measured_cycles"] == 20_000, "the first window shows it"
     assert light["accepted"] == pytest.approx(0.05, rel=0.1)
     assert light["smallest_ns"] == 2 * 4 + 8 + 160, "two links, a switch and 64 bytes"
     again = narthex.network("cluster", loads=[0.05, 0.9], pattern="hot-spot", seed=2)
     assert again.document == found.document, "threads change nothing"
-    assert found.plot().to_dict()["title"]["text"] == "16 nodes of cluster on a fat-tree"
+    title = found.plot().to_dict()["title"]
+    assert title["text"] == "16 nodes of cluster on a fat-tree"
+    assert "saturated at 0.9" in json.dumps(title)
 
 
 def test_a_load_that_cannot_be_is_refused_by_its_name() -> None:
@@ -58,8 +80,55 @@ def test_the_command_prints_a_row_for_each_load(capsys: pytest.CaptureFixture[st
     assert command("network", "cluster", "--load", "0.1,0.2", "--cycles", "2000", *settings) == 0
     printed = capsys.readouterr().out
     assert "16 nodes of cluster on a torus: uniform traffic" in printed
+    assert " %" in printed
+    assert command("network", "--pattern", "transpose", "--load", "1", "--cycles", "2000") == 0
+    assert "saturated" in capsys.readouterr().out
     assert command("network", "cluster", "--load", "some") == 2
     assert "loads are numbers with commas" in capsys.readouterr().err
+
+
+def dragonfly(global_links: int, groups: int) -> list[str]:
+    """Return the settings of a dragonfly with 4 switches a group and 2 nodes a switch."""
+    sizes = f"global_links_per_switch={global_links}, groups={groups}"
+    topology = f'{{kind="dragonfly", nodes_per_switch=2, switches_per_group=4, {sizes}}}'
+    return [f"network.topology={topology}", "network.links.lanes=4"]
+
+
+def test_two_groups_of_a_dragonfly_share_all_their_links() -> None:
+    # Half the traffic of 8 nodes crosses, over 4 links: half of each.
+    found = narthex.network("cluster", loads=[0.5], set=dragonfly(1, 2), measured_cycles=5_000)
+    (point,) = found.points.to_dicts()
+    assert point["state"] == "steady"
+    assert point["accepted"] == pytest.approx(0.5, rel=0.05)
+    assert found.document["warnings"] == []
+
+
+def test_links_that_are_not_wired_are_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = [argument for each in dragonfly(2, 8) for argument in ("--set", each)]
+    says = "1 of the 8 global links of a group are not wired: each of 7 other groups has one"
+    for arguments in (
+        ("machine", "check", "cluster"),
+        ("machine", "check", "cluster", "--interface", "NI2w"),
+        ("network", "cluster", "--load", "0.1", "--cycles", "1000"),
+        ("run", "hello", "--machine", "cluster", "--interface", "NI2w"),
+    ):
+        assert command(*arguments, *settings) == 0
+        assert capsys.readouterr().err.count(says) == 1, arguments
+
+
+def test_an_interface_whose_packets_fit_into_no_buffer_is_refused_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "via-cluster.toml"
+    file.write_text(VIA_CLUSTER, encoding="utf-8")
+    says = "512B is smaller than a packet of 1540B (interfaces.via.mtu), which must fit"
+    for arguments in (
+        ("machine", "check", str(file), "--interface", "EDT"),
+        ("run", "via-latency", "1024", "--machine", str(file), "--interface", "EDT"),
+    ):
+        assert command(*arguments) == 2
+        assert f"network.switches.buffer: {says}" in capsys.readouterr().err
+    assert command("machine", "check", str(file), "--interface", "NI2w") == 0
 
 
 def test_a_workload_of_an_experiment_is_a_pattern_and_a_load() -> None:

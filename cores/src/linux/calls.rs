@@ -16,10 +16,12 @@
 mod answer;
 mod facts;
 mod memory;
+mod progress;
 mod streams;
 mod threads;
 
 pub use answer::{CallResult, Effect, NarthexCall, NewThread, OutputStream};
+pub use progress::changes_nothing;
 
 use answer::{EFAULT, EINVAL, ENOENT, ENOMEM, ENOSYS, ESPIPE, ESRCH, ETIMEDOUT, Error};
 

@@ -30,7 +30,7 @@ mod threads;
 pub mod unwind;
 
 pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
-pub use calls::{CallResult, Effect, NarthexCall, NewThread, OutputStream, SystemCalls};
+pub use calls::{CallResult, Effect, NarthexCall, NewThread, OutputStream, SystemCalls, changes_nothing};
 pub use elf::{ElfError, ElfProblem, Program, Segment};
 pub use numbers::is_simulators;
 pub use plain::{End, PlainProcess};

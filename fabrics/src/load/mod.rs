@@ -7,17 +7,21 @@
 //! Principles and Practices of Interconnection Networks, Chapter 23):
 //!
 //! ```text
-//!   0 ── warm-up ──► measured ──────────► until the measured packets have arrived
-//!                    throughput: bytes    sources go on, so that they do
-//!                    that arrive          not get through more easily
+//!   0 ── warm-up ──► window ───► window ───────► until the packets of the last one have arrived
+//!                    throughput: bytes that arrive in it      sources go on, so that they do
+//!                                                             not get through more easily
 //! ```
 //!
 //! Latency counts from the instant at which a packet is made, not from that at which
-//! the link takes it. Where the network is saturated the packets that wait become
-//! more and more; then what it accepts is its throughput, and latency means nothing.
+//! the link takes it. It is measured in windows, each twice as long as the one before and
+//! so with a longer warm-up, until one shows a steady state or that the network is
+//! saturated ([`steadiness`]). Then packets at the sources become more and more; what the
+//! network accepts is its throughput, and there is no latency.
 
 mod patterns;
 mod source;
+mod steadiness;
+mod windows;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -33,11 +37,18 @@ use crate::switch::{Plan, Switch};
 use crate::topologies::Topology;
 
 pub use patterns::Pattern;
-use source::{Part, Schedule, Source};
+use source::{Part, Quarter, Schedule, Source};
+pub use steadiness::Verdict;
+use steadiness::{drift, spread, verdict};
+pub use windows::QUARTERS;
+use windows::Windows;
 
-/// Measurements are given up when the packets of the measured part have not arrived
-/// after so many times its length.
-const PATIENCE: u64 = 10;
+/// Windows at most, so that the last is 32 times as long as the first.
+pub const MOST_WINDOWS: u32 = 6;
+
+/// The load that takes all of a link. What comes at random instants then waits ever longer,
+/// even where the network carries all of it: a queue has a mean only below.
+const ALL_PERMILLE: u32 = 1000;
 
 /// The most packets' cycles that a measurement may have: a few minutes of the host.
 const MOST_CYCLES: u64 = 100_000_000;
@@ -54,7 +65,7 @@ pub struct Load {
     pub packet_bytes: u32,
     /// Cycles of the links before measuring.
     pub warm_up_cycles: u64,
-    /// Cycles that are measured.
+    /// Cycles of the first window that is measured; each next one has twice as many.
     pub measured_cycles: u64,
     /// Where random streams start.
     pub seed: u64,
@@ -72,10 +83,22 @@ pub struct Measurement {
     /// throughput that every flow gets (Dally and Towles, Chapter 23), less what chance
     /// takes from one of them in a short time.
     pub accepted_least: f64,
-    /// The latencies of the measured packets, in picoseconds; of those that have arrived.
+    /// What the last window showed.
+    pub verdict: Verdict,
+    /// The latencies of the packets that were made in it, in picoseconds; none where the
+    /// network is saturated.
     pub latency: Histogram,
-    /// Not all measured packets have arrived: the network is saturated.
-    pub is_saturated: bool,
+    /// Mean latencies of those that were made in each quarter of it, in picoseconds.
+    pub quarters: [Option<f64>; QUARTERS],
+    /// Half of the range of these, as a share of the mean.
+    pub spread: Option<f64>,
+    /// The nodes whose own backlogs grow in a saturated network. None may, where all
+    /// together do.
+    pub saturated_nodes: Vec<u16>,
+    /// Packets that were made in the window.
+    pub packets: u64,
+    /// Cycles before the window, and its cycles.
+    pub window_cycles: (u64, u64),
     /// The links: whence, whereto, and what each carried in the whole run.
     pub links: Vec<(String, String, link::Statistics)>,
     /// When the run ended.
@@ -88,7 +111,7 @@ impl Load {
     /// What is wrong with it, for a network of this many nodes.
     pub fn problems(&self, nodes: u32, buffer_bytes: u32) -> Vec<(&'static str, String)> {
         let mut problems = self.pattern.problems(nodes);
-        if !(1..=1000).contains(&self.permille) {
+        if !(1..=ALL_PERMILLE).contains(&self.permille) {
             problems.push(("load", format!("{} thousandths are not from 1 to 1000", self.permille)));
         }
         if self.packet_bytes == 0 || self.packet_bytes > buffer_bytes {
@@ -118,30 +141,62 @@ impl Load {
     ) -> Option<Measurement> {
         let plan = Arc::new(network.plan(nodes));
         let cycle = network.links.clock.clock();
-        let [begin, end, last] = [
-            self.warm_up_cycles,
-            self.warm_up_cycles + self.measured_cycles,
-            self.warm_up_cycles + (1 + PATIENCE) * self.measured_cycles,
-        ]
-        .map(|cycles| Time::ZERO + cycle.cycles(cycles));
-        let schedule = Arc::new(Schedule::new(self, &plan, cycle, nodes, [begin, end, last]));
+        let windows = Windows {
+            begin: Time::ZERO + cycle.cycles(self.warm_up_cycles),
+            first: cycle.cycles(self.measured_cycles),
+            count: MOST_WINDOWS,
+        };
+        let schedule = Arc::new(Schedule::new(self, &plan, cycle, nodes, windows));
         let mut simulation = self.simulation(&plan, &schedule).with_threads(threads);
-        let mut goes_on = true;
-        let mut until = end;
-        while goes_on {
-            let limits = Limits { until, ..Limits::default() };
-            let ending = simulation.run(&limits, &mut |now, _| {
-                goes_on &= observer(now);
-                if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            });
-            let outstanding: i64 = sources(&mut simulation).map(Source::outstanding).sum();
-            let is_over = outstanding == 0 || simulation.now() >= last;
-            if is_over || matches!(ending, Ending::NoProgress(_)) {
-                break;
+        let mut before = None;
+        for window in 0.. {
+            let measured = self.window(&mut simulation, &schedule, (window, before), observer)?;
+            before = measured.latency.mean().filter(|_| measured.spread.is_some());
+            if measured.verdict != Verdict::NotSteady || window + 1 == MOST_WINDOWS {
+                return Some(measured);
             }
-            until = until + (end - begin) / 10 + Duration::from_ps(1);
         }
-        goes_on.then(|| self.result(&mut simulation, &schedule))
+        unreachable!("the last window returns")
+    }
+
+    /// Measures in a window, behind one with a mean latency; none if the observer has ended it.
+    fn window(
+        &self,
+        simulation: &mut Simulation<Part>,
+        schedule: &Schedule,
+        (window, before): (u32, Option<f64>),
+        observer: &mut dyn FnMut(Time) -> bool,
+    ) -> Option<Measurement> {
+        let (end, length) = (schedule.windows.begin(window + 1), schedule.windows.length(window));
+        let is_last = window + 1 == MOST_WINDOWS;
+        let takes_all = self.permille == ALL_PERMILLE;
+        let mut stands = run_until(simulation, end, observer)?;
+        sources(simulation).for_each(|source| source.note_backlog(end));
+        let backlogs: Vec<_> = sources(simulation).map(|source| source.backlog(window)).collect();
+        // Packets of a saturated network are not waited for.
+        let mut until = end;
+        while verdict(&backlogs, [None, None], is_last) != Verdict::Saturated
+            && !stands
+            && !takes_all
+            && until < end + length
+            && has_outstanding(simulation, window)
+        {
+            until = until + length / 10 + Duration::from_ps(1);
+            stands = run_until(simulation, until, observer)?;
+        }
+        let mut measured = self.result(simulation, schedule, window);
+        let differences = [measured.spread, drift(before, measured.latency.mean())];
+        measured.verdict = verdict(&backlogs, differences, is_last);
+        let waits_for_ever = (stands || is_last) && has_outstanding(simulation, window);
+        if takes_all || waits_for_ever {
+            measured.verdict = Verdict::Saturated;
+        }
+        if measured.verdict == Verdict::Saturated {
+            let nodes = (0..).zip(&backlogs).filter(|(_, backlog)| backlog.grows());
+            measured.saturated_nodes = nodes.map(|(node, _)| node).collect();
+            (measured.latency, measured.quarters, measured.spread) = Default::default();
+        }
+        Some(measured)
     }
 
     fn simulation(&self, plan: &Arc<Plan>, schedule: &Arc<Schedule>) -> Simulation<Part> {
@@ -152,45 +207,40 @@ impl Load {
         Simulation::new(sources.chain(switches).collect(), plan.timing.lookahead(self.packet_bytes))
     }
 
-    fn result(&self, simulation: &mut Simulation<Part>, schedule: &Schedule) -> Measurement {
+    fn result(&self, simulation: &mut Simulation<Part>, schedule: &Schedule, window: u32) -> Measurement {
         let end = simulation.now();
         let nodes = sources(simulation).count() as f64;
         let mut latency = Histogram::default();
-        let (mut made, mut arrived, mut missing) = (0, 0, 0);
+        let mut all = [Quarter::default(); QUARTERS];
         let mut least = u64::MAX;
         for source in sources(simulation) {
-            latency.merge(&source.latency);
-            made += source.made_while_measured;
-            arrived += source.arrived_while_measured;
-            least = least.min(source.arrived_while_measured);
-            missing += source.outstanding();
+            latency.merge(&source.latencies[window as usize]);
+            let own = &source.quarters[Windows::quarters(window)];
+            all.iter_mut().zip(own).for_each(|(all, own)| all.add(own));
+            least = least.min(own.iter().map(|quarter| quarter.arrived).sum());
         }
+        let packets = all.iter().map(|quarter| quarter.made).sum();
+        let arrived = all.iter().map(|quarter| quarter.arrived).sum();
         let busy = schedule.serialization.as_ps() as f64;
-        let [begin, measured_end, _] = schedule.parts;
-        let share = |packets: u64| packets as f64 * busy / ((measured_end - begin).as_ps() as f64 * nodes);
-        let mut links = Vec::new();
-        let mut events = 0;
-        for part in simulation.partitions() {
-            match part {
-                Part::Source(source) => {
-                    let terminal = &source.terminal;
-                    links.push((source.name(), terminal.switch_name(), terminal.link().clone()));
-                    events += source.events.taken();
-                }
-                Part::Switch(switch) => {
-                    links.extend(switch.links().map(|(to, link)| (switch.name(), to, link.clone())));
-                    events += switch.events();
-                }
-            }
-        }
-        let (offered, accepted) = (share(made), share(arrived));
-        let accepted_least = share(least) * nodes;
+        let length = schedule.windows.length(window).as_ps() as f64;
+        let share = |packets: u64| packets as f64 * busy / (length * nodes);
+        let quarters = all.map(|quarter| quarter.mean_latency_ps());
+        let is_whole = latency.count() == packets;
+        let (links, events) = links(simulation);
         Measurement {
-            offered,
-            accepted,
-            accepted_least,
+            offered: share(packets),
+            accepted: share(arrived),
+            accepted_least: share(least) * nodes,
+            verdict: Verdict::NotSteady,
+            spread: latency.mean().filter(|_| is_whole).and_then(|mean| spread(&quarters, mean)),
             latency,
-            is_saturated: missing > 0,
+            quarters,
+            saturated_nodes: Vec::new(),
+            packets,
+            window_cycles: (
+                self.warm_up_cycles + self.measured_cycles * ((1 << window) - 1),
+                self.measured_cycles << window,
+            ),
             links,
             end,
             events,
@@ -198,9 +248,48 @@ impl Load {
     }
 }
 
-fn sources(simulation: &mut Simulation<Part>) -> impl Iterator<Item = &Source> {
-    simulation.partitions().filter_map(|part| match part {
-        Part::Source(source) => Some(&**source),
+/// What each link has carried, and the events of all partitions.
+fn links(simulation: &mut Simulation<Part>) -> (Vec<(String, String, link::Statistics)>, u64) {
+    let mut links = Vec::new();
+    let mut events = 0;
+    for part in simulation.partitions() {
+        match part {
+            Part::Source(source) => {
+                let terminal = &source.terminal;
+                links.push((source.name(), terminal.switch_name(), terminal.link().clone()));
+                events += source.events.taken();
+            }
+            Part::Switch(switch) => {
+                links.extend(switch.links().map(|(to, link)| (switch.name(), to, link.clone())));
+                events += switch.events();
+            }
+        }
+    }
+    (links, events)
+}
+
+/// Lets the network carry on until an instant. Returns whether it stands still, or none if
+/// the observer has ended it.
+fn run_until(
+    simulation: &mut Simulation<Part>,
+    until: Time,
+    observer: &mut dyn FnMut(Time) -> bool,
+) -> Option<bool> {
+    let mut goes_on = true;
+    let ending = simulation.run(&Limits { until, ..Limits::default() }, &mut |now, _| {
+        goes_on &= observer(now);
+        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    goes_on.then_some(matches!(ending, Ending::NoProgress(_)))
+}
+
+fn has_outstanding(simulation: &mut Simulation<Part>, window: u32) -> bool {
+    sources(simulation).map(|source| source.outstanding(window)).sum::<i64>() > 0
+}
+
+fn sources(simulation: &mut Simulation<Part>) -> impl Iterator<Item = &mut Source> {
+    simulation.partitions_mut().filter_map(|part| match part {
+        Part::Source(source) => Some(&mut **source),
         Part::Switch(_) => None,
     })
 }

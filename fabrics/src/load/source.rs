@@ -7,6 +7,8 @@ use narthex_kernel::random::Stream;
 use narthex_kernel::statistics::Histogram;
 use narthex_kernel::{Clock, Duration, EventQueue, Time};
 
+use super::steadiness::Backlog;
+use super::windows::{QUARTERS, Windows};
 use super::{Load, Pattern};
 use crate::packet::NodeId;
 use crate::parcel::{Credit, Mail, Sending};
@@ -24,12 +26,44 @@ pub(super) struct Schedule {
     threshold: u64,
     /// What a link takes for a packet.
     pub serialization: Duration,
-    /// When measuring begins, when it ends, and when it is given up.
-    pub parts: [Time; 3],
+    /// When is measured.
+    pub windows: Windows,
+}
+
+/// What a source saw in a quarter of a window.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Quarter {
+    /// Packets that were made.
+    pub made: u64,
+    /// Packets that arrived here.
+    pub arrived: u64,
+    /// Of the packets that were made in it, anywhere, those that have arrived here.
+    pub come: u64,
+    /// The sum of their latencies.
+    pub latency_sum_ps: u64,
+    /// Packets that waited for the link at its end.
+    pub waiting_at_end: u64,
+}
+
+impl Quarter {
+    /// Adds what another source saw in it.
+    pub fn add(&mut self, other: &Quarter) {
+        let Quarter { made, arrived, come, latency_sum_ps, waiting_at_end } = *other;
+        self.made += made;
+        self.arrived += arrived;
+        self.come += come;
+        self.latency_sum_ps += latency_sum_ps;
+        self.waiting_at_end += waiting_at_end;
+    }
+
+    /// The mean latency of the packets that were made in it; none if there were none.
+    pub fn mean_latency_ps(&self) -> Option<f64> {
+        (self.come > 0).then(|| self.latency_sum_ps as f64 / self.come as f64)
+    }
 }
 
 impl Schedule {
-    pub(super) fn new(load: &Load, plan: &Plan, cycle: Clock, nodes: u32, parts: [Time; 3]) -> Self {
+    pub(super) fn new(load: &Load, plan: &Plan, cycle: Clock, nodes: u32, windows: Windows) -> Self {
         let serialization = plan.timing.serialization(load.packet_bytes);
         let cycles = u128::from(serialization.as_ps() / cycle.cycles(1).as_ps().max(1)).max(1);
         // A probability as a share of 2^64, computed with integers only.
@@ -41,12 +75,8 @@ impl Schedule {
             cycle,
             threshold: threshold.min(u128::from(u64::MAX)) as u64,
             serialization,
-            parts,
+            windows,
         }
-    }
-
-    fn is_measured(&self, at: Time) -> bool {
-        (self.parts[0]..self.parts[1]).contains(&at)
     }
 }
 
@@ -68,12 +98,14 @@ pub(super) struct Source {
     random: Stream,
     /// The cycle at which the next packet is made.
     next_cycle: u64,
-    /// Measured packets that were made here.
-    pub made_while_measured: u64,
-    /// Packets that arrived here while it was measured.
-    pub arrived_while_measured: u64,
-    /// Of measured packets that arrived here.
-    pub latency: Histogram,
+    /// What it saw in each quarter.
+    pub quarters: Vec<Quarter>,
+    /// Of the packets that were made in each window and arrived here.
+    pub latencies: Vec<Histogram>,
+    /// Packets that waited for the link when the first window began.
+    pub waiting_at_begin: u64,
+    /// The quarter that begins next, and when.
+    next_quarter: (usize, Time),
 }
 
 impl Source {
@@ -86,9 +118,10 @@ impl Source {
             events: EventQueue::new(),
             random: Stream::new(seed, &format!("node {number}/load")),
             next_cycle: 0,
-            made_while_measured: 0,
-            arrived_while_measured: 0,
-            latency: Histogram::default(),
+            quarters: vec![Quarter::default(); schedule.windows.all_quarters()],
+            latencies: vec![Histogram::default(); schedule.windows.count as usize],
+            waiting_at_begin: 0,
+            next_quarter: (0, schedule.windows.begin),
         };
         source.schedule_next();
         source
@@ -98,17 +131,39 @@ impl Source {
         format!("node {}", self.own.0)
     }
 
-    /// Measured packets that were made here less those that arrived here: the sum over
+    /// Packets of a window that were made here less those that arrived here: the sum over
     /// all sources is what is still under way.
-    pub(super) fn outstanding(&self) -> i64 {
-        self.made_while_measured as i64 - self.latency.count() as i64
+    pub(super) fn outstanding(&self, window: u32) -> i64 {
+        self.quarters[Windows::quarters(window)].iter().map(|one| one.made as i64 - one.come as i64).sum()
+    }
+
+    /// What became of its backlog in a window, which is over.
+    pub(super) fn backlog(&self, window: u32) -> Backlog {
+        let quarters = Windows::quarters(window);
+        let before = quarters.start.checked_sub(1).map(|before| self.quarters[before].waiting_at_end);
+        Backlog::of(before.unwrap_or(self.waiting_at_begin), &self.quarters[quarters])
+    }
+
+    /// Takes note of its backlog at the begins of quarters up to now.
+    pub(super) fn note_backlog(&mut self, now: Time) {
+        while now >= self.next_quarter.1 {
+            let waiting = self.terminal.waiting().count() as u64;
+            let (quarter, _) = self.next_quarter;
+            match quarter.checked_sub(1) {
+                None => self.waiting_at_begin = waiting,
+                Some(before) => self.quarters[before].waiting_at_end = waiting,
+            }
+            let is_last = quarter == self.quarters.len();
+            let at = if is_last { Time::NEVER } else { self.schedule.windows.quarter_begin(quarter + 1) };
+            self.next_quarter = (quarter + 1, at);
+        }
     }
 
     fn schedule_next(&mut self) {
         loop {
             self.next_cycle += 1;
             let at = Time::ZERO + self.schedule.cycle.cycles(self.next_cycle);
-            if at >= self.schedule.parts[2] {
+            if at >= self.schedule.windows.given_up() {
                 return;
             }
             if self.random.next_u64() < self.schedule.threshold {
@@ -118,13 +173,17 @@ impl Source {
     }
 
     fn handle(&mut self, now: Time, event: Event, outbox: &mut Outbox<Mail<()>>) {
+        self.note_backlog(now);
+        let windows = self.schedule.windows;
         let mut send = |(arrival, partition, mail): Sending<()>| outbox.send(arrival, partition, mail);
         match event {
             Event::Make => {
                 let Schedule { pattern, nodes, packet_bytes, .. } = *self.schedule;
                 let destination = pattern.destination(self.own, nodes, &mut self.random);
                 self.terminal.hand_over(now, destination, packet_bytes, 0, ());
-                self.made_while_measured += u64::from(self.schedule.is_measured(now));
+                if let Some(quarter) = windows.quarter_at(now) {
+                    self.quarters[quarter].made += 1;
+                }
                 self.schedule_next();
             }
             Event::LinkFree => {}
@@ -132,9 +191,14 @@ impl Source {
             Event::Arrive => {
                 let (parcel, credit) = self.terminal.arrive(now);
                 send(self.terminal.release(now, credit));
-                self.arrived_while_measured += u64::from(self.schedule.is_measured(now));
-                if self.schedule.is_measured(parcel.handed_over) {
-                    self.latency.record((now - parcel.handed_over).as_ps());
+                if let Some(quarter) = windows.quarter_at(now) {
+                    self.quarters[quarter].arrived += 1;
+                }
+                if let Some(quarter) = windows.quarter_at(parcel.handed_over) {
+                    let latency_ps = (now - parcel.handed_over).as_ps();
+                    self.quarters[quarter].come += 1;
+                    self.quarters[quarter].latency_sum_ps += latency_ps;
+                    self.latencies[quarter / QUARTERS].record(latency_ps);
                 }
             }
         }

@@ -122,13 +122,56 @@ fn a_fat_tree_has_full_bisection_whatever_the_permutation() {
 }
 
 #[test]
+fn a_load_slightly_beyond_saturation_has_no_latency() {
+    // The bisection of the mesh carries half a link's bandwidth from each node.
+    let beyond = measured(&mesh(), Pattern::Uniform, 515, 4_000);
+    assert_eq!((beyond.verdict, beyond.latency.count(), beyond.spread), (Verdict::Saturated, 0, None));
+    assert!(beyond.accepted > 0.95 * beyond.offered, "{} of {}", beyond.accepted, beyond.offered);
+    let below = measured(&mesh(), Pattern::Uniform, 400, 4_000);
+    assert_eq!((below.verdict, below.latency.count()), (Verdict::Steady, below.packets));
+    assert!(below.spread < Some(0.05) && below.saturated_nodes.is_empty());
+}
+
+#[test]
+fn nodes_that_saturate_before_others_are_named() {
+    // Row 0 sends to column 0: its last link carries what its 7 other nodes send, 1.2 of a link.
+    // So do the rows' other ends; the nodes on the diagonal send to themselves.
+    let found = measured(&mesh(), Pattern::Transpose, 170, 4_000);
+    assert_eq!(found.verdict, Verdict::Saturated);
+    let named = &found.saturated_nodes;
+    assert!((1..NODES as usize / 2).contains(&named.len()), "{named:?}");
+    assert!(named.iter().all(|node| node % 9 != 0), "{named:?}");
+}
+
+#[test]
+fn a_load_without_a_packet_is_neither_steady_nor_saturated() {
+    let load = Load {
+        pattern: Pattern::Uniform,
+        permille: 1,
+        packet_bytes: PACKET_BYTES,
+        warm_up_cycles: 0,
+        measured_cycles: 2,
+        seed: 1,
+    };
+    let found = load.measure(&mesh(), 2, Threads::UpTo(1), &mut |_| true).expect("nobody ends it");
+    assert_eq!((found.verdict, found.packets, found.latency.mean()), (Verdict::NotSteady, 0, None));
+}
+
+#[test]
+fn a_load_of_a_whole_link_has_no_latency_even_if_it_is_carried() {
+    let found = measured(&tree(), Pattern::Neighbour, 1000, 1_000);
+    assert_eq!((found.verdict, found.window_cycles), (Verdict::Saturated, (3_000, 1_000)));
+    assert!(found.accepted > 0.9, "{}", found.accepted);
+}
+
+#[test]
 fn a_measurement_is_the_same_on_any_number_of_threads() {
     let load = Load {
         pattern: Pattern::HotSpot,
-        permille: 300,
+        permille: 60,
         packet_bytes: PACKET_BYTES,
         warm_up_cycles: 500,
-        measured_cycles: 1_000,
+        measured_cycles: 250,
         seed: 3,
     };
     let [alone, two, three] = [1, 2, 3].map(|threads| {

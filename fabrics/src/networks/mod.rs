@@ -37,6 +37,17 @@ trait Parameters {
         Vec::new()
     }
 
+    /// What they ask for and the network does not have, as (key, what is not there) pairs.
+    fn warnings(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// Why it cannot carry packets of this many bytes, which `because_of` makes so large, as a
+    /// (key, what is wrong) pair.
+    fn packet_problem(&self, _bytes: u64, _because_of: &str) -> Option<(String, String)> {
+        None
+    }
+
     /// No frame arrives sooner than this after its injection.
     fn lookahead(&self) -> Duration;
 
@@ -58,6 +69,17 @@ impl Config {
     /// The rules that the parameters break on such a machine, as (key, what is wrong) pairs.
     pub fn problems(&self, around: &Surroundings) -> Vec<(String, String)> {
         self.chosen().problems(around)
+    }
+
+    /// What they ask for and the network does not have, as (key, what is not there) pairs.
+    pub fn warnings(&self) -> Vec<(String, String)> {
+        self.chosen().warnings()
+    }
+
+    /// Why the network cannot carry packets of this many bytes, which `because_of` makes so
+    /// large, as a (key, what is wrong) pair.
+    pub fn packet_problem(&self, bytes: u64, because_of: &str) -> Option<(String, String)> {
+        self.chosen().packet_problem(bytes, because_of)
     }
 
     /// The lookahead of the simulation: nothing passes from one partition to another

@@ -183,12 +183,8 @@ impl Parameters for Config {
         let mut problems: Problems =
             of_topology.map(|(key, message)| (format!("topology.{key}"), message)).collect();
         problems.extend(self.link_problems());
-        let (buffer, packet) = (self.switches.buffer, around.packet_bytes);
-        if buffer.as_u64() < packet {
-            let message =
-                format!("{buffer} is smaller than a packet of {packet}B (messages.packet), which must fit");
-            problems.push(("switches.buffer".into(), message));
-        }
+        problems.extend(self.packet_problem(around.packet_bytes, "messages.packet"));
+        let buffer = self.switches.buffer;
         if buffer.as_u64() > u64::from(u32::MAX / 2) {
             problems.push(("switches.buffer".into(), format!("{buffer} is more than 2GB")));
         }
@@ -199,6 +195,20 @@ impl Parameters for Config {
             problems.extend(self.circle_problem(around));
         }
         problems
+    }
+
+    fn warnings(&self) -> Problems {
+        let of_topology = self.topology.warnings().into_iter();
+        of_topology.map(|(key, message)| (format!("topology.{key}"), message)).collect()
+    }
+
+    fn packet_problem(&self, bytes: u64, because_of: &str) -> Option<(String, String)> {
+        let buffer = self.switches.buffer;
+        (buffer.as_u64() < bytes).then(|| {
+            let message =
+                format!("{buffer} is smaller than a packet of {bytes}B ({because_of}), which must fit");
+            ("switches.buffer".into(), message)
+        })
     }
 
     fn lookahead(&self) -> Duration {

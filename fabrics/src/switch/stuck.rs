@@ -16,6 +16,8 @@ pub struct StuckParcel<'a, C> {
     pub lane: u8,
     /// There is no room behind that link; otherwise another parcel is before it.
     pub lacks_room: bool,
+    /// Bytes of the buffer behind that lane.
+    pub buffer_bytes: u32,
     /// Since when it could have left.
     pub since: Time,
     /// The parcel.
@@ -33,6 +35,7 @@ impl<C> Switch<C> {
                 needs: self.end_name(waiting.output),
                 lane: parcel.lane,
                 lacks_room: !sender.has_room(parcel.lane, parcel.bytes),
+                buffer_bytes: self.plan.buffer_bytes(),
                 since: waiting.since,
                 parcel,
             }

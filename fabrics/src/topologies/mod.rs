@@ -43,7 +43,7 @@ pub struct Hop {
     pub lane: u8,
 }
 
-/// (key, what is wrong and what is allowed).
+/// (key, what is wrong with it).
 pub type Broken = (&'static str, String);
 
 /// What is wrong with a count that is out of its range.
@@ -55,6 +55,11 @@ fn within(key: &'static str, value: u32, from: u32, to: u32) -> Option<Broken> {
 pub trait Topology {
     /// The rules that the parameters break.
     fn problems(&self) -> Vec<Broken>;
+
+    /// What the parameters ask for and the topology does not have.
+    fn warnings(&self) -> Vec<Broken> {
+        Vec::new()
+    }
 
     /// The parameter that is to change for more nodes.
     fn size_key(&self) -> &'static str;
@@ -102,6 +107,10 @@ pub trait Topology {
 impl Topology for Config {
     fn problems(&self) -> Vec<Broken> {
         chosen!(self, config => config.problems())
+    }
+
+    fn warnings(&self) -> Vec<Broken> {
+        chosen!(self, config => config.warnings())
     }
 
     fn size_key(&self) -> &'static str {
@@ -191,6 +200,12 @@ mod tests {
                 switches_per_group: 3,
                 global_links_per_switch: 2,
                 groups: 4,
+            }),
+            Config::Dragonfly(dragonfly::Config {
+                nodes_per_switch: 2,
+                switches_per_group: 3,
+                global_links_per_switch: 3,
+                groups: 3,
             }),
         ]
     }

@@ -491,7 +491,8 @@ impl HalfDescription for CachableQueueReceive {
     fn queue(&self) -> QueueState {
         let queue = QueueState::of("receive queue", self.unread.most(), Some(self.queue.entries));
         let note = if self.full { "the interface waits until the processor takes one" } else { "" };
-        QueueState { is_bound: !self.full, ..queue }.with_note(note)
+        let head = Some(self.unread.lazy_head(self.addresses.receive_head()));
+        QueueState { is_bound: !self.full, head, ..queue }.with_note(note)
     }
 
     fn engine(&self, _now: Time) -> Option<Engine> {

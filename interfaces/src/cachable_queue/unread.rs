@@ -15,6 +15,7 @@ use narthex_memory::Transaction;
 use serde::{Deserialize, Serialize};
 
 use super::QueueShape;
+use crate::queue::LazyHead;
 
 /// How many messages the engine lets wait for the processor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -71,6 +72,11 @@ impl Unread {
     /// How many there are at most.
     pub fn most(&self) -> u64 {
         self.tail - self.head
+    }
+
+    /// The head pointer at this address, for those who can look there.
+    pub fn lazy_head(&self, address: u64) -> LazyHead {
+        LazyHead { address, queue: self.queue, read: self.head, deposited: self.tail }
     }
 
     /// Whether there is no room for one more.
@@ -153,6 +159,7 @@ impl Unread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::QueueState;
     use narthex_memory::{AgentId, Kind};
 
     #[test]
@@ -174,6 +181,28 @@ mod tests {
         unread.add();
         let all = [Knowledge::Consumed, Knowledge::PerhapsConsumed, Knowledge::PerhapsConsumed];
         assert_eq!(known(&unread), all, "a cache took in message 2, which is read after message 1");
+    }
+
+    #[test]
+    fn who_reads_the_head_pointer_knows_how_many_are_unread() {
+        let queue = QueueShape::new(0x1000, 4, 256, 64).unwrap();
+        let mut unread = Unread::none(queue, Room::whole(&queue));
+        (0..6).for_each(|_| unread.add());
+        unread.see_head(queue.pointer(3));
+        let state = QueueState {
+            is_bound: true,
+            head: Some(unread.lazy_head(0x40)),
+            ..QueueState::of("receive queue", unread.most(), Some(4))
+        };
+        let seen = |pointer: Option<u64>| {
+            let QueueState { used, is_bound, .. } = state.clone().with_head(|address| {
+                assert_eq!(address, 0x40);
+                pointer
+            });
+            (used, is_bound)
+        };
+        let numbers = [3, 4, 6].map(|read| seen(Some(queue.pointer(read))));
+        assert_eq!((numbers, seen(None)), ([(3, false), (2, false), (0, false)], (3, true)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
+use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::main_memory::MainMemory;
@@ -23,7 +24,7 @@ use super::messages::{Message, PacketKind};
 use super::registers::{CHIP_BYTES, DRAM, DRAM_CHIP_BYTES, LINE_BYTES, REGISTERS, SPACE, WINDOW};
 use super::space::{Space, Spot, split};
 use crate::address_names::AddressName;
-use crate::description::{self, DeviceDescription, DeviceSeat, Engine};
+use crate::description::{self, DeviceDescription, DeviceSeat, Engine, LargestPacket};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
@@ -266,6 +267,13 @@ impl Device for Sarc {
 }
 
 impl DeviceDescription for Sarc {
+    /// What goes to other chips. On chip, buffers have no end.
+    fn largest_packet(&self) -> Option<LargestPacket> {
+        let bytes = Header::BYTES as u64 + Message::largest_bytes();
+        let packet = LargestPacket { bytes, because_of: "a line with its addresses, for another chip" };
+        (self.build.config.chips > 1).then_some(packet)
+    }
+
     fn seats(&self) -> Vec<DeviceSeat> {
         let seat = |tile| DeviceSeat {
             process: self.process_of(tile),

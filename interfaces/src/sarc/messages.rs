@@ -1,6 +1,7 @@
 //! What packets say.
 
 use narthex_fabrics::Rank;
+use narthex_kernel::Archive;
 use serde::{Deserialize, Serialize};
 
 use super::events::Reader;
@@ -183,6 +184,14 @@ impl Message {
     /// What says nothing.
     pub const NONE: Message =
         Message { origin: Origin { process: Rank(0), chip: 0, tile: 0 }, body: Body::Stored };
+
+    /// No message has more bytes on its way to another chip.
+    pub fn largest_bytes() -> u64 {
+        let origin = Origin { process: Rank(u16::MAX), chip: u16::MAX, tile: u16::MAX };
+        let bytes = Payload::of(&[0; LINE_BYTES as usize]);
+        let body = Body::Returned { to: u64::MAX, acknowledge: u64::MAX, bytes, cause: Cause::Reply };
+        Archive::save(&mut Message { origin, body }).expect("plain data").len() as u64
+    }
 }
 
 impl Body {

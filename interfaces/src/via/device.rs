@@ -9,6 +9,7 @@
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
+use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::bus::DirtyOwner;
@@ -23,9 +24,9 @@ use super::doorbells::Doorbells;
 use super::eager::{self, Eager, Surroundings};
 use super::network::NetworkSide;
 use super::ports;
-use super::registers::{LINES, Scheme, VIA_REGISTERS, WINDOW_BYTES, fact};
+use super::registers::{HEADER_BYTES, LINES, Scheme, VIA_REGISTERS, WINDOW_BYTES, fact};
 use crate::address_names::AddressName;
-use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
+use crate::description::{DeviceDescription, DeviceSeat, Engine, LargestPacket, Layout};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
@@ -249,6 +250,11 @@ impl Device for Via {
 }
 
 impl DeviceDescription for Via {
+    fn largest_packet(&self) -> Option<LargestPacket> {
+        let bytes = Header::BYTES as u64 + HEADER_BYTES + self.build.config.mtu.as_u64();
+        Some(LargestPacket { bytes, because_of: "interfaces.via.mtu" })
+    }
+
     fn seats(&self) -> Vec<DeviceSeat> {
         let Build { scheme, processes, .. } = &self.build;
         let window = |process| {

@@ -34,10 +34,10 @@ use super::registers::{
 };
 use super::space::Space;
 use super::sram::Sram;
-use super::transmit::TransmitUnit;
+use super::transmit::{LARGEST_PAYLOAD, TransmitUnit};
 use crate::address_names::AddressName;
 use crate::cachable_queue;
-use crate::description::{self, DeviceDescription, DeviceSeat, Engine};
+use crate::description::{self, DeviceDescription, DeviceSeat, Engine, LargestPacket};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
@@ -277,6 +277,11 @@ impl Device for Voyager {
 }
 
 impl DeviceDescription for Voyager {
+    fn largest_packet(&self) -> Option<LargestPacket> {
+        let bytes = Header::BYTES as u64 + LARGEST_PAYLOAD;
+        Some(LargestPacket { bytes, because_of: "a slot of its message queues" })
+    }
+
     fn seats(&self) -> Vec<DeviceSeat> {
         let Build { layout, .. } = &self.build;
         let processes = || 0..layout.processes;

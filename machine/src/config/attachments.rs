@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use narthex_interfaces::interface::{self, Chip, Interface, InterfaceError, Surroundings};
 use narthex_interfaces::programming::Requirement;
-use narthex_interfaces::{Attached, Attachment, Device, Name};
+use narthex_interfaces::{Attached, Attachment, Device, LargestPacket, Name};
 use narthex_memory::page_frames::FramePlacement;
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::{AgentId, protocols};
@@ -88,8 +88,18 @@ impl super::MachineConfig {
             Some(directory) if learns_from_others(&*device) => {
                 Err(format!("'{chosen}' {}", needs_a_bus(directory)))
             }
-            _ => Ok(device),
+            _ => match self.largest_packet_problem(&*device) {
+                Some(problem) => Err(problem),
+                None => Ok(device),
+            },
         }
+    }
+
+    /// Why the network cannot carry the largest packet of the interface.
+    fn largest_packet_problem(&self, device: &dyn Device) -> Option<String> {
+        let LargestPacket { bytes, because_of } = device.largest_packet()?;
+        let (key, problem) = self.network.packet_problem(bytes, because_of)?;
+        Some(format!("network.{key}: {problem}"))
     }
 
     /// The same of an interface that is made of halves.

@@ -57,6 +57,7 @@ mod without_effect;
 mod tests {
     mod machinery;
     mod machines;
+    mod networks;
 }
 
 use std::path::{Path, PathBuf};

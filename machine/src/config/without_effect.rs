@@ -7,6 +7,9 @@
 //!   here: places without an interface       ──► (key, why) ─┘
 //! ```
 //!
+//! Beside those, a network tells what its parameters ask for and it does not have, as links
+//! that lead nowhere: with any interface, set by the user or not.
+//!
 //! Which parameters those are is told by the components, as the rules that they
 //! break are. Here they are only asked, with what the chosen interface makes
 //! cross each bus. A key stands for all below it: `io_bus` for `io_bus.clock`.
@@ -19,6 +22,7 @@
 
 use std::borrow::Cow;
 
+use narthex_fabrics::topologies::Topology;
 use narthex_interfaces::dma_engine::DmaDevice;
 use narthex_interfaces::{Attached, Attachment, without_effect};
 use narthex_memory::traffic::Traffic;
@@ -36,7 +40,7 @@ type Idle = (String, String);
 pub struct Settings {
     /// The keys that are set beyond the base.
     pub set: Vec<String>,
-    /// A warning for each of them that has no effect.
+    /// A warning for each of them that has no effect, and those of the machine itself.
     pub warnings: Vec<Problem>,
 }
 
@@ -56,7 +60,17 @@ impl Machine {
             let message = format!("has no effect with {interface}: {why}");
             Some(Problem::new(Some(self.document.place_of(key)), key, message))
         };
-        Ok(Settings { warnings: set.iter().filter_map(warning).collect(), set })
+        let warnings = set.iter().filter_map(warning).chain(self.warnings()).collect();
+        Ok(Settings { warnings, set })
+    }
+
+    /// What the machine asks for and does not have, whatever its interface.
+    pub fn warnings(&self) -> Vec<Problem> {
+        let of_network = below("network", self.config.network.warnings());
+        let on_chip = self.config.network_on_chip.iter().flat_map(|network| network.topology.warnings());
+        let on_chip = on_chip.map(|(key, message)| (format!("network_on_chip.topology.{key}"), message));
+        let warning = |(key, message): Idle| Problem::new(Some(self.document.place_of(&key)), &key, message);
+        of_network.into_iter().chain(on_chip).map(warning).collect()
     }
 }
 

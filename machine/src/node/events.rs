@@ -136,7 +136,7 @@ impl Node {
         self.network.end_step();
     }
 
-    /// A message was delivered, or a program called the system.
+    /// A message was delivered, or a system call of a program had an effect.
     pub(super) fn got_further(&mut self, now: Time) {
         self.progress += 1;
         self.progressed_at = self.progressed_at.max(now);

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 
 use narthex_cores::Fault;
 use narthex_cores::linux::{
-    Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, is_simulators, write_registers,
+    Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, changes_nothing, is_simulators,
+    write_registers,
 };
 use narthex_interfaces::Device;
 use narthex_interfaces::registers::Addresses;
@@ -39,7 +40,6 @@ impl Node {
         if self.processes[process].personality == Personality::Bare {
             return self.fail(index, "firmware calls a system, and there is none on its processor");
         }
-        self.got_further(now);
         let processor = &self.processors[index].processor;
         let number = processor.x(A7);
         let arguments = std::array::from_fn(|place| processor.x(A0 + place));
@@ -57,6 +57,9 @@ impl Node {
             interconnects,
         };
         let result = calls.handle_of(thread, number, arguments, &mut memory, now.as_ps() / 1_000);
+        if !changes_nothing(number, arguments, &result) {
+            self.got_further(now);
+        }
         let mut value = result.value;
         let mut time = match is_simulators(number) {
             true => Duration::ZERO,

@@ -137,11 +137,20 @@ pub struct HeldFrame {
     pub lane: u8,
     /// There is no room behind the link; otherwise others are before it.
     pub lacks_room: bool,
+    /// All its bytes.
+    pub bytes: u32,
+    /// Bytes of the buffer behind that lane.
+    pub buffer_bytes: u32,
     /// Since when, in picoseconds.
     pub since_ps: u64,
 }
 
 impl HeldFrame {
+    /// It waits for ever: no buffer of the network takes all of it.
+    pub fn never_fits(&self) -> bool {
+        self.bytes > self.buffer_bytes
+    }
+
     /// A frame that waits in a switch.
     pub fn in_switch(stuck: &StuckParcel<'_, Frame>) -> Self {
         HeldFrame {
@@ -150,6 +159,8 @@ impl HeldFrame {
             needs: stuck.needs.clone(),
             lane: stuck.lane,
             lacks_room: stuck.lacks_room,
+            bytes: stuck.parcel.bytes,
+            buffer_bytes: stuck.buffer_bytes,
             since_ps: stuck.since.as_ps(),
         }
     }
@@ -192,7 +203,7 @@ pub struct StuckNode {
     pub bridge: Option<String>,
     /// Transactions that an agent refuses again and again.
     pub refused: Vec<StuckTransaction>,
-    /// When a message was delivered here, or a program called the system, last.
+    /// When a message was delivered here, or a system call had an effect, last.
     pub progressed_at: Time,
 }
 
@@ -216,15 +227,18 @@ impl Node {
 
     /// Frames that wait for the node's own link.
     fn held_frames(&self) -> Vec<HeldFrame> {
+        let Some(terminal) = self.terminal() else { return Vec::new() };
         let held = |parcel: &Parcel<Frame>| HeldFrame {
             frame: UnderWay::from(&parcel.cargo),
             at: format!("node {}", self.id.0),
-            needs: self.terminal().map(Terminal::switch_name).unwrap_or_default(),
+            needs: terminal.switch_name(),
             lane: parcel.lane,
             lacks_room: true,
+            bytes: parcel.bytes,
+            buffer_bytes: terminal.buffer_bytes(),
             since_ps: parcel.handed_over.as_ps(),
         };
-        self.terminal().into_iter().flat_map(Terminal::waiting).map(held).collect()
+        terminal.waiting().map(held).collect()
     }
 
     /// Frames that come without a further stop.
@@ -302,6 +316,9 @@ impl Node {
         let receiver = receives.or(interface.receiver(0));
         let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
         let (send, receive) = (queue(sender), queue(receiver));
+        // The head is in the process's memory, where the interface has not looked for a while.
+        let first = self.processes[index].processors.start;
+        let receive = receive.with_head(|head| self.read_words(first, head).map(|[pointer, _]| pointer));
         StuckProcess {
             rank: self.network.state().placement.rank(self.id, process),
             place: self.place(index),

@@ -27,6 +27,9 @@ const LIBRARY: [&str; 3] = ["messaging", "runtime", "shared_memory"];
 impl Hang {
     /// What happened, in a line.
     pub fn summary(&self) -> String {
+        if let Some(held) = self.nodes.iter().flat_map(|node| &node.held).find(|held| held.never_fits()) {
+            return self.never_fits(held);
+        }
         let still = || self.waits.iter().filter(|wait| wait.what != What::Ended);
         let message = if let Some(circle) = &self.chains.circle {
             match &circle[..] {
@@ -58,6 +61,18 @@ impl Hang {
         let lost = self.nodes.iter().flat_map(|node| &node.lost).next();
         let lost = lost.map(|lost| format!("; {lost} was lost")).unwrap_or_default();
         format!("{message}{lost} ({})", self.kind().as_str())
+    }
+
+    /// That a frame is larger than the buffers of the network.
+    fn never_fits(&self, held: &HeldFrame) -> String {
+        let HeldFrame { frame, at, bytes, buffer_bytes, .. } = held;
+        let [from, to] = [frame.source, frame.destination].map(|rank| self.name(rank));
+        format!(
+            "the {} from {from} to {to} has {bytes} bytes and waits at {at} for a buffer of {buffer_bytes}, which \
+             it never fits into ({})",
+            frame.kind.name(),
+            self.kind().as_str()
+        )
     }
 
     fn all_wait_for_messages(&self) -> String {
@@ -149,8 +164,12 @@ impl Hang {
             writeln!(f, "  node {number}: {agent} {what}: refused by {by} {times} times since {since}")?;
         }
         for held in node.held.iter().take(MOST_HELD) {
-            let HeldFrame { frame, at, needs, lane, lacks_room, since_ps } = held;
-            let why = if *lacks_room { "room behind" } else { "its turn on" };
+            let HeldFrame { frame, at, needs, lane, lacks_room, since_ps, .. } = held;
+            let why = match (held.never_fits(), lacks_room) {
+                (true, _) => "room, which there never is, behind",
+                (false, true) => "room behind",
+                (false, false) => "its turn on",
+            };
             let (what, from, to) = (
                 frame.kind.name(),
                 node.flow.placement.name(frame.source),
@@ -188,13 +207,13 @@ impl fmt::Display for Hang {
                 writeln!(f, "no progress: {}", self.summary())?;
                 writeln!(
                     f,
-                    "  no message has arrived and no program has called the system since {since}; \
+                    "  no message has arrived and no system call has had an effect since {since}; \
                      stopped at {}",
                     self.at
                 )?;
             }
             Halt::Limit => {
-                writeln!(f, "  the last message or call of the system was at {since}")?;
+                writeln!(f, "  the last message, or system call that had an effect, was at {since}")?;
             }
         }
         writeln!(f, "who waits for whom:")?;

@@ -141,14 +141,14 @@ fn untaken(node: &StuckNode, process: &StuckProcess) -> String {
     let here = node.flow.arrived.iter().filter(|one| one.destination == process.rank);
     let buffered: u32 = here.map(|one| one.packets).sum();
     // A FIFO shows the packets in the flow control's buffers; a queue has its own.
-    let queued = match process.receive.entries {
-        Some(_) if !process.receive.is_bound => process.receive.used,
-        _ => 0,
-    };
-    match queued + u64::from(buffered) {
-        0 => "nothing has arrived that it has not taken".into(),
-        1 => "1 packet has arrived that it does not take".into(),
-        count => format!("{count} packets have arrived that it does not take"),
+    let queue = &process.receive;
+    let queued = if queue.entries.is_some() { queue.used } else { 0 };
+    match (queued + u64::from(buffered), queue.is_bound) {
+        (0, _) => "nothing has arrived that it has not taken".into(),
+        (1, false) => "1 packet has arrived that it does not take".into(),
+        (count, false) => format!("{count} packets have arrived that it does not take"),
+        (1, true) => "1 packet may have arrived that it does not take".into(),
+        (most, true) => format!("at most {most} packets may have arrived that it does not take"),
     }
 }
 

@@ -5,11 +5,12 @@ use std::hash::Hasher;
 use std::ops::ControlFlow;
 
 use narthex_cores::linux::Program;
+use narthex_fabrics::networks;
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::{Context, Device, DeviceDescription, DeviceSeat, QueueState, RegisterFault};
 use narthex_kernel::simulation::{Ending, Limits, Simulation};
 use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_kernel::{Archive, Archived, Bytes, Damage, Duration, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
 use narthex_machine::{Failure, Halt, RunRequest, config};
@@ -21,7 +22,7 @@ use serde_json::Value;
 use crate::failure;
 use crate::support::exchange::{Exchange, both_ways, exchange};
 use crate::support::machines::{INTERFACES, MACHINES, machines_and_interfaces};
-use crate::support::{program, request, with};
+use crate::support::{Guest, program, request, with};
 
 /// The failure of a run that gets stuck, found out soon after all queues are full.
 fn stuck(request: RunRequest, guest: &Exchange) -> Failure {
@@ -183,6 +184,18 @@ fn a_receiver_that_never_polls_is_the_end_of_the_chain() {
                 " packets have arrived that it does not take\n",
                 "  node 0: in the activity 'wait to send'",
             ],
+        );
+    }
+}
+
+#[test]
+fn packets_that_a_program_has_not_taken_are_counted_in_queues_of_any_kind() {
+    let guest = exchange("on 0 repeat 3 send 1 8 end on 1 receive 0 stand-still");
+    for (machine, interface) in machines_and_interfaces() {
+        let text = explanation(machine, interface, &guest);
+        assert!(
+            text.contains("    2 packets have arrived that it does not take\n"),
+            "{machine} {interface}: {text}"
         );
     }
 }
@@ -385,6 +398,37 @@ fn a_transaction_that_is_refused_for_ever_is_a_livelock_between_two_that_are_nam
     assert!(text.document["nodes"][0]["refused"][0]["times"].as_u64() > Some(1_000));
     let refused = refused_for_ever(&[]).map(drop).expect_err("it does not say what a refusal takes");
     assert_says(&refused, &["the serviced space may refuse", "does not state retry_cycles"]);
+}
+
+/// The checks of a machine refuse such a network.
+#[test]
+fn a_packet_that_no_buffer_takes_is_told_first() {
+    let mut machine = config::load("cluster").expect("a preset");
+    let networks::Config::Switched(network) = &mut machine.config.network else { panic!("it has switches") };
+    network.switches.buffer = Bytes::new(64);
+    let guest = exchange("on 0 send 1 200 receive any on 1 receive any");
+    let request = guest.in_run(&request("cluster", "NI2w"));
+    let program = Program::parse("guest", &*guest.elf()).expect("a sound program");
+    let interface = "NI2w".parse().expect("an interface");
+    let blueprint = Blueprint::new(&machine.config, interface, program, &request);
+    let nodes: Vec<Node> = (0..2).map(|number| blueprint.node(number).expect("a node")).collect();
+    // Nothing comes to a switch.
+    let mut simulation = Simulation::new(nodes, Duration::from_ns(40));
+    let limits = Limits { patience: Duration::from_ns(400_000), ..Limits::default() };
+    let ending = simulation.run(&limits, &mut |_, _| ControlFlow::Continue(()));
+    assert!(matches!(ending, Ending::NoProgress(_)), "{ending:?}");
+    let mut nodes = simulation.into_partitions();
+    let explanation = Hang::of(&mut nodes, &[], Halt::NoProgress, Time::from_ps(800_000_000)).explanation();
+    assert_says(
+        &explanation.text,
+        &[
+            "no progress: the packet from node 0 to node 1 has 208 bytes and waits at node 0 for a buffer of 64, \
+             which it never fits into (deadlock)\n",
+            " for room, which there never is, behind lane 0 of the link to switch 0 of level 0\n",
+        ],
+    );
+    let held = &explanation.document["nodes"][0]["held"][0];
+    assert_eq!((&held["bytes"], &held["buffer_bytes"]), (&208.into(), &64.into()));
 }
 
 #[test]

@@ -164,12 +164,13 @@ def check(
 
     target = JsonTarget(json_file)
     found = json.loads(_native.machine_show(name, set_, True))
-    told = warnings.of_machine(name, set_, interface) if interface else []
+    told = warnings.of_machine(name, set_, interface) if interface else found["warnings"]
     _write(target, {"name": found["name"], "warnings": told})
     if target.to_stdout:
         return
     warn(told)
-    suffix = f", {len(told)} settings without effect on {interface}" if told else ""
+    idle = len(told) - len(found["warnings"])
+    suffix = f", {idle} settings without effect on {interface}" if idle else ""
     say(f"{name} is a machine that can be run{_firmware(name, set_)}{suffix}")
 
 

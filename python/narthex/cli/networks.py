@@ -1,6 +1,6 @@
 """`narthex network`: a machine's network alone, under synthetic load."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from narthex.cli.console import (
     examples,
     finish,
     print_table,
+    warn,
     within,
 )
 from narthex.cli.options import SEED
@@ -58,7 +59,11 @@ def network(
         5_000, "--warm-up", **within("cycles"), help="Cycles of the links before measuring."
     ),
     cycles: int = typer.Option(
-        20_000, "--cycles", **within("cycles"), help="Cycles of the links that are measured."
+        20_000,
+        "--cycles",
+        **within("cycles"),
+        help="Cycles of the links in the first window that is measured; it is doubled, up to 32 "
+        "times as many, until the load is steady or saturated.",
     ),
     threads: int = typer.Option(1, "--threads", "-t", **within("threads"), help="Host threads."),
     set_: list[str] = SET_OPTION,
@@ -101,15 +106,25 @@ def _loads(text: str) -> list[float]:
 
 def show(found: "NetworkLoad") -> None:
     """Print a row for each load."""
+    warn(found.document["warnings"])
+    nodes = found.document["nodes"]
     rows = []
     for point in found.points.to_dicts():
-        latencies = [
-            "-" if point["saturated"] or point[key] is None else f"{point[key]:.1f}"
+        mean, least, most = (
+            "-" if point[key] is None else f"{point[key]:.1f}"
             for key in ("latency_ns", "smallest_ns", "largest_ns")
-        ]
-        told = "saturated" if point["saturated"] else ""
+        )
+        spread = "-" if point["spread"] is None else f"{100 * point['spread']:.1f} %"
         shares = [f"{point[key]:.3f}" for key in ("load", "accepted", "busiest_link")]
-        rows.append([*shares, *latencies, told])
-    numbers = ["offered", "accepted", "busiest link", "mean ns", "least ns", "most ns"]
+        rows.append([*shares, mean, spread, least, most, _told(point, nodes)])
+    numbers = ["offered", "accepted", "busiest link", "mean ns", "+-", "least ns", "most ns"]
     title = f"{found.title}: {found.document['pattern']} traffic, in shares of a link's bandwidth"
     print_table(title, [*numbers, ""], rows, numbers)
+
+
+def _told(point: dict[str, Any], nodes: int) -> str:
+    """Say why a load has no mean latency, or none that lasts."""
+    if point["state"] == "steady":
+        return ""
+    few = point["saturated_nodes"]
+    return point["state"] + (f" ({few} of {nodes} nodes)" if 0 < few < nodes else "")

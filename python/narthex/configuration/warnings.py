@@ -47,7 +47,12 @@ def _settings(machine: str, settings: tuple[str, ...], interface: str) -> dict[s
 
 
 def _told(texts: dict[str, str]) -> str:
-    """Return the warning of the first interface, and which others ignore the setting too."""
+    """Return the warning of the first interface, and which others ignore the setting too.
+
+    One that does not depend on the interface is the same for all.
+    """
     first, *others = texts
+    if len(set(texts.values())) == 1:
+        return texts[first]
     also = f" (nor with {', '.join(others)})" if others else ""
     return texts[first] + also

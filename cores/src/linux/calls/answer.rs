@@ -130,6 +130,7 @@ impl From<Effect> for CallResult {
 pub(super) struct Error(pub(super) i64);
 
 pub(super) const ENOENT: Error = Error(2);
+pub(super) const EINTR: Error = Error(4);
 pub(super) const EBADF: Error = Error(9);
 pub(super) const EAGAIN: Error = Error(11);
 pub(super) const ENOMEM: Error = Error(12);

@@ -13,13 +13,18 @@ fn topology(number: usize) -> topologies::Config {
         2 => topologies::Config::Torus(torus::Config { columns: 4, rows: 3 }),
         3 => tree(fat_tree::Ascent::Deterministic),
         4 => tree(fat_tree::Ascent::Random),
-        _ => topologies::Config::Dragonfly(dragonfly::Config {
-            nodes_per_switch: 1,
-            switches_per_group: 2,
-            global_links_per_switch: 2,
-            groups: 5,
-        }),
+        5 => groups(5),
+        _ => groups(3),
     }
+}
+
+fn groups(groups: u32) -> topologies::Config {
+    topologies::Config::Dragonfly(dragonfly::Config {
+        nodes_per_switch: 1,
+        switches_per_group: 2,
+        global_links_per_switch: 2,
+        groups,
+    })
 }
 
 fn tree(ascent: fat_tree::Ascent) -> topologies::Config {
@@ -57,7 +62,7 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_or_doubled_and_a_route_keeps_the_order_of_each_priority(
-        sent in some_traffic(), kind in 0usize..6, modes in any::<(bool, bool, bool)>(),
+        sent in some_traffic(), kind in 0usize..7, modes in any::<(bool, bool, bool)>(),
     ) {
         let bench = bench(kind, modes.0, modes.1, modes.2);
         let orders = orders(bench.nodes, &sent);
@@ -87,7 +92,7 @@ proptest! {
 
     #[test]
     fn threads_and_checkpoints_with_parcels_in_flight_change_nothing(
-        sent in some_traffic(), kind in 0usize..6, modes in any::<(bool, bool, bool)>(), pause in 50u64..800,
+        sent in some_traffic(), kind in 0usize..7, modes in any::<(bool, bool, bool)>(), pause in 50u64..800,
     ) {
         let bench = bench(kind, modes.0, modes.1, modes.2);
         let orders = orders(bench.nodes, &sent);

@@ -1,4 +1,5 @@
-//! Where else a key would be right: for a key that stands in the wrong table.
+//! What to write instead of an unknown key: the table that it belongs to, or the keys
+//! that it is made of.
 
 use serde_json::{Map, Value};
 
@@ -6,6 +7,16 @@ use super::{Schema, Shape, join};
 
 /// More tables than this are no help.
 const MOST_TABLES: usize = 4;
+
+/// What people look for in a table, and the keys whose product it is.
+const PRODUCTS: [(&str, [&str; 2]); 1] = [("bandwidth", ["width", "clock"])];
+
+/// "; bandwidth is width times clock", where the table of this schema has both.
+pub(super) fn product(schema: &Value, key: &str) -> Option<String> {
+    let (name, [one, other]) = PRODUCTS.into_iter().find(|(name, _)| key.eq_ignore_ascii_case(name))?;
+    let has = |key: &str| schema["properties"].get(key).is_some();
+    (has(one) && has(other)).then(|| format!("; {name} is {one} times {other}"))
+}
 
 impl Schema {
     /// "; `latency` is a key of [network]", where there are such tables and not many.

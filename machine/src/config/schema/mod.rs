@@ -170,11 +170,11 @@ impl Schema {
         let has_it = |variant: &&(&str, &Value)| variant.1["properties"].get(&entry.key).is_some();
         let hint = match variants.iter().find(has_it) {
             Some((kind, _)) => format!("; `{}` belongs to kind = {kind:?}", entry.key),
-            None => match did_you_mean(&entry.key, known.into_iter().flat_map(Map::keys).map(String::as_str))
-            {
-                nothing if nothing.is_empty() => self.elsewhere(&entry.key),
-                hint => hint,
-            },
+            None => elsewhere::product(schema, &entry.key).unwrap_or_else(|| {
+                let similar =
+                    did_you_mean(&entry.key, known.into_iter().flat_map(Map::keys).map(String::as_str));
+                if similar.is_empty() { self.elsewhere(&entry.key) } else { similar }
+            }),
         };
         let value = match &entry.node {
             TreeNode::Leaf(leaf) => format!(" (= {})", leaf.value),

@@ -259,6 +259,11 @@ fn a_wrong_setting_is_named_as_it_was_typed() {
         error("bus.clok=1MHz"),
         "--set bus.clok=1MHz: bus.clok: unknown key (= \"1MHz\"); [bus] has clock, width, order; did you mean `clock`?"
     );
+    assert_eq!(
+        error("bus.bandwidth=1GB/s"),
+        "--set bus.bandwidth=1GB/s: bus.bandwidth: unknown key (= \"1GB/s\"); [bus] has clock, width, order; \
+         bandwidth is width times clock"
+    );
     assert!(
         error("nodes=5000").contains("nodes: 5000 is not allowed; expected a whole number from 1 to 4096")
     );
