@@ -75,6 +75,19 @@ pub enum FaultKind {
     TagChange(TagError),
 }
 
+impl FaultKind {
+    /// The signal that Linux would send.
+    pub fn signal(self) -> u64 {
+        match self {
+            FaultKind::IllegalInstruction => 4,
+            FaultKind::Breakpoint => 5,
+            FaultKind::Load(AccessFault::Misaligned | AccessFault::Device)
+            | FaultKind::Store(AccessFault::Misaligned | AccessFault::Device) => 7,
+            _ => 11,
+        }
+    }
+}
+
 /// Why no handler can take an access that a tag refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unhandled {

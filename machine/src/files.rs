@@ -10,10 +10,13 @@
 //! A name of an open file of this process (`/dev/stdout`, `/dev/fd/3`) is
 //! written into, whatever is behind it. The Python side does the same
 //! (`narthex.files`), and reads pipes too: it can be interrupted there.
+//!
+//! A file that is being written is locked, so that two runs do not write the same one; the
+//! system unlocks that of a run that was killed, and the next one writes over it.
 
-use std::fs::{self, File, FileType, OpenOptions};
+use std::fs::{self, File, FileType, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -72,14 +75,14 @@ impl Destination {
         name.into()
     }
 
-    /// Begins to write.
+    /// Begins to write. Until the writer is dropped, no other one begins.
     ///
     /// # Errors
-    /// If it cannot be written there.
+    /// If it cannot be written there, or another run writes it.
     pub fn create(&self) -> io::Result<Writer> {
         match self {
             Destination::Replaced { place } => {
-                let file = File::create(Self::unfinished(place))?;
+                let file = create_alone(&Self::unfinished(place))?;
                 // A new file has the mode of the one that it replaces.
                 fs::metadata(place).and_then(|former| file.set_permissions(former.permissions())).ok();
                 Ok(Writer::File(file))
@@ -89,7 +92,7 @@ impl Destination {
         }
     }
 
-    /// What was written is complete.
+    /// What was written is complete; the writer is still there.
     ///
     /// # Errors
     /// If it cannot be put in its place.
@@ -100,7 +103,7 @@ impl Destination {
         }
     }
 
-    /// What was written is worth nothing.
+    /// What was written is worth nothing; the writer is still there.
     pub fn discard(&self) {
         if let Destination::Replaced { place } = self {
             let _ = fs::remove_file(Self::unfinished(place));
@@ -142,6 +145,23 @@ pub fn too_large(most_bytes: u64) -> io::Error {
         mebibytes => format!("{mebibytes} MiB"),
     };
     io::Error::new(io::ErrorKind::FileTooLarge, format!("it is too large: more than {most}"))
+}
+
+/// An empty file at `path` that no other run writes.
+fn create_alone(path: &Path) -> io::Result<File> {
+    loop {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Err(io::Error::other("another run writes it")),
+            Ok(()) | Err(TryLockError::Error(_)) => {} // not every file system has locks
+        }
+        // Its former writer may have moved it before it was locked.
+        let own = file.metadata()?;
+        if fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (own.dev(), own.ino())) {
+            file.set_len(0)?;
+            return Ok(file);
+        }
+    }
 }
 
 /// Whether a name is that of an open file of a process.
@@ -264,8 +284,26 @@ mod tests {
 
     fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let destination = Destination::of(path)?;
-        destination.create()?.write_all(bytes)?;
+        let mut writer = destination.create()?;
+        writer.write_all(bytes)?;
         destination.put_in_place()
+    }
+
+    #[test]
+    fn what_another_run_writes_is_left_alone_and_what_a_killed_one_left_is_written_over() {
+        let folder = Folder::new("alone");
+        let file = folder.0.join("file");
+        let destination = Destination::of(&file).unwrap();
+        let mut first = destination.create().unwrap();
+        first.write_all(b"first").unwrap();
+        assert_eq!(write(&file, b"second").unwrap_err().to_string(), "another run writes it");
+        destination.put_in_place().unwrap();
+        drop(first);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "first");
+        fs::write(folder.0.join("file.unfinished"), "of a killed run").unwrap();
+        write(&file, b"third").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "third");
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
     }
 
     #[test]

@@ -78,7 +78,9 @@ fn main() -> ExitCode {
     let mut observer = |progress: Progress<'_>| {
         match progress {
             Progress::Output { bytes, .. } => drop(std::io::stdout().write_all(bytes)),
-            Progress::Notice(notice) | Progress::Loss(notice) => eprintln!("{notice}"),
+            Progress::Notice(notice) | Progress::Warning(notice) | Progress::Loss(notice) => {
+                eprintln!("{notice}")
+            }
             Progress::Time(_) => {}
         }
         true

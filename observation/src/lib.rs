@@ -32,7 +32,7 @@ use serde_json::Value;
 
 use hang::Hang;
 use profile::{ProfileRequest, Profiler};
-use trace::Tracer;
+use trace::{Outcome, Tracer};
 use traffic::Traffic;
 
 pub use explain::{ExplainRequest, explain};
@@ -138,8 +138,9 @@ impl Monitor for Observation<'_> {
         let profile = self.profiler.take().map(|profiler| ("profile", profiler.finish(nodes)));
         self.entries.extend(traffic.into_iter().chain(profile));
         match self.tracer.take().map(|tracer| tracer.finish(end, nodes)) {
-            Some(Ok(notice)) => drop(report(Progress::Notice(&notice))),
-            Some(Err(loss)) => drop(report(Progress::Loss(&loss))),
+            Some(Outcome::Whole(notice)) => drop(report(Progress::Notice(&notice))),
+            Some(Outcome::Less(warning)) => drop(report(Progress::Warning(&warning))),
+            Some(Outcome::Lost(loss)) => drop(report(Progress::Loss(&loss))),
             None => {}
         }
     }

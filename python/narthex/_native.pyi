@@ -13,6 +13,7 @@ def run(
     observer: Callable[[int], bool] | None = None,
     output: Callable[[int, int, str, bytes], object] | None = None,
     notice: Callable[[str], object] | None = None,
+    warning: Callable[[str], object] | None = None,
     loss: Callable[[str], object] | None = None,
     trace: str | None = None,
     traffic: bool = False,

@@ -19,9 +19,11 @@ from narthex.assets import GUEST
 from narthex.errors import NarthexError, unknown
 from narthex.toolchain import (
     CXX_SUFFIXES,
+    OWN_VARIABLE,
     Compiler,
     Progress,
     cache_folder,
+    cached,
     find_compiler,
     run,
     uses_ziglang,
@@ -186,8 +188,8 @@ def firmware_path(
     output = cache_folder() / "firmware" / _key(chosen, inputs) / name
     if not output.exists():
         _announce(progress, chosen, f"compiling firmware {name}")
-        _make_folder(output.parent)
-        _link_firmware(chosen, firmware[name], output, ())
+        with cached(output.parent):
+            _link_firmware(chosen, firmware[name], output, ())
     return output
 
 
@@ -264,8 +266,8 @@ def program_path(
     if not output.exists():
         library = _linked(chosen, driver, progress)
         _announce(progress, chosen, f"compiling {name}")
-        _make_folder(output.parent)
-        _link(chosen, programs[name], output, library, ())
+        with cached(output.parent):
+            _link(chosen, programs[name], output, library, ())
     return output
 
 
@@ -289,7 +291,10 @@ def _prebuilt(compiler: str | None, named: str) -> Path | None:
     sources = sources_hash()
     output = cache_folder() / "prebuilt" / sources / named
     log.debug("%s is of the wheel", output)
-    return output if output.exists() or prebuilt.take(named, sources, output) else None
+    if output.exists():
+        return output
+    with cached(output.parent):
+        return output if prebuilt.take(named, sources, output) else None
 
 
 def compile_bare(source: str, output: Path, compiler: Compiler) -> Path:
@@ -351,8 +356,7 @@ def _library(compiler: Compiler, progress: Progress | None) -> Path:
     if archive.exists():
         return archive
     _say(progress, "compiling the messaging library (the first time takes about a minute)")
-    _make_folder(archive.parent)
-    with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
+    with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
         names = [f"{source.parent.name}-{source.stem}.o" for source in sources]
         objects = [str(Path(scratch) / name) for name in names]
         for source, target in zip(sources, objects, strict=True):
@@ -377,7 +381,7 @@ def _linked(compiler: Compiler, driver: str | None, progress: Progress | None) -
     for source in apart.sources:
         output = archive.parent / f"{Path(source).stem}_{driver}.o"
         if not output.exists():
-            with tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
+            with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
                 unfinished = Path(scratch) / output.name
                 flags = [*_FLAGS, *_includes(), only, *apart.flags]
                 run([*compiler.c, *flags, "-c", source, "-o", str(unfinished)], GUEST)
@@ -398,6 +402,7 @@ def _link(
 
     `progress` hears the compiler's warnings.
     """
+    _check_flags(compiler, extra_flags)
     _make_folder(output.parent)
     files.check_writable(output, "choose another place for the program")
     shipped = all(source.is_relative_to(GUEST) for source in sources)
@@ -407,11 +412,15 @@ def _link(
     with tempfile.TemporaryDirectory(prefix="narthex-") as scratch:
         unfinished = Path(scratch) / "program"
         names = [_relative(source) if shipped else str(source) for source in sources]
-        command = [*compiler.command(sources), *_FLAGS, *_includes(), *extra_flags, *names]
+        # A library gives what those before it in the command want.
+        libraries = [flag for flag in extra_flags if flag.startswith("-l")]
+        flags = [flag for flag in extra_flags if not flag.startswith("-l")]
+        command = [*compiler.command(sources), *_FLAGS, *_includes(), *flags, *names, *libraries]
         command += [*(str(each.absolute()) for each in library), "-lm", "-o", str(unfinished)]
         run(command, GUEST if shipped else None, progress)
         if marker:
-            marker.touch()
+            with cached(marker.parent):
+                marker.touch()
         if _STARTS_THREADS in unfinished.read_bytes():
             run([*command, *_THREADS_FLAGS], GUEST if shipped else None)
         files.write(output, unfinished.read_bytes(), mode=0o777)
@@ -420,7 +429,7 @@ def _link(
 
 def _cxx_marker(compiler: Compiler, sources: Sequence[Path]) -> Path | None:
     """Return the file that says that ziglang has compiled its C++ library, if it is to."""
-    if compiler.command(sources) != compiler.cxx or "ziglang" not in compiler.version:
+    if compiler.command(sources) != compiler.cxx or not compiler.is_ziglang:
         return None
     return cache_folder() / "zig" / f"C++ library of {compiler.version}"
 
@@ -435,6 +444,17 @@ def _includes() -> list[str]:
 
 def _relative(source: Path) -> str:
     return str(source.relative_to(GUEST))
+
+
+def _check_flags(compiler: Compiler, extra_flags: Sequence[str]) -> None:
+    """Refuse a flag whose library the compiler does not have."""
+    is_openmp = any(flag == "-fopenmp" or flag.startswith("-fopenmp=") for flag in extra_flags)
+    if is_openmp and compiler.is_ziglang:
+        raise NarthexError(
+            f"{compiler.version} has no run-time library of OpenMP (-fopenmp); a compiler that has"
+            " one makes programs that run: riscv64-linux-gnu-gcc -static -fopenmp, or"
+            f" {OWN_VARIABLE}=riscv64-linux-gnu-gcc narthex cc"
+        )
 
 
 def _check_sources(paths: Sequence[Path]) -> None:
@@ -455,8 +475,8 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise NarthexError(
-            f"cannot make the folder {folder} ({error.strerror}); "
-            "set NARTHEX_CACHE to a folder you may write to"
+            f"cannot make the folder '{folder}' ({error.strerror}); choose another place for the"
+            " program"
         ) from error
 
 

@@ -37,6 +37,15 @@ class NarthexError(Exception):
         and why it made no progress (`hang`) or how it stood at its limit (`state`)."""
 
 
+class Caution(str):
+    """A warning among the messages of what goes on: something is not as the user wants it.
+
+    Those who show these messages show it also where they are to be quiet.
+    """
+
+    __slots__ = ()
+
+
 LONGEST_SHOWN = 200
 """Characters of a value that a message shows."""
 

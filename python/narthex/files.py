@@ -8,8 +8,13 @@
 
 A name of an open file of this process (`/dev/stdout`, `/dev/fd/3`) is written
 into, whatever is behind it. So is a file in a folder in which none can be made.
+
+A file that is being written is locked. The system unlocks that of a writer that was killed, and
+who writes the same file next deletes it.
 """
 
+import fcntl
+import glob
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -57,7 +62,7 @@ def read(file: Path, what: str, most_bytes: int) -> bytes:
 
 
 def write(file: Path, data: bytes, mode: int = 0o666) -> None:
-    """Write a file as `write_whole` does; raises `NarthexError` that names it."""
+    """Write a file as `write_whole` does; raises `NarthexError` that names it, of the `OSError`."""
     with _named("write", file, NOT_WRITTEN):
         write_whole(file, data, mode)
 
@@ -76,8 +81,9 @@ def write_whole(file: Path, data: bytes, mode: int = 0o666) -> None:
         return
     place = Path(os.path.realpath(file))
     prefix = os.fsdecode(os.fsencode(place.name)[:_LONGEST_PREFIX])
-    unfinished = place.with_name(f"{prefix}.{os.urandom(4).hex()}{UNFINISHED}")
-    handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    for left in place.parent.glob(f"{glob.escape(prefix)}.????????{UNFINISHED}"):
+        _delete_if_left(left)
+    handle, unfinished = _begun(place.with_name(prefix), mode)
     try:
         with open(handle, "wb") as opened:
             _take_after(place, opened)
@@ -91,6 +97,25 @@ def write_whole(file: Path, data: bytes, mode: int = 0o666) -> None:
     _wait_for_name(place.parent)
 
 
+def _begun(place: Path, mode: int) -> tuple[int, Path]:
+    """Make a new file beside a place, and lock it; returns its handle and its name."""
+    while True:
+        unfinished = place.with_name(f"{place.name}.{os.urandom(4).hex()}{UNFINISHED}")
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if unfinished.exists():
+            return handle, unfinished
+        os.close(handle)  # another writer has taken it for one that was left, before the lock
+
+
+def _delete_if_left(unfinished: Path) -> None:
+    """Delete a file that was being written, if its writer is dead: it is not locked."""
+    with suppress(OSError), unfinished.open("rb") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        unfinished.unlink()
+
+
 def check_writable(file: Path, remedy: str) -> None:
     """Refuse a place that cannot be written, without touching it; `remedy` ends the message."""
     with _named("write", file):
@@ -100,7 +125,7 @@ def check_writable(file: Path, remedy: str) -> None:
         raise NarthexError(f"'{file}' is {kind}; {remedy}")
     if not folder.is_dir() and not _is_of_process(file):
         raise NarthexError(f"the folder '{folder}' does not exist; {remedy}")
-    if kind is None and not _takes_files(folder):
+    if kind is None and not takes_files(folder):
         raise NarthexError(f"cannot write '{file}': '{folder}' is read-only; {remedy}")
     if kind is not None and not os.access(file, os.W_OK):
         raise NarthexError(f"cannot write '{file}': it is read-only; {remedy}")
@@ -128,10 +153,10 @@ def _is_replaced(file: Path) -> bool:
     """Tell whether a file is renamed into its place."""
     if _kind_of(file) not in (None, "a file") or _is_of_process(file):
         return False
-    return not os.path.exists(file) or _takes_files(Path(os.path.realpath(file)).parent)
+    return not os.path.exists(file) or takes_files(Path(os.path.realpath(file)).parent)
 
 
-def _takes_files(folder: Path) -> bool:
+def takes_files(folder: Path) -> bool:
     """Tell whether a file can be made in a folder; its mode binds the superuser too, by intent."""
     return os.access(folder, os.W_OK) and bool(folder.stat().st_mode & 0o222)
 

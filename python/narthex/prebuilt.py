@@ -25,7 +25,6 @@ def take(member: str, sources: str, output: Path) -> bool:
     with zipfile.ZipFile(ARCHIVE) as archive:
         if archive.comment.decode() != sources or member not in archive.namelist():
             return False
-        output.parent.mkdir(parents=True, exist_ok=True)
         files.write(output, archive.read(member), mode=0o777)
     return True
 

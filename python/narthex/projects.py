@@ -9,6 +9,7 @@ NAME/
   README.md         what to type
 """
 
+import json
 import re
 import string
 from collections.abc import Callable
@@ -31,6 +32,15 @@ COMMANDS = {
 """Which of its keys each command takes."""
 
 STARTERS = Path(__file__).parent / "starters"
+
+
+RUST_KEYWORDS = (
+    "abstract as async await become box break const continue crate do dyn else enum extern false"
+    " final fn for gen if impl in let loop macro match mod move mut override priv pub ref return"
+    " self static struct super trait true try type typeof unsafe unsized use virtual where while"
+    " yield"
+)
+"""Words that no module can be called, in any edition (The Rust Reference, Keywords)."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +95,27 @@ def new_interface(name: str) -> list[Path]:
         raise NarthexError(
             f"'{name}' cannot be an interface's name here: letters and digits, a letter first"
         )
-    if _is_known(name):
-        raise NarthexError(f"there is an interface '{name}' already; choose another name")
     section = name.lower()
+    if section in RUST_KEYWORDS.split():
+        raise NarthexError(
+            f"'{name}' cannot be an interface's name: '{section}' is a word of Rust, and no file of"
+            " a model can be called so"
+        )
+    if _is_known(name) or section in models():
+        raise NarthexError(f"there is an interface '{name}' already; choose another name")
     return _made(
         Path(section),
         "interface",
         {"starter": section},
         lambda text: text.replace("Starter", name).replace("starter", section),
     )
+
+
+def models() -> set[str]:
+    """Return the models that the simulator has: their files' names, in [interfaces]."""
+    from narthex import _native
+
+    return set(json.loads(_native.schema())["properties"]["interfaces"]["properties"])
 
 
 def _is_known(interface: str) -> bool:

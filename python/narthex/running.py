@@ -11,7 +11,7 @@ from typing import Any
 
 from narthex import _native, arguments, profiles, silence, timelines
 from narthex.arguments import Settings
-from narthex.errors import USAGE, NarthexError
+from narthex.errors import USAGE, Caution, NarthexError
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.jobs import Jobs
@@ -28,7 +28,8 @@ Output = Callable[[int, int, str, bytes], object]
 """Called with what the program writes: node, process on it, "stdout" or "stderr", bytes."""
 
 Notice = Callable[[str], object]
-"""Called with what happens to a run's checkpoints and timeline, in words."""
+"""Called with what happens to a run's checkpoints and timeline, in words; with a `Caution` where
+something is not as the user wants it."""
 
 NO_TIMELINES = (".json", ".svg", ".png", ".csv", ".parquet", ".toml", ".c")
 """Endings of files of another kind than a timeline."""
@@ -280,6 +281,11 @@ def forget_checkpoint(wanted: dict[str, Any]) -> None:
             Path(os.path.realpath(wanted["checkpoint"]["file"])).unlink()
 
 
+def _warning(notice: Notice | None) -> Notice | None:
+    """Return what hears warnings: the listener of notices, which can tell them from those."""
+    return None if notice is None else lambda text: notice(Caution(text))
+
+
 def simulate(
     wanted: dict[str, Any],
     program: Program,
@@ -300,7 +306,7 @@ def simulate(
     """
     log.debug("request %s", json.dumps(wanted))
     timeline = json.dumps(trace) if trace else None
-    listeners = (observer, output, notice, loss)
+    listeners = (observer, output, notice, _warning(notice), loss)
     with silence.guarded():
         text = _native.run(
             json.dumps(wanted),

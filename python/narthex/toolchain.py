@@ -12,15 +12,18 @@ Zig keeps its own cache in it: its first use compiles the C library.
 import importlib.metadata
 import logging
 import os
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from narthex import extras
-from narthex.errors import NarthexError
+from narthex import extras, files
+from narthex.errors import NOT_WRITTEN, Caution, NarthexError
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +54,15 @@ REMEDY = (
 """What to do where there is no compiler that works."""
 
 
+CACHE_REMEDY = "make room there, or set NARTHEX_CACHE to a folder that you may write to"
+"""What to do where the cache folder takes nothing."""
+
+_NO_ROOM = re.compile(
+    "NoSpaceLeft|No space left|DiskQuota|[Qq]uota exceeded|ReadOnlyFileSystem|Read-only file system"
+)
+"""How compilers say that they cannot write."""
+
+
 @dataclass(frozen=True)
 class Compiler:
     """A C and C++ cross compiler: how it and its archiver are called."""
@@ -63,6 +75,11 @@ class Compiler:
     """The C driver for processors without a system."""
     notice: str = field(default="", repr=False, compare=False)
     """What there is to say about the choice, where it is used."""
+
+    @property
+    def is_ziglang(self) -> bool:
+        """Whether it is PyPI's, with C and C++ libraries alone."""
+        return self.version.startswith("ziglang")
 
     def command(self, sources: Iterable[Path]) -> tuple[str, ...]:
         """Return the driver for the sources: C++ if one of them is."""
@@ -82,6 +99,28 @@ def cache_folder() -> Path:
     except RuntimeError as error:
         place = f"the environment's NARTHEX_CACHE is '{named}'" if named else "there is no HOME"
         raise NarthexError(f"{place}: {error} Set NARTHEX_CACHE to a folder.") from error
+
+
+@contextmanager
+def cached(folder: Path) -> Iterator[None]:
+    """Make a folder of the cache to be written to; what cannot be written there is told as that."""
+    try:
+        if cache_folder().is_dir() and not files.takes_files(cache_folder()):
+            raise _not_cached("it is read-only")
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise _not_cached(error.strerror or str(error)) from error
+    except NarthexError as error:
+        if isinstance(error.__cause__, OSError) and error.exit_code == NOT_WRITTEN:
+            raise _not_cached(error.__cause__.strerror or str(error)) from error
+        raise
+
+
+def _not_cached(why: str) -> NarthexError:
+    return NarthexError(
+        f"cannot write to the cache folder '{cache_folder()}': {why}; {CACHE_REMEDY}"
+    )
 
 
 def find_compiler(command: str | None = None) -> Compiler:
@@ -123,7 +162,7 @@ def _fitting(command: str) -> tuple[Compiler | None, str]:
             return _named_compiler(shlex.split(command)), ""
         machine = f"it compiles for {machine}"
     notice = f"CC={command} is not used for guests ({machine}); {OWN_VARIABLE} names a compiler"
-    return None, f"{notice} for them"
+    return None, Caution(f"{notice} for them")
 
 
 def _words(name: str, command: str) -> list[str]:
@@ -207,7 +246,18 @@ def run(command: Sequence[str], folder: Path | None, warn: Progress | None = Non
             f"cannot run the compiler '{command[0]}' ({error.strerror}); {REMEDY}"
         ) from error
     if done.returncode != 0:
-        raise NarthexError((done.stderr or done.stdout).strip() or f"'{command[0]}' failed")
+        raise _failed(command[0], (done.stderr or done.stdout).strip())
     if warn and (told := done.stderr.strip()):
-        warn(f"the compiler says:\n{told}")
+        warn(Caution(f"the compiler says:\n{told}"))
     return done.stdout
+
+
+def _failed(compiler: str, told: str) -> NarthexError:
+    """Return the error of a compiler that has failed and told why."""
+    line = next((line for line in told.splitlines() if _NO_ROOM.search(line)), None)
+    if line is None:
+        return NarthexError(told or f"'{compiler}' failed")
+    return NarthexError(
+        f"the compiler cannot write to the cache folder '{cache_folder()}', or to that of temporary"
+        f" files, '{tempfile.gettempdir()}' ({line}); {CACHE_REMEDY}, or TMPDIR"
+    )

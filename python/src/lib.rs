@@ -67,14 +67,15 @@ fn check_program(py: Python<'_>, file: &str, elf: &[u8]) -> PyResult<()> {
 /// `request` is a JSON `RunRequest`, `elf` the program. The interpreter is
 /// free meanwhile. `output(node, process, stream, bytes)` is called for what the
 /// program writes, `observer(simulated_time_ps)` several times a second,
-/// `notice(text)` for what happens to the run's checkpoints and timeline, and
+/// `notice(text)` for what happens to the run's checkpoints and timeline, `warning(text)`, else
+/// `notice`, for what is not as the user wants it, and
 /// `loss(text)`, else `notice`, for what could not be written of it. `trace` is a
 /// JSON `TraceRequest`, where a timeline is to be written, `traffic` asks who
 /// talks to whom, and `profile`, a JSON `ProfileRequest`, where the programs' time goes. The run is
 /// interrupted when the observer returns a false value, or when one of them or a signal's
 /// handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, loss=None, trace=None, traffic=false, profile=None))]
+#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, warning=None, loss=None, trace=None, traffic=false, profile=None))]
 #[allow(clippy::too_many_arguments, reason = "Python has defaults for most")]
 fn run(
     py: Python<'_>,
@@ -83,6 +84,7 @@ fn run(
     observer: Option<Py<PyAny>>,
     output: Option<Py<PyAny>>,
     notice: Option<Py<PyAny>>,
+    warning: Option<Py<PyAny>>,
     loss: Option<Py<PyAny>>,
     trace: Option<&str>,
     traffic: bool,
@@ -107,6 +109,7 @@ fn run(
                         write(py, output.as_ref(), (node, process), stream, bytes)
                     }
                     Progress::Notice(text) => tell(py, notice.as_ref(), text),
+                    Progress::Warning(text) => tell(py, warning.as_ref().or(notice.as_ref()), text),
                     Progress::Loss(text) => tell(py, loss.as_ref().or(notice.as_ref()), text),
                 });
                 goes_on.unwrap_or_else(|error| {

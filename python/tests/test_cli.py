@@ -103,6 +103,7 @@ def test_start_up_imports_nothing_heavy():
         (["check", "protocol", "moes"], 2, "MOESI"),
         (["machine", "show", "isca69"], 2, "isca96"),
         (["cc", "missing.c", "-o", "missing"], 2, "missing.c"),
+        (["cc", "x.c", "--std=c11", "-o", "x"], 2, "--std; a flag of the compiler with two dashes"),
         (["report", "missing.json"], 2, "'missing.json' does not exist"),
         (["run", "roundtrip", "--report", "page.pdf"], 2, "must end in .html"),
         (["run", "roundtrip", "8", "--profile", "x.sgv"], 2, "did you mean 'x.svg'"),
@@ -160,6 +161,9 @@ def test_quiet_says_nothing_of_what_goes_on(tmp_path):
     told = narthex("run", source, "--nodes", "1")
     assert "compiling empty.c" in told.stderr
     assert narthex("-q", "run", source, "--nodes", "1").stderr == ""
+    source.write_text("int main(void) { int x = 1; x == 2; return 0; }")
+    warned = narthex("-q", "run", source, "--nodes", "1").stderr
+    assert warned.startswith("narthex: warning: the compiler says:")
     failed = narthex("-q", "run", "no-such-program")
     assert failed.returncode == 2
     assert "there is no program 'no-such-program'" in failed.stderr

@@ -1,5 +1,7 @@
 """Guests compile, and run right without the simulator: natively and under qemu."""
 
+import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,8 +9,10 @@ from pathlib import Path
 import native
 import pytest
 
-from narthex import compiler
+from narthex import compiler, files
 from narthex.assets import GUEST
+from narthex.cli import main
+from narthex.cli.compiling import with_flags_behind
 from narthex.errors import NarthexError
 
 QEMU = shutil.which("qemu-riscv64")
@@ -204,6 +208,63 @@ def test_warnings_of_the_compiler_are_heard(tmp_path):
     heard = []
     compiler.compile_program([source], tmp_path / "warned", progress=heard.append)
     assert any("warned.c:1:" in each and "warning" in each for each in heard), heard
+
+
+def test_flags_stand_where_they_do_for_other_compilers():
+    def arranged(line):
+        return " ".join(with_flags_behind(line.split()))
+
+    assert arranged("x.c -O2 -o x") == "x.c -o x -- -O2"
+    assert arranged("-pthread -I dir -D N=1 x.c -fno-inline -ox -l m") == (
+        "x.c -ox -- -pthread -Idir -DN=1 -fno-inline -lm"
+    )
+    assert arranged("x.c --output -x -g -- --std=c11 y.c") == "x.c --output -x -- -g --std=c11 y.c"
+    assert arranged("-h") == "-h --"
+
+
+def test_a_library_is_linked_behind_what_wants_it(tmp_path, capsys):
+    (tmp_path / "two.c").write_text("int two(void) { return TWO; }\n")
+    (tmp_path / "main.c").write_text("int two(void);\nint main(void) { return two(); }\n")
+    chosen = compiler.find_compiler()
+    flags = ["-DTWO=2", "-c", str(tmp_path / "two.c"), "-o", str(tmp_path / "two.o")]
+    compiler.run([*chosen.c, *flags], None)
+    compiler.run(
+        [*chosen.archiver, "rcs", str(tmp_path / "libtwo.a"), str(tmp_path / "two.o")], None
+    )
+    with pytest.raises(SystemExit) as ended:
+        main(
+            ["cc", "-ltwo", f"-L{tmp_path}", str(tmp_path / "main.c"), "-o", str(tmp_path / "main")]
+        )
+    assert ended.value.code == 0, capsys.readouterr().err
+
+
+def test_openmp_is_refused_where_it_has_no_library(tmp_path):
+    source = tmp_path / "loop.c"
+    source.write_text("int main(void) { return 0; }\n")
+    with pytest.raises(NarthexError, match=r"no run-time library of OpenMP.*riscv64"):
+        compiler.compile_program([source], tmp_path / "loop", extra_flags=["-fopenmp"])
+
+
+def test_a_cache_folder_that_takes_nothing_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("NARTHEX_CACHE", str(tmp_path))
+    folder = rf"cache folder '{re.escape(str(tmp_path))}'"
+    tmp_path.chmod(0o555)
+    with pytest.raises(NarthexError, match=f"{folder}: .*set NARTHEX_CACHE"):
+        compiler.program_path("hello")
+    tmp_path.chmod(0o755)
+    full = "echo 'warning: unable to write x: NoSpaceLeft' >&2; exit 1"
+    with pytest.raises(NarthexError, match=rf"{folder}.*NoSpaceLeft\); .*NARTHEX_CACHE"):
+        compiler.run(["sh", "-c", full], None)
+
+    def is_full(_handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", is_full)
+    told = f"{folder}: No space left on device; make room"
+    with pytest.raises(NarthexError, match=told), compiler.cached(tmp_path / "programs"):
+        files.write(tmp_path / "programs" / "hello", b"")
+    with pytest.raises(NarthexError, match=told), compiler.cached(tmp_path / "programs"):
+        is_full(None)
 
 
 def test_the_cache_is_where_the_environment_says(tmp_path, monkeypatch):

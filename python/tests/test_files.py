@@ -1,5 +1,6 @@
 """Files that users name: what is written, what is never replaced, what is refused."""
 
+import fcntl
 import os
 import socket
 import stat
@@ -113,6 +114,20 @@ def test_a_write_that_fails_leaves_the_former_file(tmp_path, monkeypatch):
         files.write(file, b"new")
     assert file.read_bytes() == b"old"
     assert not left_over(tmp_path)
+
+
+def test_what_a_killed_writer_left_is_deleted_and_what_another_writes_is_not(tmp_path):
+    file = tmp_path / "result[1].json"
+    left, other, written = (
+        tmp_path / f"{name}{files.UNFINISHED}"
+        for name in ("result[1].json.0123abcd", "result1.json.0123abcd", "result[1].json.4567cdef")
+    )
+    for each in (left, other, written):
+        each.write_bytes(b"half")
+    with written.open("rb") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        files.write(file, b"whole")
+    assert {each.name for each in tmp_path.iterdir()} == {file.name, other.name, written.name}
 
 
 def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):

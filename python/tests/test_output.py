@@ -49,11 +49,44 @@ def test_a_closed_standard_error_puts_nothing_onto_standard_output():
     assert (done.returncode, done.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("command", ["list", "list --json", "run hello --nodes 2"])
+@pytest.mark.parametrize("command", ["list", "list --json"])
 def test_a_reader_that_has_read_enough_is_no_failure(command):
     done = shell(f"narthex {command} | head -1; exit ${{PIPESTATUS[0]}}")
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
+
+
+def unread(command, **options):
+    """Run a command whose output and errors have no reader; returns its exit code."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [sys.executable, "-m", "narthex", *shlex.split(command)]
+    done = subprocess.run(words, stdout=writer, stderr=writer, timeout=300, check=False, **options)
+    os.close(writer)
+    return done.returncode
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (RUN, 0),
+        ("sweep sweep.toml --jobs 1", 1),
+        (f"{RUN} --until 1us", 1),
+        (f"{RUN} --set bus.clok=1MHz", 2),
+        ("run hangs deaf -i NI2w --nodes 2 --set machine.time_without_progress=100us", 3),
+        ("run endless.c --nodes 1", 141),
+        ("run endless.c --nodes 1 --until 1ms --json result.json", 1),
+    ],
+)
+def test_a_command_keeps_its_code_though_nothing_of_it_is_read(tmp_path, command, code):
+    (tmp_path / "endless.c").write_text(
+        '#include <stdio.h>\nint main(void) { for (;;) puts("more"); }\n'
+    )
+    (tmp_path / "sweep.toml").write_text(
+        'name = "short"\nprogram = "roundtrip"\nargs = "8 20 5"\ninterface = "NI2w"\nnodes = 2\n'
+        'until = "1us"\nparameters = { seed = [1] }\n'
+    )
+    assert unread(command, cwd=tmp_path) == code
 
 
 @pytest.mark.parametrize("reader", ["| true", "> /dev/full"])
@@ -66,18 +99,34 @@ def test_a_file_is_written_though_what_is_printed_is_not_read(tmp_path, reader):
 
 
 def test_a_result_that_cannot_be_written_is_shown_and_kept(tmp_path):
-    page = tmp_path / "full.html"
-    page.symlink_to("/dev/full")
-    done = shell(f"narthex {RUN} --json /dev/full --report {page}")
+    page, profile = tmp_path / "full.html", tmp_path / "full.txt"
+    for file in (page, profile):
+        file.symlink_to("/dev/full")
+    done = shell(f"narthex {RUN} --json /dev/full --report {page} --profile {profile}")
     assert done.returncode == 1
     assert "round-trip latency" in done.stdout
     places = re.findall(
         r"cannot write '(.*?)': No space left on device; the result is in '(.*?)'", done.stderr
     )
-    assert {place for place, _ in places} == {"/dev/full", str(page)}
+    assert {place for place, _ in places} == {"/dev/full", str(page), str(profile)}
     for _, kept in places:
         assert json.loads(Path(kept).read_text())["program"] == "roundtrip"
         Path(kept).unlink()
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_quietly_too(tmp_path):
+    place = "--checkpoint kept --checkpoint-every 100ms"
+    full = "ulimit -f 1; narthex -q run roundtrip 64 12000 --nodes 2"
+    done = shell(f"{full} {place}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = "narthex: warning: the checkpoint 'kept' cannot be written: File too large"
+    assert {line.partition(" (")[0] for line in done.stderr.splitlines()} == {told}
+
+
+def test_a_timeline_with_less_than_was_asked_for_is_told_quietly_too(tmp_path):
+    done = shell(f"narthex -q {RUN} --trace t.pftrace --trace-from 1s", cwd=tmp_path)
+    assert done.stderr.startswith("narthex: warning: the timeline 't.pftrace' is empty: the run")
+    assert shell(f"narthex -q {RUN} --trace t.pftrace", cwd=tmp_path).stderr == ""
 
 
 def test_a_timeline_that_cannot_be_written_is_told_and_the_result_is_there(tmp_path):

@@ -9,6 +9,8 @@ import pytest
 from narthex import NarthexError, projects
 from narthex.cli import main
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
@@ -76,7 +78,19 @@ def test_a_new_interface_has_a_machine_and_tests_of_its_name(here, capsys):
     assert 'section: "doorbell"' in model
 
 
-@pytest.mark.parametrize("name", ["ni2w", "CNI64Qm", "3x", "door-bell", ""])
+MODELS = {file.stem for file in (ROOT / "interfaces" / "src" / "models").glob("*.rs")} - {"mod"}
+TYPABLE = sorted(name for name in MODELS if name.isalnum())
+
+
+def test_the_simulator_knows_the_files_of_its_models():
+    assert projects.models() >= MODELS
+    assert {"sarc", "via", "voyager"} <= set(TYPABLE)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ni2w", "CNI64Qm", "3x", "door-bell", "", "self", "Type", "box", "mod", *TYPABLE, "Voyager"],
+)
 def test_a_name_that_no_interface_can_have_is_refused(here, name):
     with pytest.raises(NarthexError, match=f"'{name}'"):
         projects.new_interface(name)

@@ -17,22 +17,23 @@ mod answer;
 mod facts;
 mod memory;
 mod progress;
+mod signals;
 mod streams;
 mod threads;
 
 pub use answer::{CallResult, Effect, NarthexCall, NewThread, OutputStream};
 pub use progress::changes_nothing;
 
-use answer::{EFAULT, EINVAL, ENOENT, ENOMEM, ENOSYS, ESPIPE, ESRCH, ETIMEDOUT, Error};
+use answer::{EFAULT, EINVAL, ENOENT, ENOSYS, ESPIPE, ETIMEDOUT, Error};
 
 use super::address_space::AddressSpace;
-use super::numbers::{name, signal_name};
+use super::numbers::name;
 use super::threads::{PROCESS, Threads};
 use super::{GuestMemory, Protection};
 use narthex_kernel::random::Stream;
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::Tag;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest text that a call takes, Linux' PATH_MAX.
 const TEXT_LIMIT_BYTES: u64 = 4096;
@@ -46,16 +47,19 @@ pub struct SystemCalls {
     threads: Threads,
     randomness: Stream,
     noticed: BTreeSet<u64>,
+    /// What the program wants at signals, as it says it: [`Call::signal_action`].
+    actions: BTreeMap<u64, u64>,
     /// The devices that the program can open, by their names.
     devices: Vec<String>,
     /// Devices of other nodes, by their names, and what is said of them.
     absent: Vec<(String, String)>,
 }
 
-/// Its memory's regions, its threads, its place in the random numbers, and what it was told.
+/// Its memory's regions, its threads, its place in the random numbers, what it was told, and what
+/// it wants at signals.
 impl Archived for SystemCalls {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SystemCalls { space, threads, randomness, noticed, devices: _, absent: _ } = self;
+        let SystemCalls { space, threads, randomness, noticed, actions, devices: _, absent: _ } = self;
         archive.value(space)?;
         let most = threads.most();
         archive.value(threads)?;
@@ -64,7 +68,8 @@ impl Archived for SystemCalls {
             "a process has another number of processors than the machine's",
         )?;
         randomness.archive(archive)?;
-        archive.value(noticed)
+        archive.value(noticed)?;
+        archive.value(actions)
     }
 }
 
@@ -73,7 +78,8 @@ impl SystemCalls {
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
         let (threads, noticed) = (Threads::on(1), BTreeSet::new());
-        SystemCalls { space, threads, randomness, noticed, devices: Vec::new(), absent: Vec::new() }
+        let actions = BTreeMap::new();
+        SystemCalls { space, threads, randomness, noticed, actions, devices: Vec::new(), absent: Vec::new() }
     }
 
     /// The same for a process with so many processors, of which the first thread
@@ -137,6 +143,16 @@ impl SystemCalls {
         self.threads.awaited_word(thread)
     }
 
+    /// Whether the program has a handler for a signal.
+    pub fn has_handler(&self, signal: u64) -> bool {
+        self.action(signal) > signals::IGNORE
+    }
+
+    /// What the program wants at a signal.
+    fn action(&self, signal: u64) -> u64 {
+        self.actions.get(&signal).copied().unwrap_or_default()
+    }
+
     /// The number by which the program knows a thread.
     pub fn thread_number(&self, thread: usize) -> i64 {
         self.threads.number(thread)
@@ -171,7 +187,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "mmap" => self.map(),
             "munmap" => self.unmap(),
             "mprotect" => self.protect(),
-            "mremap" => Err(ENOMEM),
+            "mremap" => Ok(self.resize()),
             "madvise" => self.advise(),
             "riscv_flush_icache" => self.flush_instructions(),
 
@@ -195,7 +211,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "getppid" => Ok(1.into()),
             "getuid" | "geteuid" | "getgid" | "getegid" => Ok(USER.into()),
             "set_robust_list" | "sched_yield" | "sigaltstack" | "mlock" | "munlock" => done(()),
-            "rt_sigaction" => self.clear(self.a[2], 24),
+            "rt_sigaction" => self.signal_action(),
             "rt_sigprocmask" => self.clear(self.a[2], 8),
             "futex" => self.futex(),
             "clone" => self.start_thread(),
@@ -222,23 +238,6 @@ impl<M: GuestMemory> Call<'_, M> {
             "narthex_shared" => self.share(),
             _ => Ok(self.unknown()),
         }
-    }
-
-    /// A signal to the process itself: one whose default is to be ignored
-    /// does nothing, every other ends it.
-    fn signal(&self, process: u64, signal: u64) -> Answer {
-        const IGNORED: [u64; 4] = [17, 18, 23, 28];
-        if process != 0 && process != PROCESS as u64 && !self.calls.threads.has(process) {
-            return Err(ESRCH);
-        }
-        if signal == 0 || IGNORED.contains(&signal) {
-            return done(());
-        }
-        if signal > 64 {
-            return Err(EINVAL);
-        }
-        let name = signal_name(signal).unwrap_or("a signal");
-        Ok(Effect::Killed { signal, name }.into())
     }
 
     // The simulator's own calls.
@@ -276,8 +275,13 @@ impl<M: GuestMemory> Call<'_, M> {
 
     /// Returns the error, with the notice if this call has not had one yet.
     fn notice(&mut self, error: Error, text: String) -> CallResult {
+        self.told(-error.0, text)
+    }
+
+    /// The same for a call that does not fail.
+    fn told(&mut self, value: i64, text: String) -> CallResult {
         let first = self.calls.noticed.insert(self.number);
-        CallResult { value: -error.0, effect: first.then_some(Effect::Notice(text)), pages: 0 }
+        CallResult { value, effect: first.then_some(Effect::Notice(text)), pages: 0 }
     }
 
     // The program's memory, as far as the program itself may use it.

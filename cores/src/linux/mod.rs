@@ -23,6 +23,7 @@ pub mod calls;
 pub mod elf;
 pub mod numbers;
 pub mod plain;
+mod privileged;
 pub mod report;
 pub mod source;
 pub mod start;

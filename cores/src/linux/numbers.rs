@@ -164,7 +164,12 @@ pub fn signal_name(signal: u64) -> Option<&'static str> {
         "SIGTERM",
         "SIGSTKFLT",
     ];
-    SIGNALS.get(usize::try_from(signal.checked_sub(1)?).ok()?).copied()
+    match signal {
+        // Of C libraries, which keep the first real-time signals to themselves.
+        32 => Some("pthread_cancel in glibc"),
+        33 => Some("pthread_cancel in musl"),
+        _ => SIGNALS.get(usize::try_from(signal.checked_sub(1)?).ok()?).copied(),
+    }
 }
 
 #[cfg(test)]
@@ -177,6 +182,7 @@ mod tests {
         assert_eq!(name(64), Some("write"));
         assert_eq!(name(1), None);
         assert_eq!(signal_name(6), Some("SIGABRT"));
+        assert_eq!(signal_name(32), Some("pthread_cancel in glibc"));
         assert_eq!((signal_name(0), signal_name(99)), (None, None));
     }
 }

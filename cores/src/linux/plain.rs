@@ -108,6 +108,7 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
             program: self.program,
             space: self.calls.space(),
             owner: None,
+            has_handler: self.calls.has_handler(fault.kind.signal()),
         };
         report.to_string()
     }

@@ -7,6 +7,8 @@
 
 use super::address_space::AddressSpace;
 use super::elf::Program;
+use super::numbers::signal_name;
+use super::privileged::use_of_privilege;
 use crate::assemble::{FLOAT_NAMES, INTEGER_NAMES};
 use crate::stop::{Fault, FaultKind};
 use std::fmt;
@@ -32,6 +34,8 @@ pub struct FaultReport<'a> {
     pub space: &'a AddressSpace,
     /// What the address is, if it is another process's.
     pub owner: Option<String>,
+    /// Whether the program has a handler for the signal that Linux would send.
+    pub has_handler: bool,
 }
 
 impl fmt::Display for FaultReport<'_> {
@@ -46,6 +50,10 @@ impl fmt::Display for FaultReport<'_> {
         }
         if let Some(explanation) = self.explanation() {
             writeln!(f, "  {explanation}")?;
+        }
+        if self.has_handler {
+            let signal = signal_name(self.fault.kind.signal()).unwrap_or("the signal");
+            writeln!(f, "  the program has a handler for {signal}, but handlers are never run")?;
         }
         write_registers(f, self.integers, self.floats)
     }
@@ -69,8 +77,17 @@ impl FaultReport<'_> {
     fn explanation(&self) -> Option<String> {
         match self.fault.kind {
             FaultKind::IllegalInstruction => {
-                let remedy = "processors execute RV64GC: compile with -mcpu=generic_rv64+m+a+f+d+c, as `narthex cc` does";
-                Some(format!("instruction {:#010x}; {remedy}", self.fault.bits))
+                let bits = self.fault.bits;
+                Some(match use_of_privilege(bits) {
+                    Some(does) => format!(
+                        "instruction {bits:#010x} {does}: programs are Linux programs in user mode (compile with \
+                         `narthex cc`), and firmware has the registers of docs/firmware.md"
+                    ),
+                    None => format!(
+                        "instruction {bits:#010x}; processors execute RV64GC: compile with \
+                         -mcpu=generic_rv64+m+a+f+d+c, as `narthex cc` does"
+                    ),
+                })
             }
             FaultKind::Breakpoint => Some("the program stopped itself: a failed assertion, or undefined behaviour that the compiler traps".into()),
             FaultKind::Interrupt(_) => {
@@ -136,6 +153,7 @@ mod tests {
             program: &program,
             space,
             owner: None,
+            has_handler: true,
         }
         .to_string()
     }
@@ -151,8 +169,9 @@ mod tests {
         assert_eq!(lines[4], "  address     0x10 in the first page: a null pointer?");
         let row =
             "    s0 0000000000000000    s1 0000000000000000    a0 00000000deadbeef    a1 0000000000000000";
-        assert_eq!(lines[7], row);
-        assert_eq!(lines.len(), 13);
+        assert_eq!(lines[5], "  the program has a handler for SIGSEGV, but handlers are never run");
+        assert_eq!(lines[8], row);
+        assert_eq!(lines.len(), 14);
     }
 
     #[test]
@@ -171,5 +190,7 @@ mod tests {
             Fault { kind: FaultKind::IllegalInstruction, pc: 0x1_0000, address: 0x1_0000, bits: 0x5700_7057 };
         let text = report(fault, [0; 32]);
         assert!(text.contains("instruction 0x57007057; processors execute RV64GC"), "{text}");
+        let text = report(Fault { bits: 0xf140_2573, ..fault }, [0; 32]);
+        assert!(text.contains("instruction 0xf1402573 reads the machine-mode register mhartid: "), "{text}");
     }
 }

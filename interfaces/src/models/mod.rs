@@ -149,3 +149,29 @@ pub fn config<C: DeserializeOwned>(setup: &Setup<'_>) -> Result<C, Problem> {
 pub fn typed<C: DeserializeOwned>(section: &Value) -> Result<C, Problem> {
     C::deserialize(section).map_err(|error| Problem { key: String::new(), problem: error.to_string() })
 }
+
+#[cfg(test)]
+#[allow(dead_code, reason = "the build calls the rest")]
+#[path = "../../build.rs"]
+mod build_script;
+
+#[cfg(test)]
+mod tests {
+    use super::build_script::collisions;
+
+    #[test]
+    fn a_model_of_the_users_own_takes_no_name_that_another_has() {
+        let files = |names: &[&str]| {
+            names.iter().map(|name| ((*name).to_owned(), format!("mine/{name}.rs").into())).collect()
+        };
+        let found = |names| collisions(&files(names), &files(&["via", "voyager"]));
+        assert_eq!(found(&["doorbell", "ni_i", "viatwo"]), Vec::<String>::new());
+        let told = "is the name of a model of Narthex, which would stand in its place";
+        let remedy = "give the file and its model another name";
+        assert_eq!(found(&["Voyager"]), [format!("mine/Voyager.rs: voyager {told}; {remedy}")]);
+        assert_eq!(found(&["via"]), [format!("mine/via.rs: via {told}; {remedy}")]);
+        let told = "are two models of one name; give one another name";
+        assert_eq!(found(&["Bell", "bell"]), [format!("mine/bell.rs and mine/Bell.rs {told}")]);
+        assert_eq!(found(&["mod"]), ["mine/mod.rs cannot be a model: mod is no name of a module"]);
+    }
+}

@@ -73,7 +73,7 @@ pub fn check_place(path: &Path) -> io::Result<()> {
     if let Destination::Direct { kind, .. } = destination {
         return Err(io::Error::other(format!("it is {kind}, and a checkpoint is a file")));
     }
-    destination.create()?;
+    let _writer = destination.create()?;
     destination.discard();
     Ok(())
 }
@@ -84,9 +84,11 @@ pub fn check_place(path: &Path) -> io::Result<()> {
 /// If it cannot be written. What was there is then still there.
 pub fn write(path: &Path, identity: &Identity, state: &mut impl Archived) -> Result<(), Problem> {
     let destination = Destination::of(path)?;
-    let written = destination.create().map_err(Problem::from).and_then(|file| {
-        let file = write_to(BufWriter::new(file), identity, state)?;
-        file.into_inner().map_err(io::Error::from)?.sync()?;
+    let mut writer = destination.create()?;
+    let flushed = write_to(BufWriter::new(&mut writer), identity, state)
+        .and_then(|mut buffer| buffer.flush().map_err(Problem::from));
+    let written = flushed.and_then(|()| {
+        writer.sync()?;
         destination.put_in_place()?;
         destination.sync_folder();
         Ok(())

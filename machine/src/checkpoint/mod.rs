@@ -124,10 +124,9 @@ impl Keeper {
         }
     }
 
-    /// Replaces the checkpoint because the run is interrupted; says how to go on.
-    pub fn leave(&mut self, state: &mut impl Archived) -> String {
-        let name = self.name();
-        self.save(state).unwrap_or_else(|| format!("{name} is of this instant: go on from it with --resume"))
+    /// How to go on from the checkpoint of a run that is interrupted.
+    pub fn remedy(&self) -> String {
+        format!("{} is of this instant: go on from it with --resume", self.name())
     }
 
     /// How many checkpoints were written.

@@ -32,14 +32,14 @@ use super::{InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 /// The name of the interconnect, and of the table of its parameters.
 pub const DIRECTORY: &str = "directory";
 /// The table of the network that carries its messages.
-const NETWORK: &str = "network_on_chip";
+pub(super) const NETWORK: &str = "network_on_chip";
 
 impl MachineConfig {
-    /// The rules that a directory, the network on chip and the places on it break.
+    /// The rules that the parameters of a directory and of its network on chip break.
     pub(super) fn directory_problems(&self) -> Vec<Broken> {
-        let mut problems = self.place_problems();
         let directory = self.directory.iter().flat_map(|config| config.problems(self.block().as_u64()));
-        problems.extend(directory.map(|(key, message)| (format!("{DIRECTORY}.{key}"), message)));
+        let directory = directory.map(|(key, message)| (format!("{DIRECTORY}.{key}"), message));
+        let mut problems = Vec::from_iter(directory);
         let network = self.network_on_chip.iter().flat_map(|config| config.problems(Lane::COUNT as u32));
         problems.extend(network.map(|(key, message)| (format!("{NETWORK}.{key}"), message)));
         let is_there = self.node.interconnects.contains_key(DIRECTORY);
@@ -50,10 +50,15 @@ impl MachineConfig {
                 problems.push(broken(table, message));
             }
         }
-        if is_there {
+        problems
+    }
+
+    /// The rules that the caches on a directory or on buses break.
+    pub(super) fn coherence_problems(&self) -> Vec<Broken> {
+        let mut problems = Vec::from_iter(self.incoherent_on_a_bus());
+        if self.node.interconnects.contains_key(DIRECTORY) {
             problems.extend(self.cache_problems_of_directory());
         }
-        problems.extend(self.incoherent_on_a_bus());
         problems
     }
 
@@ -140,7 +145,7 @@ impl MachineConfig {
     }
 
     /// The rules that places on the network on chip break.
-    fn place_problems(&self) -> Vec<Broken> {
+    pub(super) fn place_problems(&self) -> Vec<Broken> {
         let mut problems = Vec::new();
         for (name, part) in &self.node.processors {
             let count = if part.runs == PROGRAM { self.machine.processors_per_node as usize } else { 1 };

@@ -161,9 +161,15 @@ const LARGEST_PAYLOAD_BYTES: u64 = 255;
 type Broken = (String, String);
 
 impl MachineConfig {
-    /// The rules that the machine breaks: each component's own, then those
-    /// between components.
+    /// The rules that the machine breaks, of the first layer that has broken ones: a layer
+    /// relies on what those before it say.
     pub fn problems(&self) -> Vec<Broken> {
+        let layers = [Self::part_problems, Self::problems_between_parts, Self::interface_problems];
+        layers.iter().map(|layer| layer(self)).find(|problems| !problems.is_empty()).unwrap_or_default()
+    }
+
+    /// The rules of each part: its own parameters, and that the others exist which it names.
+    fn part_problems(&self) -> Vec<Broken> {
         let mut problems = self.component_problems();
         problems.extend(self.node.problems(self));
         problems.extend(self.directory_problems());
@@ -172,10 +178,14 @@ impl MachineConfig {
         problems.extend(self.general_problems());
         problems.extend(self.block_problems());
         problems.extend(self.message_problems());
-        // A model may rely on the rest being sound.
-        if problems.is_empty() {
-            problems.extend(self.interface_problems());
-        }
+        problems
+    }
+
+    /// The rules between parts of a node whose processors are known.
+    fn problems_between_parts(&self) -> Vec<Broken> {
+        let mut problems = self.node.reach_problems();
+        problems.extend(self.place_problems());
+        problems.extend(self.coherence_problems());
         problems
     }
 

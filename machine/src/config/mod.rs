@@ -159,9 +159,11 @@ impl Machine {
     /// applied in their order and checked together.
     pub fn with_settings<S: AsRef<str>>(&self, settings: &[S]) -> Result<Machine, ConfigError> {
         let mut document = self.document.clone();
+        let schema = Schema::of::<MachineConfig>();
         let mut problems = Vec::new();
         for setting in settings {
-            match document::read_setting(setting.as_ref()) {
+            let over = document::read_setting(setting.as_ref());
+            match over.and_then(|over| schema.misshaped(&over).map_or(Ok(over), Err)) {
                 Ok(over) => document.choose(over),
                 Err(problem) => problems.push(problem),
             }

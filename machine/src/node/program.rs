@@ -118,8 +118,10 @@ impl Node {
             }
             Effect::Sleep { until_ns } => self.sleep(now, index, until_ns),
             Effect::Wake(woken) => self.wake_threads(now, process, &woken),
-            Effect::Killed { signal, name } => {
-                let text = format!("the program ended itself with signal {signal} ({name})");
+            Effect::Killed { signal, name, has_handler } => {
+                let although =
+                    if has_handler { ", although it has a handler: handlers are never run" } else { "" };
+                let text = format!("the program ended itself with signal {signal} ({name}){although}");
                 self.end_by_its_own_call(index, &text);
             }
             Effect::Narthex(NarthexCall::Report { name, value, unit }) => {
@@ -227,6 +229,7 @@ impl Node {
             program: &self.processes[process].program,
             space: self.processes[process].calls.space(),
             owner: self.owner_of(process, fault.address).or_else(|| self.sarc_at(fault.address)),
+            has_handler: self.processes[process].calls.has_handler(fault.kind.signal()),
         };
         let text = report.to_string();
         self.end(now, process, Ended::Failed(text));

@@ -18,6 +18,8 @@ pub enum Progress<'a> {
     },
     /// Something about the run that its result does not tell, but its user should know.
     Notice(&'a str),
+    /// The same where something is not as the user wants it.
+    Warning(&'a str),
     /// Something that was asked for besides the result, and is not there.
     Loss(&'a str),
     /// The simulated time so far; comes several times a second.

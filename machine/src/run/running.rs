@@ -106,9 +106,10 @@ impl Running {
                 ending = Ending::Interrupted;
             }
             let (Ending::Interrupted, Some(keeper)) = (ending, &mut keeper) else { return ending };
-            let notice = if goes_on { keeper.save(self) } else { Some(keeper.leave(self)) };
-            if let Some(notice) = notice {
-                observer(Progress::Notice(&notice));
+            match keeper.save(self) {
+                Some(problem) => drop(observer(Progress::Warning(&problem))),
+                None if !goes_on => drop(observer(Progress::Notice(&keeper.remedy()))),
+                None => {}
             }
             if !goes_on {
                 return ending;

@@ -106,6 +106,16 @@ enum Stage {
     Over,
 }
 
+/// What became of a timeline, in words.
+pub enum Outcome {
+    /// It is there.
+    Whole(String),
+    /// It is there, with less than was asked for.
+    Less(String),
+    /// It could not be written.
+    Lost(String),
+}
+
 impl Tracer {
     /// What writes the timeline that is asked for.
     ///
@@ -206,12 +216,8 @@ impl Tracer {
         self.stage = Stage::Over;
     }
 
-    /// The run is over at `now`. What there is to say about the timeline; an error
-    /// if it is not whole.
-    ///
-    /// # Errors
-    /// If it could not be written to its end.
-    pub fn finish(mut self, now: Time, nodes: &mut [Node]) -> Result<String, String> {
+    /// The run is over at `now`: what became of the timeline.
+    pub fn finish(mut self, now: Time, nodes: &mut [Node]) -> Outcome {
         let mut nodes: Vec<&mut Node> = nodes.iter_mut().collect();
         let from = self.selection.from;
         if self.stage == Stage::Before {
@@ -222,19 +228,21 @@ impl Tracer {
         }
         let name = self.file.display();
         if let (None, Some(full)) = (&self.problem, self.full) {
-            return Ok(format!(
+            return Outcome::Less(format!(
                 "the timeline in '{name}' ends at {full}, where it has as many events as a page shows: \
                  choose a part (--trace-from, --trace-to, --trace-nodes), or have all of it in a file for \
                  Perfetto (--trace FILE.pftrace)"
             ));
         }
         match self.problem {
-            Some((at, error)) => Err(format!("the timeline '{name}' is cut off at {at}: {error}")),
+            Some((at, error)) => Outcome::Lost(format!("the timeline '{name}' is cut off at {at}: {error}")),
             None if now <= from => {
-                Ok(format!("the timeline '{name}' is empty: the run was over at {now}, before {from}"))
+                let told =
+                    format!("the timeline '{name}' is empty: the run was over at {now}, before {from}");
+                Outcome::Less(told)
             }
             None if matches!(self.destination, Destination::Direct { .. }) => {
-                Ok(format!("the timeline was written to '{name}'"))
+                Outcome::Whole(format!("the timeline was written to '{name}'"))
             }
             None => {
                 let viewer = match &self.file {
@@ -242,7 +250,7 @@ impl Tracer {
                     _ if self.is_page => "a browser",
                     _ => "ui.perfetto.dev",
                 };
-                Ok(format!("the timeline is in '{name}'; open it in {viewer}"))
+                Outcome::Whole(format!("the timeline is in '{name}'; open it in {viewer}"))
             }
         }
     }
@@ -339,8 +347,8 @@ mod tests {
         let now = Time::from_ps(6_000_000);
         tracer.stop(now, &mut []);
         assert_eq!(tracer.next_stop(now), Time::NEVER, "the run goes on without it");
-        let notice = tracer.finish(now, &mut []).unwrap_err();
-        assert!(notice.contains("is cut off at 6us") && notice.contains("storage"), "{notice}");
+        let Outcome::Lost(loss) = tracer.finish(now, &mut []) else { panic!("nothing was written") };
+        assert!(loss.contains("is cut off at 6us") && loss.contains("storage"), "{loss}");
         std::fs::remove_file(file).expect("what was written is kept");
     }
 }

@@ -236,16 +236,16 @@ fn a_run_that_gets_stuck_leaves_its_timeline_up_to_there() {
 fn a_timeline_that_begins_after_the_run_is_empty_and_that_is_said() {
     let place = Place::new("late.pftrace");
     let late = TraceRequest { from: Some("1s".into()), ..whole(&place) };
-    let mut notices = Vec::new();
+    let mut warnings = Vec::new();
     let guest = ping_pong(2, 8);
     run(&guest.in_run(&request("hpca98", "NI2w")), Some(&late), &guest.elf(), &mut |progress| {
-        if let Progress::Notice(text) = progress {
-            notices.push(text.to_owned());
+        if let Progress::Warning(text) = progress {
+            warnings.push(text.to_owned());
         }
         true
     })
     .expect("it runs");
-    assert!(notices[0].contains("is empty: the run was over at"), "{notices:?}");
+    assert!(warnings[0].contains("is empty: the run was over at"), "{warnings:?}");
     assert_eq!(Timeline::decode(&place.read()).flow_count(), 0);
 }
 

@@ -131,7 +131,7 @@ def _run(given: list[str]) -> int:
     try:
         _check_encoding(given)
         code = app(
-            args=_with_files(given),
+            args=_arranged(given),
             prog_name="narthex",
             standalone_mode=False,
             default_map=_defaults(given),
@@ -193,6 +193,8 @@ def _usage_message(error: Exception) -> str | None:
     if type(error).__name__ == "NoArgsIsHelpError":
         return message()
     option = getattr(error, "option_name", None)
+    if command == "narthex cc" and type(error).__name__ == "NoSuchOption":
+        return f"{message().rstrip('.')}; a flag of the compiler with two dashes stands behind a --"
     if context and option in _own_options(context):
         behind = command.removeprefix("narthex ")
         return f"{option} stands before the command: narthex {option} {behind} ..."
@@ -209,6 +211,16 @@ def _own_options(context: Any) -> set[str]:  # noqa: ANN401 - Click's, which Typ
 
 FILES = {"--json": (".json",), "--profile": tuple(ENDINGS)}
 """Options whose file may be left out, and how names of such files end."""
+
+
+def _arranged(given: list[str]) -> list[str]:
+    """Arrange arguments as the command takes them."""
+    arguments = _with_files(given)
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    if command != "cc":
+        return arguments
+    begin = arguments.index(command) + 1
+    return [*arguments[:begin], *compiling.with_flags_behind(arguments[begin:])]
 
 
 def _with_files(arguments: list[str]) -> list[str]:

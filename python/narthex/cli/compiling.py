@@ -8,6 +8,32 @@ from narthex.cli.console import JSON_OPTION, JsonTarget, examples
 from narthex.cli.terminal import inform, say
 from narthex.errors import NarthexError
 
+_WITH_VALUES = ("-o", "--output", "--interface", "--print-flags")
+"""Options of the command whose value is the next word."""
+
+_JOINED = ("-D", "-U", "-I", "-L", "-l", "-x", "-include", "-isystem")
+"""Flags of compilers whose value may be the next word or the rest of theirs."""
+
+
+def with_flags_behind(arguments: list[str]) -> list[str]:
+    """Put the compiler's flags behind a `--`, wherever they stand, each as one word.
+
+    They are what begins with one `-`, but for the command's own -o and -h.
+    """
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    words = iter(arguments[:end])
+    own, flags = [], []
+    for word in words:
+        if word in _WITH_VALUES:
+            own += [word, *([value] if (value := next(words, None)) is not None else [])]
+        elif word in _JOINED:
+            flags.append(word + next(words, ""))
+        elif word.startswith("-") and not word.startswith(("--", "-o")) and word not in ("-", "-h"):
+            flags.append(word)
+        else:
+            own.append(word)
+    return [*own, "--", *flags, *arguments[end + 1 :]]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -15,8 +41,8 @@ def register(app: typer.Typer) -> None:
         "cc",
         epilog=examples(
             "narthex cc ring.c -o ring",
-            "narthex cc main.cpp helper.c -o program -- -O3 -DSIZE=64",
-            "narthex cc --firmware forward.c -o forward -- -DFIRMWARE_START=0x40000",
+            "narthex cc main.cpp helper.c -O3 -DSIZE=64 -o program",
+            "narthex cc --firmware forward.c -o forward -DFIRMWARE_START=0x40000",
             "narthex cc --print-flags cmake > narthex.cmake",
             "NARTHEX_CC=riscv64-linux-gnu-gcc narthex cc ring.c -o ring",
         ),
@@ -26,8 +52,9 @@ def register(app: typer.Typer) -> None:
 def cc(
     arguments: list[str] | None = typer.Argument(
         None,
-        metavar="SOURCES... [-- FLAGS...]",
-        help="C and C++ files, objects and archives; flags for the compiler.",
+        metavar="SOURCES... [FLAGS...]",
+        help="C and C++ files, objects and archives; flags for the compiler (-O3, -DNAME, -lm),"
+        " those that begin with two dashes behind a --.",
     ),
     firmware: bool = typer.Option(
         False,

@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +15,8 @@ import typer
 from narthex import arguments, files
 from narthex.cli import completion
 from narthex.cli.streams import fail
-from narthex.cli.terminal import console, inform, is_quiet, printable, say, tell
-from narthex.errors import NarthexError
+from narthex.cli.terminal import console, inform, is_quiet, printable, say, warn
+from narthex.errors import NOT_WRITTEN, NarthexError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,12 +80,6 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def warn(warnings: Iterable[str]) -> None:
-    """Print warnings, each on a line of its own."""
-    for warning in warnings:
-        tell(f"warning: {warning}")
-
-
 def warn_of_idle(machine: str, settings: Iterable[str], interfaces: Iterable[str]) -> None:
     """Warn of what is set and changes nothing with any of these interfaces."""
     from narthex.configuration import warnings
@@ -118,18 +112,29 @@ class JsonTarget:
         if self._file is None:
             sys.stdout.write(text)
             return
-        try:
+        with keeping(document, self._file):
             files.write(self._file, text.encode())
-        except NarthexError as error:
-            raise kept(error, text, self._file.stem) from error
 
 
-def kept(error: NarthexError, text: str, name: str) -> NarthexError:
+@contextmanager
+def keeping(document: object, file: Path) -> Iterator[None]:
+    """Keep a document in another place where `file`, which is made of it, cannot be written."""
+    try:
+        yield
+    except NarthexError as error:
+        if error.exit_code != NOT_WRITTEN:
+            raise
+        raise _kept(error, document, file.stem) from error
+
+
+def _kept(error: NarthexError, document: object, name: str) -> NarthexError:
     """Keep a document whose file cannot be written in another place; returns what to say."""
     import tempfile
 
+    from narthex import documents
     from narthex.toolchain import cache_folder
 
+    text = documents.text(document)
     for folder in (cache_folder() / "unwritten", Path(tempfile.gettempdir())):
         file = folder / f"{name}-{os.urandom(4).hex()}.json"
         with suppress(OSError):
@@ -143,16 +148,15 @@ def finish(*steps: Callable[[], object], problem: NarthexError | None = None) ->
 
     A `problem` came before all of them.
     """
-    problems: list[Exception] = [problem] if problem else []
+    problems = [problem] if problem else []
     for step in steps:
         try:
             step()
-        except (NarthexError, BrokenPipeError) as error:
+        except NarthexError as error:
             problems.append(error)
-    told = [each for each in problems if isinstance(each, NarthexError)]
-    for each in told[1:]:
+    for each in problems[1:]:
         fail(str(each), each.exit_code)
-    for each in told or problems:
+    for each in problems[:1]:
         raise each
 
 

@@ -16,13 +16,13 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
+    keeping,
     print_table,
     split_names,
-    warn,
     within,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
-from narthex.cli.terminal import say, tell
+from narthex.cli.terminal import say, tell, warn
 from narthex.errors import CLAIM_FAILED, USAGE, NarthexError
 
 if TYPE_CHECKING:
@@ -141,8 +141,14 @@ def experiment(
     code = _told(outcomes, problems)
     if outcomes:
         document = _document(outcomes)
+
+        def draw() -> None:
+            if plot:
+                with keeping(document, plot):
+                    plots.write(outcomes[0], plot)
+
         finish(
-            lambda: plots.write(outcomes[0], plot) if plot else None,
+            draw,
             lambda: target.write(document),
             lambda: page.write_document(document),
         )

@@ -16,6 +16,7 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
+    keeping,
     print_table,
     warn_of_idle,
     within,
@@ -125,7 +126,8 @@ def _draw(document: dict[str, Any], file: Path) -> None:
     from narthex.charts import sequence
     from narthex.report import lives
 
-    files.write(file, sequence.svg(lives.diagram(document)).encode())
+    with keeping(document, file):
+        files.write(file, sequence.svg(lives.diagram(document)).encode())
 
 
 def show(document: dict[str, Any]) -> None:

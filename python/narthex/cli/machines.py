@@ -18,9 +18,8 @@ from narthex.cli.console import (
     examples,
     machine_file,
     print_table,
-    warn,
 )
-from narthex.cli.terminal import inform, say
+from narthex.cli.terminal import inform, say, warn
 from narthex.errors import USAGE, NarthexError
 
 machine = typer.Typer(

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from narthex import engine, extras
-from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, kept
+from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, keeping
 from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 
@@ -105,7 +105,5 @@ class ReportTarget:
             return
         from narthex import documents
 
-        try:
+        with keeping(document, self._file):
             self.write([documents.identify(document, str(self._file))], [])
-        except NarthexError as error:
-            raise kept(error, documents.text(document), self._file.stem) from error

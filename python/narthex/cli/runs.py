@@ -18,6 +18,7 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
+    keeping,
     print_table,
     split_names,
     warn_of_idle,
@@ -52,7 +53,7 @@ from narthex.cli.options import (
     WHERE,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
-from narthex.cli.streams import OutputError
+from narthex.cli.streams import OutputError, is_read
 from narthex.cli.terminal import console, inform, say
 from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
 
@@ -71,6 +72,16 @@ MOST_FUNCTIONS, MOST_LINES, MOST_CATEGORIES = 20, 10, 2
 
 LEDGER_NAMES, LEDGER_NODE, LEDGER_GROUP = 39, 9, 17
 """Characters of a ledger's activity and occupation, of a node, and of nodes that are alike."""
+
+
+SURROUNDINGS = """
+
+Programs find no input, no files and no variables of this computer's environment: give them
+arguments.
+
+Exit codes: 0 ended well, 1 the program failed, 2 wrong usage, 3 no progress, 130 interrupted,
+141 the program's output was not read any more.
+"""
 
 
 def register(app: typer.Typer) -> None:
@@ -92,7 +103,8 @@ def register(app: typer.Typer) -> None:
             "narthex run --job 'em3d 256' --job 'gauss 64' --set machine.processors_per_node=2",
             "narthex run --job 'em3d 256 @ 0-7' --job 'gauss 64 @ 8-15'",
             "narthex run roundtrip 64 -m forwarder.toml -i NI2w --firmware forwarder=mine.c",
-        ),
+        )
+        + SURROUNDINGS,
     )(run)
     app.command(
         "compare",
@@ -265,7 +277,8 @@ class ProfileTarget:
             return
         profiles.check_region(document)
         if self.file is not None:
-            profiles.save(document, self.file, by_node=self._by_node)
+            with keeping(document, self.file):
+                profiles.save(document, self.file, by_node=self._by_node)
             inform(f"the profile is in '{self.file}'")
 
 
@@ -285,7 +298,10 @@ class Printer:
         self._parts: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
 
     def write(self, node: int, process: int, stream: str, data: bytes) -> None:
-        """Print the whole lines that are there."""
+        """Print the whole lines that are there.
+
+        Raises `BrokenPipeError` where nobody reads them, and nothing else is to be written.
+        """
         from narthex.results import place
 
         writer = place(node, process)
@@ -297,6 +313,8 @@ class Printer:
             self._print(writer, stream, bytes(begun) + end)
             begun.clear()
         begun += rest
+        if not (self._goes_on or is_read(self._streams["stdout"])):
+            raise BrokenPipeError
 
     def finish(self) -> None:
         """Print the last lines, which have no end."""
@@ -308,7 +326,7 @@ class Printer:
         prefix = f"[{writer}] " if len(self._writers) > 1 else ""
         try:
             print(prefix + line.decode(errors="replace"), file=self._streams[stream], flush=True)
-        except (OutputError, BrokenPipeError):
+        except OutputError:
             if not self._goes_on:
                 raise
 
@@ -504,10 +522,16 @@ def compare(
             ),
         )
     document = found.document
+
+    def draw() -> None:
+        if plot:
+            with keeping(document, plot):
+                pictures.save([found.ranking()], found.title, plot)
+
     finish(
         lambda: target.write(document),
         lambda: page.write_document(document),
-        lambda: pictures.save([found.ranking()], found.title, plot) if plot else None,
+        draw,
         lambda: None if target.to_stdout else _show_ranking(found, machine),
     )
 

@@ -15,12 +15,11 @@ from narthex.cli.console import (
     examples,
     finish,
     print_table,
-    warn,
     within,
 )
 from narthex.cli.options import TIMEOUT, UNTIL
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
-from narthex.cli.terminal import inform, say, tell
+from narthex.cli.terminal import inform, say, tell, warn
 from narthex.errors import GUEST_FAILED, INTERRUPTED, NarthexError
 
 if TYPE_CHECKING:

@@ -16,7 +16,10 @@ import os
 import re
 import sys
 import unicodedata
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from narthex.errors import Caution
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,9 +54,17 @@ def tell(text: str) -> None:
 
 
 def inform(text: str) -> None:
-    """Print what goes on, on standard error; `--quiet` does without."""
-    if not is_quiet():
+    """Print what goes on, on standard error; `--quiet` does without, but for warnings."""
+    if isinstance(text, Caution):
+        warn([text])
+    elif not is_quiet():
         tell(text)
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print warnings, each on a line of its own."""
+    for warning in warnings:
+        tell(f"warning: {warning}")
 
 
 def complain(text: str) -> None:
@@ -114,14 +125,8 @@ def console() -> "Console":
     """Return a console for tables on standard output."""
     from rich.console import Console
 
-    class Screen(Console):
-        """Leaves it to the command line what a reader means that has gone."""
-
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
     wide = max(LEAST_COLUMNS, int(os.environ.get("COLUMNS", LEAST_COLUMNS)))
-    return Screen(width=None if sys.stdout.isatty() else wide, highlight=False, markup=False)
+    return Console(width=None if sys.stdout.isatty() else wide, highlight=False, markup=False)
 
 
 def _shown(character: str) -> str:

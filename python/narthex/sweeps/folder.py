@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from narthex import _native, seals
-from narthex.errors import GUEST_FAILED, NarthexError
+from narthex.errors import GUEST_FAILED, Caution, NarthexError
 from narthex.extras import polars as pl
 from narthex.files import UNFINISHED, write_whole
 from narthex.identity import simulator
@@ -166,7 +166,7 @@ class Folder:
         with _writing(aside):
             aside.parent.mkdir(exist_ok=True)
             file.rename(aside)
-        note(f"'{file}' {told}; it is now '{aside}'")
+        note(Caution(f"'{file}' {told}; it is now '{aside}'"))
 
     def _write_table(self, file: Path, table: pl.DataFrame) -> None:
         data = BytesIO()

@@ -53,6 +53,8 @@ pub enum Effect {
         signal: u64,
         /// The signal's name.
         name: &'static str,
+        /// Whether the program has a handler for it.
+        has_handler: bool,
     },
     /// The program calls a device, which gives the value and what else there is to do.
     Device {

@@ -1,6 +1,6 @@
 //! Calls about the process's address space.
 
-use super::answer::{CallResult, EINVAL, ENODEV};
+use super::answer::{CallResult, EINVAL, ENODEV, ENOMEM};
 use super::{Answer, Call, done};
 use crate::linux::address_space::Wanted;
 use crate::linux::{GuestMemory, Protection};
@@ -32,6 +32,13 @@ impl<M: GuestMemory> Call<'_, M> {
         };
         let address = self.calls.space.map(self.memory, wanted, length, protection_of(protection))?;
         Ok(CallResult::from(address as i64).over(length))
+    }
+
+    /// A mapping keeps its size; C libraries then map anew and copy.
+    pub(super) fn resize(&mut self) -> CallResult {
+        let text =
+            "the program gives a mapping another size (mremap), which is not simulated: it gets ENOMEM";
+        self.notice(ENOMEM, text.into())
     }
 
     pub(super) fn protect(&mut self) -> Answer {

@@ -1,6 +1,6 @@
 use super::super::address_space::{MMAP_START, Use};
 use super::super::test_memory::TestMemory;
-use super::answer::{EBADF, ENODEV, ENOTTY};
+use super::answer::{EBADF, ENODEV, ENOTTY, ESRCH};
 use super::*;
 use proptest::prelude::*;
 
@@ -76,10 +76,49 @@ fn pieces_are_written_in_order_up_to_a_bad_one() {
 fn the_program_ends_by_exit_or_by_its_own_signal() {
     let mut process = Process::new();
     assert_eq!(process.call(94, &[259]).effect, Some(Effect::Exit(3)));
-    let killed = Some(Effect::Killed { signal: 6, name: "SIGABRT" });
+    let killed = Some(Effect::Killed { signal: 6, name: "SIGABRT", has_handler: false });
     assert_eq!(process.call(131, &[1000, 1000, 6]).effect, killed);
     assert_eq!(process.call(129, &[1000, 17]), CallResult::from(0));
     assert_eq!(process.value(129, &[1, 9]), -ESRCH.0);
+}
+
+#[test]
+fn what_is_wanted_at_a_signal_is_kept_and_a_handler_is_told_to_be_never_run() {
+    let mut process = Process::new();
+    let (handle, raise) = (134, 129);
+    process.put(DATA, &0x1_2340_u64.to_le_bytes());
+    let text = "the program installs a handler for SIGUSR1, but handlers are never run".to_string();
+    let first = process.call(handle, &[10, DATA, DATA + 64]);
+    assert_eq!(first, CallResult { value: 0, effect: Some(Effect::Notice(text)), pages: 0 });
+    assert_eq!(process.memory.number(DATA + 64), 0);
+    assert_eq!(process.call(handle, &[10, 0, DATA + 64]), CallResult::from(0));
+    assert_eq!(process.memory.number(DATA + 64), 0x1_2340);
+    let killed = Some(Effect::Killed { signal: 10, name: "SIGUSR1", has_handler: true });
+    assert_eq!(process.call(raise, &[1000, 10]).effect, killed);
+    process.put(DATA, &1_u64.to_le_bytes());
+    assert_eq!(process.call(handle, &[10, DATA, 0]), CallResult::from(0));
+    assert_eq!(process.call(raise, &[1000, 10]), CallResult::from(0));
+    for signal in [0, 9, 19, 65] {
+        assert_eq!(process.value(handle, &[signal, DATA, 0]), -EINVAL.0, "{signal}");
+    }
+}
+
+#[test]
+fn what_nodes_do_not_have_is_told_at_its_first_use() {
+    let told = [
+        (63, vec![0, DATA, 4], 0, "reads standard input"),
+        (65, vec![0, DATA, 1], 0, "reads standard input"),
+        (216, vec![DATA, 4096, 8192, 1], -12, "(mremap)"),
+        (98, vec![DATA, 0x86], -38, "operation 6 of a futex (priority inheritance)"),
+        (98, vec![DATA, 5], -38, "operation 5 of a futex is"),
+    ];
+    for (number, arguments, value, words) in told {
+        let mut process = Process::new();
+        let first = process.call(number, &arguments);
+        assert_eq!(first.value, value);
+        assert!(matches!(first.effect, Some(Effect::Notice(text)) if text.contains(words)), "{words}");
+        assert_eq!(process.call(number, &arguments), CallResult::from(value));
+    }
 }
 
 #[test]

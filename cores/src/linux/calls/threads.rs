@@ -88,8 +88,18 @@ impl<M: GuestMemory> Call<'_, M> {
                 let (result, moved) = self.wake_and_requeue((word, other), (count, other_count));
                 Ok(CallResult { value: result.value + moved as i64, ..result })
             }
-            _ => Err(ENOSYS),
+            other => Ok(self.no_futex(other)),
         }
+    }
+
+    fn no_futex(&mut self, operation: u64) -> CallResult {
+        let what = match operation {
+            6..=8 | 11..=13 => " (priority inheritance)",
+            _ => "",
+        };
+        let text =
+            format!("operation {operation} of a futex{what} is not simulated: the program gets ENOSYS");
+        self.notice(ENOSYS, text)
     }
 
     /// EAGAIN if the word has another value.

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use super::rules::{Broken, broken};
 use super::{InterconnectPart, NodeShape};
 use crate::config::MachineConfig;
-use crate::config::directory::DIRECTORY;
+use crate::config::directory::{DIRECTORY, NETWORK};
 
 impl NodeShape {
     pub(super) fn interconnect_problems(&self, machine: &MachineConfig) -> Vec<Broken> {
         let mut problems = Vec::new();
         for (name, part) in &self.interconnects {
             let key = format!("node.interconnects.{name}");
-            if !machine.has_table_of(name, part) {
-                let message = format!("has no parameters: the machine's file has no [{}]", part.table(name));
+            if let Some(table) = machine.missing_table_of(name, part) {
+                let message = format!("has no parameters: the machine's file has no [{table}]");
                 problems.push(broken(&key, message));
             }
             let InterconnectPart::BridgedBus { behind } = part else { continue };
@@ -64,26 +64,21 @@ impl NodeShape {
     }
 }
 
-impl InterconnectPart {
-    /// The table of its parameters.
-    fn table(&self, name: &str) -> String {
-        match (self, name) {
-            (InterconnectPart::SnoopingBus {}, "bus") => "bus".into(),
-            (InterconnectPart::SnoopingBus {}, name) => format!("buses.{name}"),
-            (InterconnectPart::Directory {}, _) => DIRECTORY.into(),
-            (InterconnectPart::BridgedBus { .. } | InterconnectPart::PrivatePath {}, name) => name.into(),
-        }
-    }
-}
-
 impl MachineConfig {
-    /// Whether there are parameters of an interconnect.
-    fn has_table_of(&self, name: &str, part: &InterconnectPart) -> bool {
-        match part {
-            InterconnectPart::SnoopingBus {} => self.bus_named(name).is_some(),
-            InterconnectPart::BridgedBus { .. } => name == "io_bus" && self.io_bus.is_some(),
-            InterconnectPart::PrivatePath {} => self.path_named(name).is_some(),
-            InterconnectPart::Directory {} => name == DIRECTORY && self.directory.is_some(),
-        }
+    /// The table of an interconnect's parameters that the file does not have, if it lacks one.
+    fn missing_table_of(&self, name: &str, part: &InterconnectPart) -> Option<String> {
+        let (exists, table) = match part {
+            InterconnectPart::SnoopingBus {} if name == "bus" => (self.bus.is_some(), name.to_owned()),
+            InterconnectPart::SnoopingBus {} => (self.buses.contains_key(name), format!("buses.{name}")),
+            InterconnectPart::BridgedBus { .. } => {
+                (name == "io_bus" && self.io_bus.is_some(), name.to_owned())
+            }
+            InterconnectPart::PrivatePath {} => (self.path_named(name).is_some(), name.to_owned()),
+            InterconnectPart::Directory {} if name == DIRECTORY && self.directory.is_some() => {
+                (self.network_on_chip.is_some(), NETWORK.to_owned())
+            }
+            InterconnectPart::Directory {} => (false, DIRECTORY.to_owned()),
+        };
+        (!exists).then_some(table)
     }
 }

@@ -12,7 +12,7 @@ use crate::config::problem::did_you_mean;
 pub(in crate::config) type Broken = (String, String);
 
 impl NodeShape {
-    /// The rules that the shape breaks.
+    /// The rules that its parts break, each by itself.
     pub(in crate::config) fn problems(&self, machine: &MachineConfig) -> Vec<Broken> {
         let mut problems = self.interconnect_problems(machine);
         problems.extend(self.memory_problems(machine));
@@ -21,9 +21,6 @@ impl NodeShape {
         problems.extend(lists.filter_map(|on| self.unknown_interconnect("node.interface.on", on)));
         problems.extend(self.seat_problems());
         problems.extend(self.device_problems(machine));
-        if problems.is_empty() {
-            problems.extend(self.reach_problems());
-        }
         problems
     }
 
@@ -76,7 +73,7 @@ impl NodeShape {
 
     /// A program reaches an interface on its processors' bus, or behind the bridge
     /// on that.
-    fn reach_problems(&self) -> Vec<Broken> {
+    pub(in crate::config) fn reach_problems(&self) -> Vec<Broken> {
         let bus = &self.host().1.on;
         let mut problems = Vec::new();
         if self.interface.on.is_empty() || self.interface.on.iter().any(|on| on != bus) {

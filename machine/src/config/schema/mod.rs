@@ -62,6 +62,29 @@ impl Schema {
         problems
     }
 
+    /// What is wrong with a setting, whatever others say: a plain value where a table is, or a
+    /// table where a plain value is. Another setting could take its place, and be blamed.
+    pub fn misshaped(&self, setting: &Table) -> Option<Problem> {
+        let (mut schema, mut table, mut path) = (&self.root, setting, String::new());
+        while let Some(entry) = table.entries.first() {
+            let found = match self.shape(schema) {
+                Shape::Table(keys) => property(keys, &entry.key),
+                Shape::Variants { .. } => return None,
+                Shape::Leaf => return Some(self.no_table(schema, table, &path)),
+            };
+            let Property::Known(below) = found else { return None };
+            (schema, path) = (below, join(&path, &entry.key));
+            match &entry.node {
+                TreeNode::Table(inner) => table = inner,
+                TreeNode::Leaf(leaf) => {
+                    let is_table = !matches!(self.shape(schema), Shape::Leaf);
+                    return is_table.then(|| self.no_plain_value(schema, leaf, &path));
+                }
+            }
+        }
+        None
+    }
+
     /// The parameters of `table`, in the order in which the structures declare them.
     pub fn parameters<'a>(&'a self, table: &'a Table) -> Vec<Parameter<'a>> {
         let mut parameters = Vec::new();
@@ -112,15 +135,20 @@ impl Schema {
                 Ok(schema) => self.check_keys(schema, &tables, table, path, problems),
                 Err(problem) => problems.push(problem),
             },
-            Shape::Leaf => {
-                let expected = self.expectation(schema);
-                problems.push(Problem::new(
-                    Some(table.place.clone()),
-                    path,
-                    format!("is a table; expected {expected}"),
-                ));
-            }
+            Shape::Leaf => problems.push(self.no_table(schema, table, path)),
         }
+    }
+
+    fn no_table(&self, schema: &Value, table: &Table, path: &str) -> Problem {
+        let expected = self.expectation(schema);
+        Problem::new(Some(table.place.clone()), path, format!("is a table; expected {expected}"))
+    }
+
+    fn no_plain_value(&self, schema: &Value, leaf: &Leaf, path: &str) -> Problem {
+        let hint = if path == "machine" { "; the option --machine chooses a machine" } else { "" };
+        let expected = self.expectation(schema);
+        let message = format!("{} is not allowed; expected {expected}{hint}", leaf.value);
+        Problem::new(Some(leaf.place.clone()), path, message)
     }
 
     /// Checks the keys of a table that is one of these `variants`, if there are several.
@@ -154,15 +182,13 @@ impl Schema {
             TreeNode::Table(table) => return self.check_table(schema, table, key, problems),
             TreeNode::Leaf(leaf) => leaf,
         };
-        let place = leaf.place.clone();
-        let message = match self.shape(schema) {
-            Shape::Leaf => match self.settle(schema, leaf) {
-                Ok(()) => return,
-                Err(message) => message,
-            },
-            _ => format!("{} is not allowed; expected {}", leaf.value, self.expectation(schema)),
+        let Shape::Leaf = self.shape(schema) else {
+            return problems.push(self.no_plain_value(schema, leaf, key));
         };
-        problems.push(Problem::new(Some(place), key, message));
+        let place = leaf.place.clone();
+        if let Err(message) = self.settle(schema, leaf) {
+            problems.push(Problem::new(Some(place), key, message));
+        }
     }
 
     fn unknown_key(&self, schema: &Value, variants: &[(&str, &Value)], entry: &Entry, path: &str) -> Problem {

@@ -198,6 +198,22 @@ fn rules_between_components_are_checked_before_the_run() {
 }
 
 #[test]
+fn a_setting_that_is_no_table_or_no_plain_value_is_blamed_itself() {
+    for settings in [["machine=chip", "machine.nodes=4"], ["machine.nodes=4", "machine=chip"]] {
+        let told = refused(&settings);
+        let blamed = "--set machine=chip: machine: \"chip\" is not allowed; expected a table with name, ";
+        assert!(
+            told.starts_with(blamed) && told.ends_with("; the option --machine chooses a machine"),
+            "{told}"
+        );
+    }
+    let told = refused(&["faults=3", "faults.seed=4"]);
+    assert!(told.starts_with("--set faults=3: faults: 3 is not allowed; expected a table"), "{told}");
+    let told = refused(&["machine.nodes.x=3", "machine.nodes=4"]);
+    assert!(told.starts_with("--set machine.nodes.x=3: machine.nodes: is a table; expected a"), "{told}");
+}
+
+#[test]
 fn several_settings_are_checked_together() {
     let machine = preset("hpca98");
     let machine =
@@ -231,6 +247,83 @@ fn damaged_preset() -> impl Strategy<Value = String> {
         damaged.splice(at..end, with.into_bytes());
         String::from_utf8_lossy(&damaged).into_owned()
     })
+}
+
+/// Values that fit in form, and that no line of [node] has or that another one has.
+const OTHER_VALUES: [&str; 8] =
+    ["\"x\"", "\"program\"", "\"firmware/x\"", "\"bus\"", "[]", "[\"x\"]", "[\"bus\", \"bus\"]", "99"];
+
+/// A machine's text without one of its tables, or with one line of [node] left out or with
+/// another value.
+fn damaged_nodes(text: &str) -> Vec<String> {
+    let tables: Vec<&str> = text.split_inclusive("\n\n").collect();
+    let whole = |at: usize, table: &str| [&tables[..at], &[table], &tables[at + 1..]].concat().concat();
+    let mut damaged = Vec::new();
+    for (at, table) in tables.iter().enumerate() {
+        damaged.push(whole(at, ""));
+        let lines: Vec<&str> = table.split_inclusive('\n').collect();
+        for (place, line) in lines.iter().enumerate().filter(|_| table.starts_with("[node")) {
+            let Some((key, _)) = line.split_once(" = ") else { continue };
+            let others = OTHER_VALUES.map(|value| format!("{key} = {value}\n"));
+            for other in others.iter().map(String::as_str).chain([""]) {
+                let table = [&lines[..place], &[other], &lines[place + 1..]].concat().concat();
+                damaged.push(whole(at, &table));
+            }
+        }
+    }
+    damaged
+}
+
+/// Asks a machine for what a run with this interface builds of its shape.
+fn ask_for_run(machine: &Machine, interface: &str) -> Result<(), String> {
+    let interface: narthex_interfaces::Attached = interface.parse().expect("a name");
+    machine.settings_with(&interface)?;
+    let run = machine.config.of_run(&interface);
+    let device = run.build_interface(&interface)?;
+    let engines: Vec<_> = run.build_dma_engines().collect();
+    let places: Vec<&[String]> = engines.iter().map(|(on, _)| &on[..]).collect();
+    let shape = run.shape(&interface, device.seats().len(), &places)?;
+    let engines = engines.iter().map(|(_, engine)| engine as &dyn narthex_interfaces::Device);
+    let devices: Vec<_> = std::iter::once(&*device).chain(engines).collect();
+    shape.wire(&devices).map(drop)
+}
+
+#[test]
+fn a_machine_with_any_damage_of_its_node_is_refused_or_sound_and_never_a_panic() {
+    let mut refused = 0;
+    for name in preset_names() {
+        for text in damaged_nodes(&preset(name).to_toml()) {
+            let told = match load_text("damaged", &text) {
+                Ok(machine) => ["NI2w", "CNI32Qm on io-bus", "SARC", "EDT", "Voyager-resident"]
+                    .map(|interface| ask_for_run(&machine, interface).err().unwrap_or_default())
+                    .concat(),
+                Err(error) => error.to_string(),
+            };
+            refused += usize::from(told.contains("damaged"));
+        }
+    }
+    assert!(refused > 500, "{refused}");
+}
+
+#[test]
+fn rules_between_parts_are_told_once_the_parts_are_sound() {
+    let runs_what = "[node.processors.host]\nruns = \"x\"";
+    for name in ["chip", "sarc-chip", "sarc-prototype"] {
+        let error =
+            load_text("mine.toml", &format!("base = \"{name}\"\n{runs_what}")).unwrap_err().to_string();
+        let told = "mine.toml:3:8: node.processors.host.runs: \"x\" is not allowed; expected \"program\" or";
+        assert!(error.contains(told), "{error}");
+        assert!(error.contains("node.processors: 0 of its parts run the program"), "{error}");
+    }
+    let text = preset("chip").to_toml();
+    let start = text.find("[network_on_chip]").expect("a table");
+    let end = text[start..].find("\n[").map_or(text.len(), |length| start + length + 1);
+    // Its subtables have keys of the same table.
+    let rest = text[end..].split_inclusive("\n\n").filter(|table| !table.starts_with("[network_on_chip"));
+    let error = load_text("mine.toml", &format!("{}{}", &text[..start], rest.collect::<String>()));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("node.interconnects.directory: has no parameters"), "{error}");
+    assert!(error.contains("the machine's file has no [network_on_chip]"), "{error}");
 }
 
 proptest! {
