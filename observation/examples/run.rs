@@ -81,7 +81,7 @@ fn main() -> ExitCode {
             Progress::Notice(notice) | Progress::Warning(notice) | Progress::Loss(notice) => {
                 eprintln!("{notice}")
             }
-            Progress::Time(_) => {}
+            Progress::Time(_) | Progress::Over => {}
         }
         true
     };
