@@ -14,6 +14,7 @@ use std::time::{Duration as HostDuration, Instant};
 
 use narthex_checking::interface::InterfaceCheck;
 use narthex_cores::linux::Program;
+use narthex_kernel::Duration;
 use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
 use narthex_observation::profile::{self as profiles, ProfileRequest};
 use narthex_observation::{ExplainRequest, Observed, TraceRequest};
@@ -139,7 +140,7 @@ struct Watched;
 
 impl Watch {
     fn begin(timeout: Option<&str>) -> Watched {
-        let timeout = timeout.and_then(|text| text.parse::<narthex_kernel::Duration>().ok());
+        let timeout = timeout.and_then(|text| text.parse::<Duration>().ok());
         let limit = timeout.map(|timeout| Instant::now() + HostDuration::from_nanos(timeout.as_ps() / 1_000));
         *watch() = Some(Watch { looked: Instant::now(), limit });
         Watched
