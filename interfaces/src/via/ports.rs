@@ -5,6 +5,7 @@ use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
+use super::config::WhenFull;
 use super::device::{Via, surroundings};
 use super::doorbells::Doorbell;
 use super::registers::{self as register, REGISTERS, VIA_REGISTERS, WINDOW_BYTES};
@@ -154,6 +155,8 @@ impl Via {
             register::MEMORY => self.build.memory_end,
             register::PLACES => config.places.into(),
             register::DMA_ENGINE => self.build.dma_engine,
+            register::LAYER => config.message_layer_cycles.into(),
+            register::WHEN_FULL => (config.when_full == WhenFull::Postpone).into(),
             _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
         })
     }
