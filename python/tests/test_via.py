@@ -156,7 +156,9 @@ def test_sends_in_place_use_registrations_again():
     assert tight.value("in place") > kept.value("in place") + 1000
 
 
-@pytest.mark.parametrize(("when_full", "waits", "copies"), [("postpone", 1, 2), ("fall-back", 0, 1)])
+@pytest.mark.parametrize(
+    ("when_full", "waits", "copies"), [("postpone", 1, 2), ("fall-back", 0, 1)]
+)
 def test_a_registration_without_room_waits_or_has_no_copy(tmp_path, when_full, waits, copies):
     source = tmp_path / "registered-twice.c"
     source.write_text(REGISTERED_TWICE)
@@ -169,7 +171,7 @@ def test_a_registration_without_room_waits_or_has_no_copy(tmp_path, when_full, w
 
 def test_a_message_layer_takes_its_cycles_on_both_sides():
     bare, layered = (
-        run("via-latency", 4096, 20, 5, set={"interfaces.via.message_layer_cycles": cycles})
+        run("via-latency", 64, 20, 5, set={"interfaces.via.message_layer_cycles": cycles})
         for cycles in (0, 1000)
     )
     layer_ns = layered.value("latency") - bare.value("latency")
