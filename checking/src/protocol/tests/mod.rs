@@ -63,9 +63,9 @@ fn mesi_holds_in_each_of_its_states() {
 
 #[test]
 fn mesi_with_one_kind_of_read_holds_in_each_of_its_states() {
-    assert_eq!(size_of("MESI-OneRead", 2), (66, 340, 7));
-    assert_eq!(size_of("MESI-OneRead", 3), (459, 2985, 10));
-    assert_eq!(size_of("MESI-OneRead", 4), (2916, 22976, 13));
+    assert_eq!(size_of("MESI-OneRead", 2), (72, 368, 7));
+    assert_eq!(size_of("MESI-OneRead", 3), (468, 3036, 10));
+    assert_eq!(size_of("MESI-OneRead", 4), (2928, 23056, 13));
 }
 
 #[test]
