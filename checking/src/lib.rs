@@ -47,20 +47,22 @@ use interface::InterfaceCheck;
 /// If there is no such protocol. A protocol that does not hold is a result.
 pub fn check_protocol(name: &str) -> Result<Value, Failure> {
     let protocol = protocols::by_name(name).filter(|protocol| protocol.is_coherent());
-    let protocol = protocol.ok_or_else(|| no_protocol(name))?;
+    let protocol = protocol.ok_or_else(|| no_protocol(name, &protocols::coherent()))?;
     Ok(protocol::check(protocol, &protocol::Scope::ALL).to_document())
 }
 
-/// Why no protocol of this name can be checked: there is none, or it promises nothing.
-fn no_protocol(name: &str) -> Failure {
-    let names = protocols::coherent();
+/// Why no protocol of this name can be checked, where these `names` can: there is none, it
+/// promises nothing, or it is for buses alone.
+fn no_protocol(name: &str, names: &[&str]) -> Failure {
     if let Some(protocol) = protocols::by_name(name) {
         let (own, names) = (protocol.name, names.join(", "));
-        return Failure::usage(format!(
-            "{own} keeps no caches coherent, so there is nothing to prove of it; there are {names}"
-        ));
+        let why = if protocol.is_coherent() {
+            "has no table of a directory"
+        } else {
+            "keeps no caches coherent, so there is nothing to prove of it"
+        };
+        return Failure::usage(format!("{own} {why}; there are {names}"));
     }
-    let names = &names;
     let hint = nearest(name, names).map(|known| format!("; did you mean {known}?")).unwrap_or_default();
     Failure::usage(format!("there is no protocol '{name}'; there are {}{hint}", names.join(", ")))
 }

@@ -174,6 +174,12 @@
 /* load: where the registers of the DMA engine are */
 #define REGISTER_VIA_DMA_ENGINE 0x110ul
 
+/* load: cycles that each message takes on each side beside the firmware's own instructions */
+#define REGISTER_VIA_LAYER 0x118ul
+
+/* load: 1 if a registration without room for its copy waits, 0 if its data go by DMA */
+#define REGISTER_VIA_WHEN_FULL 0x120ul
+
 /* Where the voyager device's registers are. */
 #define VOYAGER_REGISTERS 0x70001000ul
 

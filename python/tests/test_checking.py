@@ -169,6 +169,8 @@ def test_a_directory_without_a_withdrawal_has_an_old_copy_and_unknown_changes_ar
         Exception, match="Incoherent keeps no caches coherent, so there is nothing to prove"
     ):
         _native.check_directory("incoherent", 1)
+    with pytest.raises(Exception, match="MESI-OneRead has no table of a directory; there are MESI"):
+        _native.check_directory("mesi-oneread", 1)
 
 
 def test_an_interface_holds_where_owners_refuse_and_push():

@@ -59,6 +59,35 @@ int main(void) {
     return 0;
 }
 """
+# The second region asks while the first one has both tags.
+REGISTERED_TWICE = """
+#include <stdlib.h>
+#include "narthex.h"
+#include "via/endpoint.h"
+#include "via/provider.h"
+
+static bool is_answered(const struct via_nic *nic, uint64_t sequence) {
+    return nic->page->answers[sequence % VIA_ANSWERS].sequence == sequence;
+}
+
+int main(void) {
+    VIP_NIC_HANDLE nic;
+    VIP_PROTECTION_HANDLE ptag;
+    VIP_MEM_HANDLE memory;
+    char *pages = aligned_alloc(4096, 4 * 4096);
+    via_check(VipOpenNic("via", &nic), "VipOpenNic");
+    via_check(VipCreatePtag(nic, &ptag), "VipCreatePtag");
+    VIP_MEM_ATTRIBUTES attributes = {.Ptag = ptag};
+    via_check(VipRegisterMem(nic, pages, 8192, &attributes, &memory), "VipRegisterMem");
+    uint64_t words[VIA_REQUEST_WORDS] = {(uintptr_t)pages + 8192, 8192, ptag, 0};
+    via_check(via_request(nic, VIA_REGISTER, words), "VIA_REGISTER");
+    narthex_pause(1000000);
+    narthex_report("waits", is_answered(nic, words[5]) ? 0 : 1, "registrations");
+    via_check(VipDeregisterMem(nic, pages, memory), "VipDeregisterMem");
+    via_check(via_await(nic, words[5], VIP_INFINITE, NULL), "VIA_REGISTER");
+    return 0;
+}
+"""
 WAITING = 'via_check(VipRecvWait(vi, VIP_INFINITE, &done), "VipRecvWait");'
 FULL_QUEUE = """
     for (int each = 0; each < 3; each++) {
@@ -125,6 +154,28 @@ def test_sends_in_place_use_registrations_again():
     tight = run("via-zero-copy", 2048, 8, 2, 4096)
     assert (tight.value("hits"), tight.value("misses"), tight.value("releases")) == (0, 8, 7)
     assert tight.value("in place") > kept.value("in place") + 1000
+
+
+@pytest.mark.parametrize(
+    ("when_full", "waits", "copies"), [("postpone", 1, 2), ("fall-back", 0, 1)]
+)
+def test_a_registration_without_room_waits_or_has_no_copy(tmp_path, when_full, waits, copies):
+    source = tmp_path / "registered-twice.c"
+    source.write_text(REGISTERED_TWICE)
+    chosen = {"interfaces.via.tags": 2, "interfaces.via.when_full": when_full}
+    result = run(source, nodes=1, set=chosen)
+    assert result.value("waits") == waits
+    blocks = result.document["nodes"][0]["statistics"]["via_blocks_initialised"]
+    assert blocks == copies * 2 * 32
+
+
+def test_a_message_layer_takes_its_cycles_on_both_sides():
+    bare, layered = (
+        run("via-latency", 64, 20, 5, set={"interfaces.via.message_layer_cycles": cycles})
+        for cycles in (0, 1000)
+    )
+    layer_ns = layered.value("latency") - bare.value("latency")
+    assert 20_000 <= layer_ns < 20_500
 
 
 def hang(tmp_path, program, source=None, **asked):

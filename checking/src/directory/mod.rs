@@ -107,7 +107,7 @@ pub fn check_named(
     observe: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Report, Failure> {
     let table = protocols::by_name(name).filter(|table| table.tracks_copies());
-    let table = table.ok_or_else(|| no_protocol(name))?;
+    let table = table.ok_or_else(|| no_protocol(name, &protocols::coherent()))?;
     let Some(change) = change else { return Ok(check(table, &Scope::ALL, limit, observe)) };
     let mutants = mutants::of(table);
     let Some(mutant) = mutants.iter().find(|mutant| mutant.name == change) else {

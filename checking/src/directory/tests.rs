@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use mutants::Mutant;
-use narthex_memory::protocols::coherent;
+use protocols::coherent;
 
 fn table(name: &str) -> &'static Table {
     protocols::by_name(name).expect("a shipped protocol")

@@ -5,6 +5,7 @@
 #include "firmware/via/completion.h"
 #include "firmware/via/connections.h"
 #include "firmware/via/memory.h"
+#include "firmware/via/postponed.h"
 #include "firmware/via/regions.h"
 
 struct vi vis[VIS];
@@ -38,8 +39,8 @@ static VIP_RETURN open(const struct command *command) {
     if (!machine.has_window)
         return VIP_SUCCESS;
     uint64_t window = memory_take(VIA_WINDOW_BYTES);
-    process->window = (struct region){
-        .length = VIA_WINDOW_BYTES, .buffer = window, .way = BY_STORE, .memory = window};
+    process->window =
+        (struct region){.length = VIA_WINDOW_BYTES, .way = BY_STORE, .memory = window};
     via_store(REGISTER_VIA_WINDOW_SELECT, command->process);
     via_store(REGISTER_VIA_WINDOW_ADDRESS, window);
     return window != 0 ? VIP_SUCCESS : VIP_ERROR_RESOURCE;
@@ -97,22 +98,25 @@ static VIP_RETURN destroy_vi(struct vi *vi) {
 
 /* Memory */
 
-static VIP_RETURN register_memory(const struct command *command) {
+static void register_memory(const struct command *command) {
     const uint64_t *words = command->words;
-    if (words[0] >= REGIONS)
-        return VIP_ERROR_RESOURCE;
-    struct region *region = &regions[words[0]];
-    if (!region_enter(region, words[1], words[2], words[3]))
-        return VIP_ERROR_RESOURCE;
+    struct region *region = &regions[words[0] % REGIONS];
+    if (words[0] >= REGIONS || !region_enter(region, words[1], words[2], words[3]))
+        return reply(command, VIP_ERROR_RESOURCE);
     region->attributes = (uint32_t)words[5];
     region->process = (uint32_t)command->process;
     region->ptag = (uint32_t)words[4];
-    return VIP_SUCCESS;
+    answer_registration(region, command->process, command->sequence);
+}
+
+static void drop(struct region *region) {
+    forget_postponed(region);
+    region_drop(region);
 }
 
 static VIP_RETURN deregister(uint64_t handle) {
     if (handle < REGIONS && regions[handle].ptag != 0)
-        region_drop(&regions[handle]);
+        drop(&regions[handle]);
     return VIP_SUCCESS;
 }
 
@@ -123,6 +127,7 @@ static VIP_RETURN create_cq(const struct command *command) {
     struct cq *cq = &cqs[words[0] % QUEUES];
     if (words[0] >= QUEUES || !region_enter(&cq->region, words[1], words[2], words[3]))
         return VIP_ERROR_RESOURCE;
+    region_give_copy(&cq->region);
     cq->region.process = (uint32_t)command->process;
     cq->entries = words[4];
     cq->entered = cq->taken = cq->index = 0;
@@ -151,7 +156,7 @@ static void close(uint64_t number) {
             destroy_cq(cq);
     for (struct region *region = regions; region < regions + REGIONS; region++)
         if (region->ptag != 0 && region->process == number)
-            region_drop(region);
+            drop(region);
     memory_give(process->window.memory);
 }
 
@@ -162,8 +167,6 @@ static VIP_RETURN finish(const struct command *command) {
     case VIA_CLOSE:
         close(command->process);
         return VIP_SUCCESS;
-    case VIA_REGISTER:
-        return register_memory(command);
     case VIA_DEREGISTER:
         return deregister(command->words[0]);
     case VIA_CREATE_VI:
@@ -183,6 +186,8 @@ void carry_out_command(void) {
     struct command command = load_command();
     const uint64_t *words = command.words;
     switch (command.request) {
+    case VIA_REGISTER:
+        return register_memory(&command);
     case VIA_CONNECT_WAIT:
         return connect_wait(command.process, command.sequence, words[0]);
     case VIA_CONNECT_REQUEST:
@@ -199,5 +204,6 @@ void carry_out_command(void) {
         reply(&command, finish(&command));
         if (command.request == VIA_CLOSE)
             processes[command.process].page = 0;
+        try_postponed();
     }
 }

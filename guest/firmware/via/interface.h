@@ -30,6 +30,8 @@ static inline void via_wait_for(uint64_t shown) {
 struct machine {
     uint64_t node, nodes, block_bytes, packet_bytes, tags, places;
     bool is_eager, has_window;
+    bool postpones;        /* registrations that find no room for their copy */
+    uint64_t layer_cycles; /* that a message takes beside this firmware, on each side */
 };
 extern struct machine machine;
 

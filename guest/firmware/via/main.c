@@ -3,8 +3,8 @@
  *
  *     doorbells.c ──► send.c ──► transfer.c, dma.c ──► network
  *          │             └─ rdma.c
- *          └────────► receive.c ◄── packets          commands.c, connections.c, regions.c:
- *                        └─ completion.c              what the kernel agent asks
+ *          └────────► receive.c ◄── packets          commands.c, connections.c, regions.c,
+ * postponed.c: └─ completion.c              what the kernel agent asks
  *
  * One loop serves packets, doorbells and the kernel agent, in this order: what has arrived holds
  * the network's slots. It waits with interrupts masked for one of the three. The processor has no
@@ -39,6 +39,8 @@ static void start(void) {
         .places = via_load(REGISTER_VIA_PLACES),
         .is_eager = scheme == VIA_SCHEME_EDT || scheme == VIA_SCHEME_EDT_DMA_RECEIVE,
         .has_window = scheme == VIA_SCHEME_PIO || scheme == VIA_SCHEME_PIO_COMBINING,
+        .postpones = via_load(REGISTER_VIA_WHEN_FULL) != 0,
+        .layer_cycles = via_load(REGISTER_VIA_LAYER),
     };
     memory_start((uint64_t)firmware_stack_top, via_load(REGISTER_VIA_MEMORY));
     dma_prepare();

@@ -34,7 +34,7 @@ static inline struct work *work_of(struct vi *vi, uint16_t number) {
 static inline void arm(struct vi *vi, uint16_t number) {
     const struct work *work = work_of(vi, number);
     const struct piece *piece = work->pieces;
-    if (work->count != 1 || !piece->region || piece->region->buffer == 0)
+    if (work->count != 1 || !piece->region || !has_copy(piece->region))
         return;
     via_store(REGISTER_VIA_PLACE_SELECT, vi->number);
     via_store(REGISTER_VIA_PLACE_ADDRESS, copy_address(piece->region, piece->address));
@@ -177,6 +177,8 @@ void receive_packet(void) {
         receive_connection(slot);
     } else {
         struct vi *vi = &vis[header_destination(word0) % VIS];
+        if ((uint32_t)slot->words[1] == 0) /* a message's first packet */
+            pass_message_layer();
         if (!is_of_connection(vi, word0, slot->words[2]))
             ; /* the connection has ended meanwhile */
         else if (kind == KIND_DATA)

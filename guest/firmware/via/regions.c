@@ -8,19 +8,40 @@ enum { RESERVED_BYTES = 512 * 1024 };
 
 struct region regions[REGIONS];
 
-/* The tags that are used: which blocks of the node each covers. */
+/* A tag (Figure 4): host memory from SHA to EHA, and where its copy begins. The valid ones are the
+ * first of the table, in the order of their host addresses; the rest have the numbers of the
+ * device's tags that are free. */
 struct tag {
-    uint64_t start, end;
+    uint64_t start, end, copy, number;
 };
 static struct tag *tags;
-static uint64_t tags_used; /* none from this one on */
+static uint64_t tags_valid;
 
 void regions_start(void) {
     tags = (struct tag *)memory_take(machine.tags * sizeof *tags);
-    if (tags)
-        __builtin_memset(tags, 0, machine.tags * sizeof *tags);
-    else
+    if (!tags)
         machine.tags = 0;
+    for (uint64_t each = 0; each < machine.tags; each++)
+        tags[each] = (struct tag){.number = each};
+}
+
+/* The last valid tag that begins at an address of the node or before it; the first one if none
+ * does. */
+static struct tag *find_tag(uint64_t host) {
+    struct tag *first = tags;
+    uint64_t count = tags_valid;
+    while (count > 1) {
+        uint64_t half = count / 2;
+        if (first[half].start <= host)
+            first += half;
+        count -= half;
+    }
+    return first;
+}
+
+uint64_t look_up_tag(uint64_t host) {
+    const struct tag *tag = find_tag(host);
+    return tag->copy + (host - tag->start);
 }
 
 uint64_t contiguous_bytes(const struct region *region, uint64_t address, uint64_t bytes) {
@@ -34,14 +55,17 @@ uint64_t contiguous_bytes(const struct region *region, uint64_t address, uint64_
 
 /* Whether no tag covers any of these blocks: a block has one copy. */
 static bool is_uncovered(uint64_t start, uint64_t end) {
-    for (uint64_t each = 0; each < tags_used; each++)
-        if (tags[each].start < end && start < tags[each].end)
-            return false;
-    return true;
+    const struct tag *before = find_tag(end - 1);
+    return tags_valid == 0 || before->start >= end || before->end <= start;
 }
 
-static void set_tag(uint64_t number, uint64_t start, uint64_t end, uint64_t copy) {
-    tags[number] = (struct tag){start, end};
+static void set_tag(uint64_t start, uint64_t end, uint64_t copy) {
+    uint64_t number = tags[tags_valid].number;
+    struct tag *place = tags + tags_valid;
+    for (; place > tags && place[-1].start > start; place--)
+        *place = place[-1];
+    *place = (struct tag){start, end, copy, number};
+    tags_valid += 1;
     via_store(REGISTER_VIA_TAG_SELECT, number);
     via_store(REGISTER_VIA_TAG_HOST_START, start);
     via_store(REGISTER_VIA_TAG_HOST_END, end);
@@ -51,62 +75,69 @@ static void set_tag(uint64_t number, uint64_t start, uint64_t end, uint64_t copy
     via_wait_for(VIA_INITIALISED);
 }
 
-static void clear_tag(uint64_t number) {
-    tags[number] = (struct tag){0, 0};
+static void clear_tag(uint64_t start) {
+    struct tag *place = find_tag(start);
+    uint64_t number = place->number;
+    tags_valid -= 1;
+    for (; place < tags + tags_valid; place++)
+        *place = place[1];
+    place->number = number;
     via_store(REGISTER_VIA_TAG_SELECT, number);
     via_store(REGISTER_VIA_TAG_CONTROL, 0);
     via_wait_for(VIA_INITIALISED);
 }
 
-/* So many tags that follow each other, or all there are. */
-static uint64_t find_tags(uint64_t count) {
-    uint64_t first = 0;
-    for (uint64_t each = 0; each < machine.tags && each - first < count; each++)
-        if (tags[each].end != 0)
-            first = each + 1;
-    return first + count <= machine.tags ? first : machine.tags;
+/* Memory of the blocks that a region touches and that follow each other in the node. */
+struct run {
+    uint64_t at, host, bytes;
+};
+
+static inline uint64_t first_block(const struct region *region) {
+    return region->base & ~(machine.block_bytes - 1);
 }
 
-/* Calls set_tag for each run of frames of the blocks that the region touches; without a `copy` it
- * only counts them, or returns 0 if one of them is covered. */
-static uint64_t for_each_run(const struct region *region, uint64_t first_tag, uint64_t copy) {
+/* Goes on to the run behind `run`, the first one after a `run` of nothing at the first block;
+ * whether there is one. */
+static bool next_run(const struct region *region, struct run *run) {
     uint64_t block = machine.block_bytes;
-    uint64_t at = region->base & ~(block - 1), runs = 0;
     uint64_t end = (region->base + region->length + block - 1) & ~(block - 1);
-    while (at < end) {
-        uint64_t run = contiguous_bytes(region, at, end - at);
-        uint64_t host = host_address(region, at);
-        if (copy != 0)
-            set_tag(first_tag + runs, host, host + run, copy);
-        else if (!is_uncovered(host, host + run))
-            return 0;
-        copy += copy != 0 ? run : 0;
-        at += run;
-        runs += 1;
-    }
-    return runs;
+    run->at += run->bytes;
+    if (run->at == end)
+        return false;
+    run->bytes = contiguous_bytes(region, run->at, end - run->at);
+    run->host = host_address(region, run->at);
+    return true;
 }
 
-/* Gives the region a copy. Without one its data go by DMA, as the study allows (Section 5). */
-static void give_copy(struct region *region) {
+/* Its runs, each of which takes a tag; none if one of their blocks has a copy already. */
+static uint64_t count_runs(const struct region *region) {
+    uint64_t count = 0;
+    for (struct run run = {.at = first_block(region)}; next_run(region, &run); count++)
+        if (!is_uncovered(run.host, run.host + run.bytes))
+            return 0;
+    return count;
+}
+
+bool region_give_copy(struct region *region) {
+    uint64_t runs = machine.is_eager ? count_runs(region) : 0;
+    if (runs == 0)
+        return true;
+    uint64_t start = first_block(region);
     uint64_t block = machine.block_bytes;
-    uint64_t start = region->base & ~(block - 1);
-    uint64_t runs = for_each_run(region, 0, 0);
-    uint64_t first = runs > 0 ? find_tags(runs) : machine.tags;
-    if (first == machine.tags)
-        return;
     uint64_t bytes = (region->base + region->length - start + block - 1) & ~(block - 1);
-    uint64_t memory = memory_left() < bytes + RESERVED_BYTES ? 0 : memory_take(bytes);
-    if (memory == 0)
-        return;
-    region->memory = memory;
-    region->buffer = memory + (region->base - start);
+    if (runs > machine.tags - tags_valid || memory_left() < bytes + RESERVED_BYTES)
+        return false;
+    region->memory = memory_take(bytes);
+    if (region->memory == 0)
+        return false;
     region->way = BY_UPDATE;
-    region->first_tag = (uint16_t)first;
-    region->tags = (uint16_t)runs;
-    if (tags_used < first + runs)
-        tags_used = first + runs;
-    for_each_run(region, first, memory);
+    for (struct run run = {.at = start}; next_run(region, &run);)
+        set_tag(run.host, run.host + run.bytes, region->memory + (run.at - start));
+    return true;
+}
+
+bool regions_have_copies(void) {
+    return tags_valid > 0;
 }
 
 bool region_enter(struct region *region, uint64_t address, uint64_t length, uint64_t list) {
@@ -118,8 +149,6 @@ bool region_enter(struct region *region, uint64_t address, uint64_t length, uint
     dma_in(list, frames, pages * sizeof *frames);
     frames[pages] = 0;
     *region = (struct region){.base = address, .length = length, .frames = frames, .way = BY_DMA};
-    if (machine.is_eager)
-        give_copy(region);
     return true;
 }
 
@@ -148,8 +177,9 @@ void region_drop(struct region *region) {
     for (struct vi *vi = vis; vi < vis + VIS; vi++)
         if (vi->state != VI_NONE && vi->ptag == region->ptag)
             forget_in_vi(vi, region);
-    for (uint64_t each = 0; each < region->tags; each++)
-        clear_tag(region->first_tag + each);
+    if (has_copy(region))
+        for (struct run run = {.at = first_block(region)}; next_run(region, &run);)
+            clear_tag(run.host);
     memory_give((uint64_t)region->frames);
     memory_give(region->memory);
     *region = (struct region){.ptag = 0};

@@ -77,7 +77,7 @@ static void gather(struct cursor *cursor, char *to, uint64_t bytes) {
 /* Makes the next packet's payload, of `bytes` at most; where it is. */
 static inline uint64_t make_payload(struct cursor *cursor, struct header *slot, uint64_t *bytes) {
     const struct piece *piece = cursor->piece;
-    if (*bytes > 0 && piece->region->buffer != 0) {
+    if (*bytes > 0 && has_copy(piece->region)) {
         uint64_t left = piece->bytes - cursor->at;
         if (left == 0) {
             *cursor = (struct cursor){piece + 1, 0};
@@ -96,6 +96,7 @@ static inline uint64_t make_payload(struct cursor *cursor, struct header *slot, 
 void send_message(struct vi *vi, const struct message *message, const struct work *work) {
     struct cursor cursor = {work->pieces, 0};
     uint64_t total = work->bytes, offset = 0;
+    pass_message_layer();
     do {
         struct header *slot = slots[turn];
         uint64_t left = total - offset;

@@ -12,14 +12,12 @@ struct region {
     uint64_t base;    /* its first address of the process; a window's addresses are offsets */
     uint64_t length;  /* bytes */
     uint64_t *frames; /* where each page is in the node */
-    uint64_t buffer;  /* where the copy of `base` is in the interface's memory; 0: there is none */
+    uint64_t memory;  /* of its copy in the interface; 0: there is none */
     uint32_t ptag;    /* 0: nothing is registered */
     uint32_t way;     /* how a doubleword of it is written: enum way */
     uint32_t attributes;
     uint32_t process;
-    uint64_t memory; /* of the copy, to be freed */
-    uint16_t first_tag, tags;
-    uint32_t fill;
+    uint64_t fill[2];
 };
 
 enum way { BY_DMA, BY_UPDATE, BY_STORE, NOT_AT_ALL, WAYS_MASK = 7 };
@@ -102,6 +100,16 @@ static inline uint64_t place_number(const struct vi *vi, uint16_t receive) {
 static inline void disarm(const struct vi *vi, uint16_t receive) {
     via_store(REGISTER_VIA_PLACE_SELECT, vi->number);
     via_store(REGISTER_VIA_PLACE_LENGTH, place_number(vi, receive) << 32);
+}
+
+/* What a message costs on each side in a message layer that does more than this firmware
+ * (interfaces.via.message_layer_cycles). */
+static inline void pass_message_layer(void) {
+    if (machine.layer_cycles == 0)
+        return;
+    uint64_t start = cycles();
+    while (cycles() - start < machine.layer_cycles)
+        ;
 }
 
 static inline bool is_connected(const struct vi *vi) {

@@ -44,7 +44,7 @@ void copy_out(const void *from, const struct region *region, uint64_t address, u
 
 uint64_t read_doubleword(const struct region *region, uint64_t address) {
     static uint64_t value;
-    if (region->buffer == 0) {
+    if (!has_copy(region)) {
         dma_in(host_address(region, address), &value, sizeof value);
         return *(volatile uint64_t *)&value;
     }
@@ -63,7 +63,7 @@ static uint64_t bytes_of(const uint64_t *descriptor) {
 const uint64_t *fetch_descriptor(const struct region *region, uint64_t address) {
     static uint64_t fetched[WORD_SEGMENTS + VIA_SEGMENTS_LIMIT * SEGMENT_WORDS];
     const uint64_t first = sizeof(VIP_DESCRIPTOR);
-    if (region->buffer != 0) {
+    if (has_copy(region)) {
         const uint64_t *copy = (const uint64_t *)copy_address(region, address);
         await_copy(region, (uint64_t)copy, first);
         uint64_t bytes = bytes_of(copy);

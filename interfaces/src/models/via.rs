@@ -142,6 +142,8 @@ pub static MODEL: Model = Model {
             "tags": 8,
             "reaction_time": "100ns",
             "initialisation": "bus-read",
+            "when_full": "fall-back",
+            "message_layer_cycles": 0,
         })
     },
 };

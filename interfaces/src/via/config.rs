@@ -18,6 +18,17 @@ pub enum Initialisation {
     Invalidate,
 }
 
+/// What becomes of a registration for whose copy the interface has no memory or no tags
+/// (Section 5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// It has no copy: its data go by DMA.
+    FallBack,
+    /// It waits until another registration has been taken back.
+    Postpone,
+}
+
 /// The parameters of a via device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -59,7 +70,16 @@ pub struct Config {
     pub reaction_time: Duration,
     /// How a region's blocks become the interface's to watch.
     pub initialisation: Initialisation,
+    /// What becomes of a registration without room for its copy.
+    pub when_full: WhenFull,
+    /// Cycles of the interface's processor that a message takes on each side beside the
+    /// instructions of the firmware: for what another message layer does and this one does not.
+    #[schemars(range(max = 1_000_000))]
+    pub message_layer_cycles: u32,
 }
+
+/// Ten milliseconds of a processor of 100 MHz: no message layer takes that.
+const MOST_LAYER_CYCLES: u32 = 1_000_000;
 
 /// The largest packet: its header counts bytes in sixteen bits.
 const MOST_MTU: u64 = 65_528;
@@ -81,6 +101,10 @@ impl Config {
             ("places", self.places, 256),
             ("tags", self.tags, 65_536),
         ];
+        if self.message_layer_cycles > MOST_LAYER_CYCLES {
+            let problem = format!("{} is not from 0 to {MOST_LAYER_CYCLES}", self.message_layer_cycles);
+            return refuse("message_layer_cycles", problem);
+        }
         for (key, value, most) in counts {
             if !(1..=most).contains(&value) {
                 return refuse(key, format!("{value} is not from 1 to {most}"));

@@ -7,6 +7,7 @@ use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
+use super::config::WhenFull;
 use super::copies::Fields;
 use super::device::{Build, Via, surroundings};
 use super::doorbells::Doorbell;
@@ -186,6 +187,8 @@ impl Via {
             register::MEMORY => self.build.memory.end,
             register::PLACES => config.places.into(),
             register::DMA_ENGINE => self.build.dma_engine,
+            register::LAYER => config.message_layer_cycles.into(),
+            register::WHEN_FULL => (config.when_full == WhenFull::Postpone).into(),
             _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
         })
     }

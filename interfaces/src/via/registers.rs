@@ -138,6 +138,8 @@ registers! {
     MEMORY = 0x100, "load: where the interface's memory ends";
     PLACES = 0x108, "load: entries of the packet-to-address table for each VI; a message's is number modulo it";
     DMA_ENGINE = 0x110, "load: where the registers of the DMA engine are";
+    LAYER = 0x118, "load: cycles that each message takes on each side beside the firmware's own instructions";
+    WHEN_FULL = 0x120, "load: 1 if a registration without room for its copy waits, 0 if its data go by DMA";
 }
 
 /// Numbers that the firmware of a via device knows.

@@ -2,8 +2,8 @@
 
 use narthex_interfaces::Device;
 use narthex_memory::bus;
+use narthex_memory::directory::protocols;
 use narthex_memory::interconnects::InterconnectId;
-use narthex_memory::protocols;
 
 use super::{InterconnectKind, InterconnectShape, PlacedSeat, Shape, learns_from_others, needs_a_bus};
 

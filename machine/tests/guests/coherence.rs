@@ -230,7 +230,7 @@ proptest! {
 
 #[test]
 fn every_protocol_delivers_the_same_messages() {
-    assert_eq!(protocols::coherent(), ["MESI", "MOESI", "MSI"]);
+    assert_eq!(protocols::coherent(), ["MESI", "MESI-OneRead", "MOESI", "MSI"]);
     for interface in interfaces_of_1998() {
         for protocol in protocols::coherent() {
             let request = with(request("hpca98", interface), &format!("data_cache.protocol={protocol}"));

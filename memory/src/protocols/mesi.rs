@@ -2,8 +2,9 @@
 //!
 //! Source: M. S. Papamarcos and J. H. Patel, "A Low-Overhead Coherence Solution
 //! for Multiprocessors with Private Cache Memories", ISCA 1984 (the Illinois
-//! protocol), without its transfers of clean blocks from cache to cache. The
-//! host of the edt study has a MESI write-invalidate bus.
+//! protocol), without its transfers of clean blocks from cache to cache. A device that
+//! reads a block and keeps none leaves its owner as it is; `mesi_one_read.rs` is of a bus
+//! that does not tell such a read from others.
 //!
 //! ```text
 //!              load, no other copy              load, other copies

@@ -454,8 +454,8 @@ mod tests {
 
     #[test]
     fn a_protocol_is_found_and_read_by_its_name() {
-        assert_eq!(names(), ["Incoherent", "MESI", "MOESI", "MSI"]);
-        assert_eq!(coherent(), ["MESI", "MOESI", "MSI"]);
+        assert_eq!(names(), ["Incoherent", "MESI", "MESI-OneRead", "MOESI", "MSI"]);
+        assert_eq!(coherent(), ["MESI", "MESI-OneRead", "MOESI", "MSI"]);
         assert_eq!(by_name("mOeSi").map(|protocol| protocol.name), Some("MOESI"));
         assert!(by_name("MOSI").is_none());
         let read = |name: &'static str| by_its_name::deserialize(StrDeserializer::<Error>::new(name));

@@ -62,6 +62,13 @@ fn mesi_holds_in_each_of_its_states() {
 }
 
 #[test]
+fn mesi_with_one_kind_of_read_holds_in_each_of_its_states() {
+    assert_eq!(size_of("MESI-OneRead", 2), (72, 368, 7));
+    assert_eq!(size_of("MESI-OneRead", 3), (468, 3036, 10));
+    assert_eq!(size_of("MESI-OneRead", 4), (2928, 23056, 13));
+}
+
+#[test]
 fn msi_holds_in_each_of_its_states() {
     assert_eq!(size_of("MSI", 2), (62, 310, 7));
     assert_eq!(size_of("MSI", 3), (417, 2661, 10));
@@ -270,6 +277,11 @@ fn changes_of_one_moesi_cell_are_found_or_harmless() {
 #[test]
 fn changes_of_one_mesi_cell_are_found_or_harmless() {
     assert_unnoticed_changes_are_harmless("MESI", 700, 39);
+}
+
+#[test]
+fn changes_of_one_cell_of_mesi_with_one_kind_of_read_are_found_or_harmless() {
+    assert_unnoticed_changes_are_harmless("MESI-OneRead", 700, 39);
 }
 
 #[test]

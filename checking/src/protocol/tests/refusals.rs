@@ -21,6 +21,7 @@ fn every_protocol_holds_where_owners_refuse() {
     for (name, plain, snarfing) in [
         ("MOESI", (777, 3885), (2145, 9903)),
         ("MESI", (777, 3885), (2145, 9903)),
+        ("MESI-OneRead", (777, 3885), (2145, 9903)),
         ("MSI", (729, 3525), (2094, 9516)),
     ] {
         let sizes = [refusing(&shipped(name)), refusing_and_snarfing(&shipped(name))].map(|report| {

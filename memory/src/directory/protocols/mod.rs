@@ -103,6 +103,11 @@ pub fn names() -> Vec<&'static str> {
     TABLES.iter().map(|table| table.stable.name).collect()
 }
 
+/// The names of those that keep caches coherent, in alphabetical order.
+pub fn coherent() -> Vec<&'static str> {
+    TABLES.iter().filter(|table| table.tracks_copies()).map(|table| table.stable.name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,8 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn each_snooping_protocol_has_a_table_for_directories() {
-        assert_eq!(names(), crate::protocols::names());
+    fn each_snooping_protocol_has_a_table_for_directories_but_that_of_a_bus_with_one_kind_of_read() {
+        let mut snooping = crate::protocols::names();
+        snooping.retain(|&name| name != "MESI-OneRead");
+        assert_eq!(names(), snooping);
+        assert_eq!(coherent(), ["MESI", "MOESI", "MSI"]);
         assert!(by_name("moESI").is_some() && by_name("MOSI").is_none());
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::*;
-use crate::protocols::coherent;
+use crate::directory::protocols::coherent;
 use narthex_kernel::random::Stream;
 
 /// What memory would hold if there were no caches.
