@@ -114,6 +114,9 @@ pub trait Timing: Send {
     /// is served below the first level.
     fn fetch_late(&mut self, t: u64, late: Late) -> u64;
 
+    /// The port of the cache below the first level is occupied by another up to `until`.
+    fn occupy_below(&mut self, until: u64);
+
     /// The first slot of the handler of an access that was refused at `at`.
     fn trap(&self, at: u64) -> u64;
 
@@ -197,6 +200,8 @@ impl Timing for Functional {
     fn fetch_late(&mut self, t: u64, _: Late) -> u64 {
         t
     }
+
+    fn occupy_below(&mut self, _: u64) {}
 
     /// A refused access retires nothing, so it takes no slot.
     fn trap(&self, at: u64) -> u64 {
@@ -421,6 +426,11 @@ impl Timing for InOrder {
 
     fn fetch_late(&mut self, t: u64, late: Late) -> u64 {
         self.time_below(t, late)
+    }
+
+    fn occupy_below(&mut self, until: u64) {
+        let free = &mut self.free[Unit::Below as usize];
+        *free = until.max(*free);
     }
 
     fn trap(&self, at: u64) -> u64 {
