@@ -472,3 +472,19 @@ impl Timing for InOrder {
 
     fn skip(&mut self, _: u64, _: u64) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_below_the_first_level_waits_for_whatever_else_has_its_port() {
+        let mut timing = InOrder::new(&Config::simple());
+        let late = Late { cycles: 6, port_cycles: 1, register: None };
+        timing.occupy_below(20);
+        assert_eq!(timing.fetch_late(10, late), 20 + 6);
+        assert_eq!(timing.fetch_late(30, late), 30 + 6, "it is free again");
+        timing.occupy_below(5);
+        assert_eq!(timing.fetch_late(31, late), 31 + 6, "what is over changes nothing");
+    }
+}

@@ -1,12 +1,17 @@
 //! The second level's port, for which packets and the processor compete (Section 3: "a phased,
 //! pipelined L2 cache (1 access per cycle)").
 //!
-//! A packet that comes to a tile or leaves it has the port for its bytes, `width` of them in a cycle,
-//! without a gap. The processor's next access to the second level begins behind it: one to
-//! scratchpad here, one of its caches in the processor, which is told. Of the processor's
-//! accesses each has the port for a cycle, too short to be worth a packet's wait.
+//! A packet has the port for its bytes, `width` of them in a cycle, without a gap:
+//!
+//! | who | waits for the port |
+//! | --- | --- |
+//! | a packet that comes | no: the network is not held up |
+//! | a packet that leaves | yes, and the engine with it |
+//! | the processor | yes: to scratchpad here, with its caches' misses in the processor, which is told |
+//!
+//! Of the processor's accesses each has the port for a cycle, too short to be worth a packet's wait.
 
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 
 use super::device::Sarc;
 use super::messages::Body;
@@ -14,15 +19,18 @@ use crate::half::Context;
 use crate::on_chip::End;
 
 impl Sarc {
-    /// A packet moves its bytes between the network and the second level of its end, if it is a tile.
-    pub(super) fn occupy_port(&mut self, context: &mut Context<'_>, at: End, body: &Body) {
-        let (End::Tile(tile), Some(bytes)) = (at, body.second_level_bytes()) else { return };
+    /// A packet moves its bytes between the network and the second level of its end, if that is a
+    /// tile: for how long it waits for that.
+    pub(super) fn take_port(&mut self, context: &mut Context<'_>, at: End, body: &Body) -> Duration {
+        let (End::Tile(tile), Some(bytes)) = (at, body.second_level_bytes()) else { return Duration::ZERO };
         let config = &self.build.config;
         let cycles = u64::from(bytes).div_ceil(config.width.as_u64()) as u32;
         let time = config.cycles(cycles);
         let own = &mut self.state.tiles[usize::from(tile)].port_busy_until;
-        *own = context.now.max(*own) + time;
+        let begin = context.now.max(*own);
+        *own = begin + time;
         context.on_chip.busy_ports.push((tile, *own - context.now));
+        begin - context.now
     }
 
     /// An access of the processor waits for the packet that has the port.

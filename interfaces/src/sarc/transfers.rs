@@ -395,11 +395,11 @@ impl Sarc {
             return context.on_chip.faults.push((message.origin.tile, RegisterFault(problem)));
         };
         let now = context.now;
-        self.engine(from).busy_until = now + occupied;
-        self.occupy_port(context, from, &message.body);
+        let waits = self.take_port(context, from, &message.body);
+        self.engine(from).busy_until = now + waits + occupied;
         self.statistics.packets.increment(message.body.kind());
         self.statistics.bytes.add(data_bytes.into());
-        self.carry(context, (from, to), out, message);
+        self.carry(context, (from, to), waits + out, message);
     }
 
     /// A packet crosses the network on chip.

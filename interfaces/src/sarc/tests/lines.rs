@@ -129,6 +129,22 @@ fn a_packet_has_the_port_for_its_bytes_and_the_processor_waits_behind_it() {
 }
 
 #[test]
+fn a_packet_that_leaves_waits_for_the_port_of_one_that_comes() {
+    let mut bench = Bench::new();
+    let (here, there, command) =
+        (bench.allocate(0, 2), bench.allocate(1, 2), bench.line(0, Role::CommandBuffer));
+    bench.store_words(1, here, &[1, 2, 3, 4, 5, 6, 7, 8]);
+    bench.rest();
+    let comes = bench.cycle();
+    let first = bench.sent.len();
+    for (word, value) in [(1, there), (2, 0), (3, here + 64), (0, 64 << 8 | operation::COPY)] {
+        bench.store(0, command + 8 * word, value);
+    }
+    bench.rest();
+    assert_eq!(bench.sent[first].0, comes + 8 + 10, "behind the eight cycles of the packet that came");
+}
+
+#[test]
 fn a_store_that_finds_the_job_list_full_waits_for_room() {
     let mut bench = Bench::with(&[("store_combining", json!({ "kind": "none" }))], 1);
     let there = bench.allocate(1, 2);
