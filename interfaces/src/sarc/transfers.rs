@@ -384,10 +384,11 @@ impl Sarc {
         let config = &self.build.config;
         let data_bytes = message.body.data_bytes();
         let width = config.width.as_u64();
-        let cycles = config.cycles_of_header() + u64::from(data_bytes).div_ceil(width) as u32;
+        let header = config.cycles(config.cycles_of_header());
+        let data = config.cycles(u64::from(data_bytes).div_ceil(width) as u32);
         let (occupied, out) = match from {
             End::Controller(_) => (config.dram_line_time, config.dram_access_time),
-            _ => (config.cycles(cycles), config.cycles(config.out_cycles)),
+            _ => (header + data, config.cycles(config.out_cycles)),
         };
         let address = destination(&message);
         let Some(to) = self.end_of(address) else {
@@ -395,7 +396,7 @@ impl Sarc {
             return context.on_chip.faults.push((message.origin.tile, RegisterFault(problem)));
         };
         let now = context.now;
-        let waits = self.take_port(context, from, &message.body);
+        let waits = self.take_port(context, (from, header), &message.body);
         self.engine(from).busy_until = now + waits + occupied;
         self.statistics.packets.increment(message.body.kind());
         self.statistics.bytes.add(data_bytes.into());
