@@ -242,6 +242,13 @@ impl<T: Timing> Processor<T> {
         core.timing.arrive(rd, slot, miss_register);
     }
 
+    /// The port of the cache below the first level is busy until `time`: what is asked of it before
+    /// begins then.
+    pub fn occupy_second_level(&mut self, time: Time) {
+        let slot = self.core.slot_at(time);
+        self.core.timing.occupy_below(slot);
+    }
+
     /// Lets local time pass without an instruction, to the first cycle that begins at
     /// `time` or later.
     pub fn pass_until(&mut self, time: Time) {

@@ -114,6 +114,9 @@ pub trait Timing: Send {
     /// is served below the first level.
     fn fetch_late(&mut self, t: u64, late: Late) -> u64;
 
+    /// The port of the cache below the first level is occupied by another up to `until`.
+    fn occupy_below(&mut self, until: u64);
+
     /// The first slot of the handler of an access that was refused at `at`.
     fn trap(&self, at: u64) -> u64;
 
@@ -197,6 +200,8 @@ impl Timing for Functional {
     fn fetch_late(&mut self, t: u64, _: Late) -> u64 {
         t
     }
+
+    fn occupy_below(&mut self, _: u64) {}
 
     /// A refused access retires nothing, so it takes no slot.
     fn trap(&self, at: u64) -> u64 {
@@ -423,6 +428,11 @@ impl Timing for InOrder {
         self.time_below(t, late)
     }
 
+    fn occupy_below(&mut self, until: u64) {
+        let free = &mut self.free[Unit::Below as usize];
+        *free = until.max(*free);
+    }
+
     fn trap(&self, at: u64) -> u64 {
         self.cycle_start(at) + self.trap_slots
     }
@@ -461,4 +471,20 @@ impl Timing for InOrder {
     }
 
     fn skip(&mut self, _: u64, _: u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_below_the_first_level_waits_for_whatever_else_has_its_port() {
+        let mut timing = InOrder::new(&Config::simple());
+        let late = Late { cycles: 6, port_cycles: 1, register: None };
+        timing.occupy_below(20);
+        assert_eq!(timing.fetch_late(10, late), 20 + 6);
+        assert_eq!(timing.fetch_late(30, late), 30 + 6, "it is free again");
+        timing.occupy_below(5);
+        assert_eq!(timing.fetch_late(31, late), 31 + 6, "what is over changes nothing");
+    }
 }

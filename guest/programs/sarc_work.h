@@ -79,15 +79,33 @@ static inline struct of_tiles of_tiles(uint64_t *table, unsigned tile, unsigned 
     return all;
 }
 
-/* What no word of a program's data is: a word that has not arrived yet. */
-#define NOT_YET (~UINT64_C(0))
+/* Elements of arrays in scratchpads: the prototype's processors have words of 32 bits (Section 4).
+ */
 
-/* The word that a remote store brings to a place where NOT_YET was. */
-static inline uint64_t await_word(const uint64_t *place) {
-    uint64_t word;
-    while ((word = sarc_load(place)) == NOT_YET)
+/* Bytes of elements, as lines. */
+static inline unsigned lines_of_bytes(size_t bytes) {
+    return (unsigned)((bytes + SARC_LINE_BYTES - 1) / SARC_LINE_BYTES);
+}
+
+/* Takes elements of the own tile, or ends the run. */
+static inline uint32_t *take_elements(size_t count) {
+    return (uint32_t *)take_lines(lines_of_bytes(count * sizeof(uint32_t)));
+}
+
+/* The same elements of another tile. */
+static inline uint32_t *elements_of(const uint32_t *elements, unsigned tile) {
+    return (uint32_t *)sarc_remote((const uint64_t *)elements, tile);
+}
+
+/* What no element of a program's data is: one that has not arrived yet. */
+#define NOT_YET (~UINT32_C(0))
+
+/* The element that a remote store brings to a place where NOT_YET was. */
+static inline uint32_t await_element(const uint32_t *place) {
+    uint32_t element;
+    while ((element = sarc_load_32(place)) == NOT_YET)
         ;
-    return word;
+    return element;
 }
 
 #endif

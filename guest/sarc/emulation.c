@@ -352,6 +352,40 @@ uint64_t sarc_load(const volatile uint64_t *word) {
     }
 }
 
+/* The bytes of plain memory: no others are accessed by 32 bits. */
+static void move_bytes(void *to, const void *from, const volatile void *place, size_t bytes) {
+    pthread_mutex_lock(&hardware);
+    struct line *line = line_of((const volatile uint64_t *)place);
+    narthex_check(!line || line->role == PLAIN,
+                  "an access of %zu bytes to %p, which has words of 8", bytes, (void *)place);
+    memcpy(to, from, bytes);
+    pthread_mutex_unlock(&hardware);
+}
+
+uint32_t sarc_load_32(const volatile uint32_t *word) {
+    static _Thread_local const volatile uint32_t *last;
+    uint32_t value;
+    if (word == last)
+        sched_yield();
+    last = word;
+    move_bytes(&value, (const void *)word, word, sizeof value);
+    return value;
+}
+
+void sarc_store_32(volatile uint32_t *word, uint32_t value) {
+    move_bytes((void *)word, &value, word, sizeof value);
+}
+
+float sarc_load_float(const volatile float *word) {
+    float value;
+    move_bytes(&value, (const void *)word, word, sizeof value);
+    return value;
+}
+
+void sarc_store_float(volatile float *word, float value) {
+    move_bytes((void *)word, &value, word, sizeof value);
+}
+
 void sarc_fence(void) {}
 
 #endif

@@ -45,6 +45,9 @@ pub struct Layout {
     /// Pages of registers and windows that the process accesses uncached, beside its
     /// register page.
     pub windows: Vec<Range<u64>>,
+    /// Those among the windows whose stores a processor waits for, whatever its store buffer
+    /// posts.
+    pub waiting_windows: Vec<Range<u64>>,
     /// 64-bit words to be in memory before the program starts.
     pub initial_words: Vec<(u64, u64)>,
     /// Entries of this half's queue, or blocks of its cachable registers; 0 where
@@ -72,6 +75,7 @@ impl Default for Layout {
             home: Vec::new(),
             snoops_all: false,
             windows: Vec::new(),
+            waiting_windows: Vec::new(),
             initial_words: Vec::new(),
             entries: 0,
             regions: Vec::new(),

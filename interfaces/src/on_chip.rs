@@ -61,6 +61,8 @@ pub struct Effects {
     pub answers: Vec<(u16, u64, Duration)>,
     /// Tiles whose first level takes or loses a line of their scratchpad, and its address.
     pub first_level: Vec<(u16, u64, FirstLevel)>,
+    /// Tiles whose second level's port is busy for so long, beside their processor's accesses.
+    pub busy_ports: Vec<(u16, Duration)>,
     /// What a tile's processor did wrong, found when its access was over.
     pub faults: Vec<(u16, RegisterFault)>,
     /// The access that is made is answered later.
@@ -74,6 +76,7 @@ impl Effects {
         self.packets.is_empty()
             && self.answers.is_empty()
             && self.first_level.is_empty()
+            && self.busy_ports.is_empty()
             && self.faults.is_empty()
     }
 }

@@ -131,15 +131,32 @@ impl<E> EventQueue<E> {
     }
 
     /// A place before this one, and behind all others before it. If places were made before the
-    /// same one already, `behind` is the last of them that the new one is to follow.
-    ///
-    /// # Panics
-    /// If there is no room left, after some 20 places before the same one.
-    pub fn place_before(&self, Place(rank): Place, behind: Option<Place>) -> Place {
+    /// same one already, `behind` is the last of them that the new one is to follow. None if there
+    /// is no room left, which may be after 20 of them ([`EventQueue::make_room_before`]).
+    pub fn place_before(&self, Place(rank): Place, behind: Option<Place>) -> Option<Place> {
         let least = rank - OWN_RANKS_APART;
         let behind = behind.map_or(least, |Place(behind)| behind.max(least));
-        assert!(rank - behind > 1, "too many events are scheduled before the same one");
-        Place(behind + (rank - behind) / 2)
+        (rank - behind > 1).then_some(Place(behind + (rank - behind) / 2))
+    }
+
+    /// Moves the places that were made before the same one as `place`, or before it, so that there is
+    /// as much room between any two of them; their events, which wait, keep their order. `places`
+    /// are all of them, in order, and are none elsewhere; others among them stay.
+    #[cold]
+    pub fn make_room_before<'a>(&mut self, Place(rank): Place, places: impl Iterator<Item = &'a mut Place>) {
+        let end = rank.next_multiple_of(OWN_RANKS_APART);
+        let start = end - OWN_RANKS_APART;
+        let mut moved: Vec<&mut Place> = places.filter(|Place(own)| (start + 1..end).contains(own)).collect();
+        let apart = OWN_RANKS_APART / (moved.len() as u64 + 1);
+        let new = |own: u64| {
+            let number = moved.binary_search_by_key(&own, |Place(rank)| *rank).ok()?;
+            Some(start + (number as u64 + 1) * apart)
+        };
+        let mut entries = std::mem::take(&mut self.heap).into_vec();
+        let waiting = entries.iter_mut().map(|Reverse(entry)| entry).chain(&mut self.first);
+        waiting.for_each(|entry| entry.rank = new(entry.rank).unwrap_or(entry.rank));
+        self.heap = entries.into();
+        (1..).zip(&mut moved).for_each(|(number, place)| place.0 = start + number * apart);
     }
 
     /// Lets `event` happen at `time`, in a place that was kept for it.
@@ -316,14 +333,40 @@ mod tests {
         let (c, f) = (queue.keep_place(), queue.keep_place());
         queue.schedule_in(f, at, 'f');
         queue.schedule_in(c, at, 'c');
-        let e = queue.place_before(f, Some(c));
+        let e = queue.place_before(f, Some(c)).unwrap();
         queue.schedule_in(e, at, 'e');
-        let d = queue.place_before(e, Some(c));
+        let d = queue.place_before(e, Some(c)).unwrap();
         queue.schedule_in(d, at, 'd');
-        let b = queue.place_before(c, None);
+        let b = queue.place_before(c, None).unwrap();
         queue.schedule_in(b, at, 'b');
         let order = std::iter::from_fn(|| queue.pop_before(Time::NEVER)).map(|entry| entry.1);
         assert_eq!(String::from_iter(order), "abcdef");
+    }
+
+    #[test]
+    fn any_number_of_events_is_scheduled_before_the_same_one_in_any_order() {
+        for backwards in [true, false] {
+            let mut queue = EventQueue::new();
+            let at = Time::from_ps(5);
+            let mut places = vec![queue.keep_place()];
+            queue.schedule_in(places[0], at, 1_000);
+            for number in 0..200 {
+                let position = if backwards { 0 } else { places.len() - 1 };
+                let made = |queue: &EventQueue<u32>, places: &[Place]| {
+                    let sooner = position.checked_sub(1).map(|sooner| places[sooner]);
+                    queue.place_before(places[position], sooner)
+                };
+                let place = made(&queue, &places).unwrap_or_else(|| {
+                    queue.make_room_before(places[position], places.iter_mut());
+                    made(&queue, &places).expect("there is room now")
+                });
+                places.insert(position, place);
+                queue.schedule_in(place, at, if backwards { 200 - number } else { number });
+            }
+            let order: Vec<u32> =
+                std::iter::from_fn(|| queue.pop_before(Time::from_ps(9))).map(|event| event.1).collect();
+            assert!(order.is_sorted() && order.len() == 201, "{order:?}");
+        }
     }
 
     #[test]

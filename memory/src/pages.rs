@@ -47,12 +47,19 @@ pub struct PageAttributes {
     pub writable: bool,
     /// Instructions may be fetched.
     pub executable: bool,
+    /// A processor waits until its store has been done there, whatever its store buffer posts.
+    pub stores_wait: bool,
 }
 
 impl PageAttributes {
     /// Cachable memory for data.
-    pub const DATA: PageAttributes =
-        PageAttributes { kind: PageKind::Cachable, readable: true, writable: true, executable: false };
+    pub const DATA: PageAttributes = PageAttributes {
+        kind: PageKind::Cachable,
+        readable: true,
+        writable: true,
+        executable: false,
+        stores_wait: false,
+    };
     /// Cachable memory that may only be read.
     pub const READ_ONLY: PageAttributes = PageAttributes { writable: false, ..Self::DATA };
     /// Device registers.

@@ -3,8 +3,9 @@
  *
  *     doorbells.c ──► send.c ──► transfer.c, dma.c ──► network
  *          │             └─ rdma.c
- *          └────────► receive.c ◄── packets          commands.c, connections.c, regions.c,
- * postponed.c: └─ completion.c              what the kernel agent asks
+ *          └────────► receive.c ◄── packets
+ *                        └─ completion.c
+ *     commands.c, connections.c, regions.c, postponed.c: what the kernel agent asks
  *
  * One loop serves packets, doorbells and the kernel agent, in this order: what has arrived holds
  * the network's slots. It waits with interrupts masked for one of the three. The processor has no

@@ -1,5 +1,5 @@
-/* Fast Fourier transform of complex numbers in scratchpads, with one exchange of all with all
- * (Figure 10).
+/* Fast Fourier transform of complex numbers of two floats in scratchpads, with one exchange of all
+ * with all (Figure 10).
  *
  *     sarc-fft [POINTS [TILES [METHOD [ROUNDS]]]]
  *
@@ -19,35 +19,35 @@ enum { WORDS = 2 }; /* of a complex number */
 static const char *const NAMES[METHODS] = {"dma", "stores"};
 
 struct complex {
-    double real, imaginary;
+    float real, imaginary;
 };
 
 static unsigned method, tiles;
-static uint64_t points, share, piece,
-    rounds;                               /* points of all, of a tile, that two tiles exchange */
+/* Points of all, of a tile, that two tiles exchange: powers of two, of which nothing is divided. */
+static uint64_t points, share, piece;
+static unsigned piece_bits;
+static uint64_t rounds;
 static struct complex roots[MOST_POINTS]; /* exp(-2 pi i k / points) */
+static unsigned order[MOST_TILES];        /* of tiles, their bits reversed */
 
 struct state {
-    uint64_t *own, *arrived, *flag; /* of the own tile */
+    float *own, *arrived; /* of the own tile */
+    uint64_t *flag;       /* of the own tile */
     uint64_t *commands[MOST_TILES];
-    uint64_t *to[MOST_TILES], *completed[MOST_TILES]; /* of each tile: its place for our piece */
-    uint64_t communicated;                            /* cycles */
+    float *to[MOST_TILES]; /* of each tile: its place for our piece */
+    uint64_t *completed[MOST_TILES];
+    uint64_t communicated; /* cycles */
 };
 
 /* Numbers in scratchpads */
 
-static struct complex load(const uint64_t *place) {
-    uint64_t words[WORDS] = {sarc_load(&place[0]), sarc_load(&place[1])};
-    struct complex value;
-    memcpy(&value, words, sizeof value);
-    return value;
+static struct complex load(const float *place) {
+    return (struct complex){sarc_load_float(&place[0]), sarc_load_float(&place[1])};
 }
 
-static void store(uint64_t *place, struct complex value) {
-    uint64_t words[WORDS];
-    memcpy(words, &value, sizeof value);
-    sarc_store(&place[0], words[0]);
-    sarc_store(&place[1], words[1]);
+static void store(float *place, struct complex value) {
+    sarc_store_float(&place[0], value.real);
+    sarc_store_float(&place[1], value.imaginary);
 }
 
 static struct complex add(struct complex one, struct complex other) {
@@ -63,38 +63,6 @@ static struct complex multiply(struct complex one, struct complex other) {
                             one.real * other.imaginary + one.imaginary * other.real};
 }
 
-static void make_roots(void) {
-    for (uint64_t place = 0; place < points; place++) {
-        double angle = -2 * 3.14159265358979323846 * (double)place / (double)points;
-        roots[place] = (struct complex){cos(angle), sin(angle)};
-    }
-}
-
-static struct complex input(uint64_t round, uint64_t place) {
-    return (struct complex){(double)(pattern_word(round, 2 * place) >> 40) * 0x1p-24 - 0.5,
-                            (double)(pattern_word(round, 2 * place + 1) >> 40) * 0x1p-24 - 0.5};
-}
-
-/* Preparation */
-
-static unsigned lines_of(uint64_t numbers) {
-    return (unsigned)((numbers * WORDS + SARC_LINE_WORDS - 1) / SARC_LINE_WORDS);
-}
-
-static void prepare(struct state *own, unsigned tile) {
-    int64_t bytes = (int64_t)(share * sizeof(struct complex));
-    own->own = take_lines(lines_of(share));
-    own->arrived = take_lines(lines_of(share));
-    own->flag = take_lines(1);
-    uint64_t *completed = take_lines(1);
-    sarc_make_counter(completed, -bytes, -bytes, 1, &own->flag, 1);
-    for (unsigned other = 0; other < tiles; other++) {
-        own->commands[other] = take_command();
-        own->to[other] = sarc_remote(own->arrived, other) + tile * piece * WORDS;
-        own->completed[other] = sarc_remote(completed, other);
-    }
-}
-
 static uint64_t reversed(uint64_t number, uint64_t size) {
     uint64_t result = 0;
     for (; size > 1; size /= 2, number /= 2)
@@ -102,13 +70,44 @@ static uint64_t reversed(uint64_t number, uint64_t size) {
     return result;
 }
 
+static void make_tables(void) {
+    for (unsigned tile = 0; tile < tiles; tile++)
+        order[tile] = (unsigned)reversed(tile, tiles);
+    for (uint64_t place = 0; place < points; place++) {
+        double angle = -2 * 3.14159265358979323846 * (double)place / (double)points;
+        roots[place] = (struct complex){(float)cos(angle), (float)sin(angle)};
+    }
+}
+
+static struct complex input(uint64_t round, uint64_t place) {
+    return (struct complex){(float)(pattern_word(round, 2 * place) >> 40) * 0x1p-24F - 0.5F,
+                            (float)(pattern_word(round, 2 * place + 1) >> 40) * 0x1p-24F - 0.5F};
+}
+
+/* Preparation */
+
+static void prepare(struct state *own, unsigned tile) {
+    int64_t bytes = (int64_t)(share * sizeof(struct complex));
+    own->own = (float *)take_elements(share * WORDS);
+    uint32_t *arrived = take_elements(share * WORDS);
+    own->arrived = (float *)arrived;
+    own->flag = take_lines(1);
+    uint64_t *completed = take_lines(1);
+    sarc_make_counter(completed, -bytes, -bytes, 1, &own->flag, 1);
+    for (unsigned other = 0; other < tiles; other++) {
+        own->commands[other] = take_command();
+        own->to[other] = (float *)elements_of(arrived, other) + tile * piece * WORDS;
+        own->completed[other] = sarc_remote(completed, other);
+    }
+}
+
 /* Tile t has points t, t + tiles, ... in the order of reversed bits. */
 static void begin_round(struct state *own, unsigned tile, uint64_t round) {
     for (uint64_t place = 0; place < share; place++) {
         uint64_t point = tile + tiles * reversed(place, share);
         store(&own->own[place * WORDS], input(round, point));
-        sarc_store(&own->arrived[place * WORDS], NOT_YET);
-        sarc_store(&own->arrived[place * WORDS + 1], NOT_YET);
+        for (unsigned word = 0; word < WORDS; word++)
+            sarc_store_32((uint32_t *)&own->arrived[place * WORDS + word], NOT_YET);
     }
     sarc_fence();
 }
@@ -116,13 +115,13 @@ static void begin_round(struct state *own, unsigned tile, uint64_t round) {
 /* Transform */
 
 /* The transform of a tile's own points. */
-static void transform_own(uint64_t *own) {
-    for (uint64_t half = 1; half < share; half *= 2)
+static void transform_own(float *own) {
+    for (uint64_t half = 1, step = points / 2; half < share; half *= 2, step /= 2)
         for (uint64_t first = 0; first < share; first += 2 * half)
             for (uint64_t place = 0; place < half; place++) {
-                uint64_t *one = &own[(first + place) * WORDS], *other = one + half * WORDS;
+                float *one = &own[(first + place) * WORDS], *other = one + half * WORDS;
                 struct complex upper = load(one);
-                struct complex lower = multiply(load(other), roots[place * (points / 2 / half)]);
+                struct complex lower = multiply(load(other), roots[place * step]);
                 store(one, add(upper, lower));
                 store(other, subtract(upper, lower));
             }
@@ -138,27 +137,21 @@ static void exchange(struct state *own) {
         return;
     }
     for (uint64_t place = 0; place < share; place++)
-        store(&own->to[place / piece][place % piece * WORDS], load(&own->own[place * WORDS]));
+        store(&own->to[place >> piece_bits][(place & (piece - 1)) * WORDS],
+              load(&own->own[place * WORDS]));
     for (uint64_t word = 0; word < share * WORDS; word++)
-        await_word(&own->arrived[word]);
+        await_element((const uint32_t *)&own->arrived[word]);
 }
 
-/* The transform of one point of each tile, which arrived in the order of tiles. */
+/* The transform of one point of each tile, in the order of reversed bits. */
 static void transform_across(struct complex *values, uint64_t size) {
-    for (uint64_t place = 0; place < size; place++) {
-        uint64_t other = reversed(place, size);
-        if (place < other) {
-            struct complex kept = values[place];
-            values[place] = values[other];
-            values[other] = kept;
-        }
-    }
-    for (uint64_t half = 1; half < size; half *= 2)
+    for (uint64_t half = 1, step = points / 2; half < size; half *= 2, step /= 2)
         for (uint64_t first = 0; first < size; first += 2 * half)
             for (uint64_t place = 0; place < half; place++) {
                 struct complex upper = values[first + place];
-                struct complex lower =
-                    multiply(values[first + place + half], roots[place * (points / 2 / half)]);
+                struct complex lower = values[first + place + half];
+                if (place > 0) /* roots[0] is one */
+                    lower = multiply(lower, roots[place * step]);
                 values[first + place] = add(upper, lower);
                 values[first + place + half] = subtract(upper, lower);
             }
@@ -169,9 +162,10 @@ static void combine(struct state *own, unsigned tile) {
     struct complex values[MOST_TILES];
     for (uint64_t place = 0; place < piece; place++) {
         uint64_t point = tile * piece + place;
-        for (unsigned from = 0; from < tiles; from++)
-            values[from] = multiply(load(&own->arrived[(from * piece + place) * WORDS]),
-                                    roots[from * point % points]);
+        values[0] = load(&own->arrived[place * WORDS]);
+        for (unsigned from = 1; from < tiles; from++)
+            values[order[from]] = multiply(load(&own->arrived[(from * piece + place) * WORDS]),
+                                           roots[from * point & (points - 1)]);
         transform_across(values, tiles);
         for (unsigned part = 0; part < tiles; part++)
             store(&own->own[(part * piece + place) * WORDS], values[part]);
@@ -188,17 +182,23 @@ static void transform(struct state *own, unsigned tile) {
     combine(own, tile);
 }
 
-/* Compares some of a tile's results with the sum that defines them. */
+/* Compares some of a tile's results with the sum that defines them. Numbers are below one, and each
+ * of the steps rounds to 24 bits. */
 static void check(const struct state *own, unsigned tile, uint64_t round) {
     uint64_t step = share > CHECKED_POINTS ? share / CHECKED_POINTS : 1;
+    double allowed = 0x1p-22 * (double)points;
     for (uint64_t place = 0; place < share; place += step) {
         uint64_t point = tile * piece + place % piece + place / piece * share;
-        struct complex sum = {0, 0}, got = load(&own->own[place * WORDS]);
-        for (uint64_t from = 0; from < points; from++)
-            sum = add(sum, multiply(input(round, from), roots[from * point % points]));
-        narthex_check(fabs(sum.real - got.real) + fabs(sum.imaginary - got.imaginary) < 1e-9,
+        double real = 0, imaginary = 0;
+        struct complex got = load(&own->own[place * WORDS]);
+        for (uint64_t from = 0; from < points; from++) {
+            struct complex root = roots[from * point % points], value = input(round, from);
+            real += (double)value.real * root.real - (double)value.imaginary * root.imaginary;
+            imaginary += (double)value.real * root.imaginary + (double)value.imaginary * root.real;
+        }
+        narthex_check(fabs(real - got.real) + fabs(imaginary - got.imaginary) < allowed,
                       "round %llu: result %llu is %g %+gi, not %g %+gi", (unsigned long long)round,
-                      (unsigned long long)point, got.real, got.imaginary, sum.real, sum.imaginary);
+                      (unsigned long long)point, got.real, got.imaginary, real, imaginary);
     }
 }
 
@@ -239,7 +239,8 @@ int main(int arguments, char **values) {
                   (unsigned long long)points, tiles);
     share = points / tiles;
     piece = share / tiles;
-    make_roots();
+    piece_bits = (unsigned)__builtin_ctzll(piece);
+    make_tables();
     sarc_run(tiles, work);
     return 0;
 }

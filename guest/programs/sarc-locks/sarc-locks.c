@@ -21,62 +21,38 @@ static struct sarc_test_and_set test_and_set;
 static struct sarc_ticket ticket;
 static struct sarc_mcs mcs;
 
-static void acquire_queue(struct place *own) {
-    sarc_queue_acquire(&own->queue);
-}
-
-static void acquire_queue_by_load(struct place *own) {
-    sarc_queue_acquire_by_load(&own->queue);
-}
-
-static void release_queue(struct place *own) {
-    sarc_queue_release(&own->queue);
-}
-
-static void acquire_box(struct place *own) {
-    sarc_box_acquire(own->box);
-}
-
-static void release_box(struct place *own) {
-    sarc_box_release(own->box);
-}
-
-static void acquire_test_and_set(struct place *own) {
-    (void)own;
-    sarc_test_and_set_acquire(&test_and_set);
-}
-
-static void release_test_and_set(struct place *own) {
-    (void)own;
-    sarc_test_and_set_release(&test_and_set);
-}
-
-static void acquire_ticket(struct place *own) {
-    (void)own;
-    sarc_ticket_acquire(&ticket);
-}
-
-static void release_ticket(struct place *own) {
-    (void)own;
-    sarc_ticket_release(&ticket);
-}
-
-static void acquire_mcs(struct place *own) {
-    sarc_mcs_acquire(&mcs, &own->mcs);
-}
-
-static void release_mcs(struct place *own) {
-    sarc_mcs_release(&mcs, &own->mcs);
-}
-
 enum { QUEUE, QUEUE_LOAD, BOX, TEST_AND_SET, TICKET, MCS, KINDS };
 static const char *const NAMES[KINDS] = {"queue",        "queue-load", "box",
                                          "test-and-set", "ticket",     "mcs"};
-static void (*const ACQUIRE[KINDS])(struct place *) = {acquire_queue,  acquire_queue_by_load,
-                                                       acquire_box,    acquire_test_and_set,
-                                                       acquire_ticket, acquire_mcs};
-static void (*const RELEASE[KINDS])(struct place *) = {
-    release_queue, release_queue, release_box, release_test_and_set, release_ticket, release_mcs};
+
+/* The library's call, and nothing else where the kind is known to the compiler. */
+static inline __attribute__((always_inline)) void acquire(struct place *own, unsigned kind) {
+    if (kind == QUEUE)
+        sarc_queue_acquire(&own->queue);
+    else if (kind == QUEUE_LOAD)
+        sarc_queue_acquire_by_load(&own->queue);
+    else if (kind == BOX)
+        sarc_box_acquire(own->box);
+    else if (kind == TEST_AND_SET)
+        sarc_test_and_set_acquire(&test_and_set);
+    else if (kind == TICKET)
+        sarc_ticket_acquire(&ticket);
+    else
+        sarc_mcs_acquire(&mcs, &own->mcs);
+}
+
+static inline __attribute__((always_inline)) void release(struct place *own, unsigned kind) {
+    if (kind == QUEUE || kind == QUEUE_LOAD)
+        sarc_queue_release(&own->queue);
+    else if (kind == BOX)
+        sarc_box_release(own->box);
+    else if (kind == TEST_AND_SET)
+        sarc_test_and_set_release(&test_and_set);
+    else if (kind == TICKET)
+        sarc_ticket_release(&ticket);
+    else
+        sarc_mcs_release(&mcs, &own->mcs);
+}
 
 enum { TOTAL, PART_ACQUIRE, PART_RELEASE, PARTS };
 static const char *const PART_NAMES[PARTS] = {"total", "acquire", "release"};
@@ -102,10 +78,10 @@ static void prepare(struct place *own, unsigned tile) {
 /* Under the lock a word is loaded and stored: none of the tiles' additions may be lost. */
 static void check_exclusion(struct place *own, uint64_t *word, unsigned tile) {
     for (int turn = 0; turn < CHECKED; turn++) {
-        ACQUIRE[kind](own);
+        acquire(own, kind);
         sarc_store(word, sarc_load(word) + 1);
         sarc_fence();
-        RELEASE[kind](own);
+        release(own, kind);
     }
     sarc_rendezvous(tile);
     if (tile == 0)
@@ -115,43 +91,66 @@ static void check_exclusion(struct place *own, uint64_t *word, unsigned tile) {
     sarc_rendezvous(tile);
 }
 
-/* The cycles of `turns` acquisitions, and of as many releases. */
-static void measure(struct place *own, uint64_t turns, uint64_t *acquired, uint64_t *released) {
-    *acquired = *released = 0;
+struct times {
+    uint64_t acquired, released; /* cycles of all turns */
+};
+
+/* Made once for each kind, so that nothing but the library's calls is measured. */
+static inline __attribute__((always_inline)) struct times turns_of(struct place *own,
+                                                                   uint64_t turns, unsigned kind) {
+    struct times times = {0, 0};
     for (uint64_t turn = 0; turn < turns; turn++) {
         uint64_t begin = cycles_now();
-        ACQUIRE[kind](own);
+        acquire(own, kind);
         uint64_t middle = cycles_now();
-        RELEASE[kind](own);
+        release(own, kind);
         uint64_t end = cycles_now();
-        *acquired += middle - begin;
-        *released += end - middle;
+        times.acquired += middle - begin;
+        times.released += end - middle;
+    }
+    return times;
+}
+
+static struct times measure(struct place *own, uint64_t turns) {
+    switch (kind) {
+    case QUEUE:
+        return turns_of(own, turns, QUEUE);
+    case QUEUE_LOAD:
+        return turns_of(own, turns, QUEUE_LOAD);
+    case BOX:
+        return turns_of(own, turns, BOX);
+    case TEST_AND_SET:
+        return turns_of(own, turns, TEST_AND_SET);
+    case TICKET:
+        return turns_of(own, turns, TICKET);
+    default:
+        return turns_of(own, turns, MCS);
     }
 }
 
 static void work(unsigned tile) {
     struct place own;
-    uint64_t acquired, released, *table = take_table(tiles), *word = sarc_remote(take_lines(1), 0);
+    uint64_t *table = take_table(tiles), *word = sarc_remote(take_lines(1), 0);
     prepare(&own, tile);
     sarc_rendezvous(tile);
     check_exclusion(&own, word, tile);
-    measure(&own, WARM_UP, &acquired, &released);
+    measure(&own, WARM_UP);
     sarc_rendezvous(tile);
     if (tile == 0)
         narthex_region_begin("locks");
-    measure(&own, count, &acquired, &released);
+    struct times times = measure(&own, count);
     if (tile == 0)
         narthex_region_end("locks");
-    uint64_t all_acquired = of_tiles(table, tile, tiles, acquired).sum;
-    uint64_t all_released = of_tiles(table, tile, tiles, released).sum;
+    uint64_t all_acquired = of_tiles(table, tile, tiles, times.acquired).sum;
+    uint64_t all_released = of_tiles(table, tile, tiles, times.released).sum;
     if (tile > 0)
         return;
     double turns = (double)count * tiles;
-    double times[PARTS] = {(double)(all_acquired + all_released) / turns,
-                           (double)all_acquired / turns, (double)all_released / turns};
-    narthex_report("time", times[part], "cycles");
+    double mean[PARTS] = {(double)(all_acquired + all_released) / turns,
+                          (double)all_acquired / turns, (double)all_released / turns};
+    narthex_report("time", mean[part], "cycles");
     for (unsigned each = 0; each < PARTS; each++)
-        narthex_report(PART_NAMES[each], times[each], "cycles");
+        narthex_report(PART_NAMES[each], mean[each], "cycles");
 }
 
 int main(int arguments, char **values) {

@@ -43,6 +43,7 @@ impl Sarc {
         match spot {
             Spot::Line(chip, own, offset) if (chip, own) == (self.chip, tile) => {
                 self.statistics.local.increment();
+                self.wait_for_port(context, tile);
                 let bytes = &value.to_le_bytes()[..size.into()];
                 match is_load {
                     true => self.load_own(context, origin, offset, size, response),
@@ -51,6 +52,7 @@ impl Sarc {
             }
             Spot::State(chip, own, line, word) if (chip, own) == (self.chip, tile) => {
                 self.statistics.local.increment();
+                self.wait_for_port(context, tile);
                 let stored = (!is_load).then_some(value);
                 self.access_state(context, origin, (line as usize, word, stored), response)
             }
@@ -183,19 +185,20 @@ impl Sarc {
             register::LOCKS => config.locks.into(),
             register::DRAM_BYTES => config.dram.as_u64(),
             register::CYCLES => context.now.as_ps() / config.cycles(1).as_ps(),
-            register::JOBS => own.engine.jobs() as u64,
+            register::JOBS => own.jobs() as u64,
             register::STORES => own.stores_under_way.into(),
             _ => return Err(format!("there is no register at {offset:#x}")),
         })
     }
 
-    /// The lock box makes one access after the other, on a bus of its own.
+    /// The bus of the lock box carries one access after the other, each for a part of its time.
     fn access_lock(&mut self, context: &Context<'_>, lock: usize, is_load: bool, response: &mut Response) {
         self.statistics.locks.increment();
         let State { locks, lock_box_busy_until, answer_time, .. } = &mut self.state;
         let begin = context.now.max(*lock_box_busy_until);
-        *lock_box_busy_until = begin + self.build.config.cycles(self.build.config.lock_cycles);
-        *answer_time = *lock_box_busy_until - context.now;
+        let config = &self.build.config;
+        *lock_box_busy_until = begin + config.cycles(config.lock_bus_cycles);
+        *answer_time = begin + config.cycles(config.lock_cycles) - context.now;
         if is_load {
             response.value = u64::from(!locks[lock]);
         }

@@ -75,6 +75,7 @@ impl Sarc {
             return self.leave_chip(context, message);
         }
         let Message { origin, body } = message;
+        self.take_port(context, (at, Duration::ZERO), &body);
         let done = match body {
             Body::Write { to, acknowledge, bytes, cause } => {
                 if self.build.returns_when_full && self.is_full_at(to) {

@@ -27,6 +27,20 @@ pub enum JobList {
     },
 }
 
+/// What a remote store does before it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum StoreCombining {
+    /// Each leaves by itself.
+    None {},
+    /// It waits in a buffer for those that continue its bytes in the same line.
+    Buffer {
+        /// Cycles that it waits for the next one, at most.
+        #[schemars(range(min = 1, max = 1000))]
+        wait_cycles: u32,
+    },
+}
+
 /// The parameters of a cache-integrated interface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -55,14 +69,17 @@ pub struct Config {
     pub width: Bytes,
     /// Where a tile keeps what it has still to do.
     pub job_list: JobList,
-    /// Whether a remote store joins one to the same line that has not left yet.
-    pub combines_stores: bool,
+    /// What a remote store does before it leaves.
+    pub store_combining: StoreCombining,
     /// Locks of the lock box; 0: there is none.
     #[schemars(range(max = 512))]
     pub locks: u32,
-    /// Cycles of an access to the lock box, which makes one at a time.
+    /// Cycles of an access to the lock box, for which its processor waits.
     #[schemars(range(min = 1, max = 1000))]
     pub lock_cycles: u32,
+    /// Cycles of those for which it occupies the lock box's bus, so that no other one is made.
+    #[schemars(range(min = 1, max = 1000))]
+    pub lock_bus_cycles: u32,
     /// Non-cacheable DRAM of the chip.
     pub dram: Bytes,
     /// Time of an access to it.
@@ -105,9 +122,16 @@ impl Config {
             ("in_cycles", self.in_cycles),
             ("packet_cycles", self.packet_cycles),
             ("lock_cycles", self.lock_cycles),
+            ("lock_bus_cycles", self.lock_bus_cycles),
         ];
         if let Some((key, value)) = cycles.into_iter().find(|(_, value)| !(1..=1000).contains(value)) {
             return wrong(key, format!("{value} is not from 1 to 1000"));
+        }
+        if self.lock_bus_cycles > self.lock_cycles {
+            return wrong(
+                "lock_bus_cycles",
+                format!("{} is more than lock_cycles, {}", self.lock_bus_cycles, self.lock_cycles),
+            );
         }
         match self.job_list {
             JobList::Fifo { entries } if !(1..=1 << 16).contains(&entries) => {
@@ -117,6 +141,11 @@ impl Config {
                 return wrong("job_list.link_cycles", format!("{link_cycles} is not from 1 to 1000"));
             }
             _ => {}
+        }
+        if let StoreCombining::Buffer { wait_cycles } = self.store_combining
+            && !(1..=1000).contains(&wait_cycles)
+        {
+            return wrong("store_combining.wait_cycles", format!("{wait_cycles} is not from 1 to 1000"));
         }
         if self.width.as_u64() == 0 || !LINE_BYTES.is_multiple_of(self.width.as_u64()) {
             return wrong("width", format!("{} does not divide a line of {LINE_BYTES}B", self.width));

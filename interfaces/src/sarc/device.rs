@@ -16,6 +16,7 @@ use narthex_memory::{Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
+use super::combining::CombiningBuffer;
 use super::config::Config;
 use super::events::Effect;
 use super::jobs;
@@ -49,7 +50,7 @@ narthex_kernel::statistics! {
     pub struct Statistics {
         local: Counter, "sarc_local_accesses", "accesses", "accesses of processors to their own tile's scratchpad, state and registers";
         stores: Counter, "sarc_remote_stores", "stores", "stores of processors to other tiles and to DRAM";
-        combined: Counter, "sarc_stores_combined", "stores", "those among them that joined one that had not left";
+        combined: Counter, "sarc_stores_combined", "stores", "those among them that joined one in the combining buffer";
         loads: Counter, "sarc_remote_loads", "loads", "loads of processors from other tiles and from DRAM";
         commands: Counter, "sarc_commands", "commands", "commands that were complete";
         waited: Counter, "sarc_jobs_waited", "jobs", "commands and accesses that found the job list full";
@@ -59,6 +60,7 @@ narthex_kernel::statistics! {
         notifications: Counter, "sarc_notifications", "words", "words that counters sent when they came to zero";
         first_level_fills: Counter, "sarc_first_level_fills", "lines", "lines of scratchpad that first levels took";
         first_level_losses: Counter, "sarc_first_level_losses", "lines", "those that changed while a first level may have had them";
+        port_waits: Counter, "sarc_port_waits", "accesses", "accesses of processors to their own tile that waited for a packet at the second level's port";
         locks: Counter, "sarc_lock_accesses", "accesses", "accesses to the lock box";
         calls: Counter, "sarc_calls", "calls", "calls of the kernel agent";
     }
@@ -69,8 +71,18 @@ narthex_kernel::statistics! {
 pub(super) struct Tile {
     pub lines: Lines,
     pub engine: jobs::Engine,
+    pub combining: CombiningBuffer,
+    /// Until when a packet has the second level's port.
+    pub port_busy_until: Time,
     /// Packets of remote stores that have not arrived.
     pub stores_under_way: u32,
+}
+
+impl Tile {
+    /// What its interface has still to send.
+    pub fn jobs(&self) -> usize {
+        self.engine.jobs() + usize::from(self.combining.holds())
+    }
 }
 
 /// The messages of packets that are under way.
@@ -141,7 +153,13 @@ impl Sarc {
     pub fn new(build: Build) -> Self {
         let Build { config, chip, .. } = &build;
         let (l2_bytes, _) = chip.second_level.expect("checked with the parameters");
-        let tile = Tile { lines: Lines::new(l2_bytes), engine: jobs::Engine::default(), stores_under_way: 0 };
+        let tile = Tile {
+            lines: Lines::new(l2_bytes),
+            engine: jobs::Engine::default(),
+            combining: CombiningBuffer::default(),
+            port_busy_until: Time::ZERO,
+            stores_under_way: 0,
+        };
         let space = Space {
             tiles: chip.tiles,
             l2_bytes,
@@ -238,6 +256,7 @@ impl Device for Sarc {
     }
 
     fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
+        self.let_stores_leave(context, seat as u16);
         self.step(context, End::Tile(seat as u16));
         if seat == 0 {
             (0..self.build.chip.controllers).for_each(|own| self.step(context, End::Controller(own)));
@@ -313,9 +332,12 @@ impl DeviceDescription for Sarc {
         };
         let lock_box = super::registers::LOCK_BOX;
         let windows = (0..config.chips).map(of_chip).chain((0..config.chips).map(dram));
-        let pages = [REGISTERS..REGISTERS + 4096, lock_box..lock_box + 4096];
+        let lock_box = lock_box..lock_box + 4096;
+        let pages = [REGISTERS..REGISTERS + 4096, lock_box.clone()];
         vec![description::Layout {
             windows: windows.chain(pages).filter(|part: &Range<u64>| !part.is_empty()).collect(),
+            // It is on an OPB, which posts nothing: a MicroBlaze waits for the end of its store.
+            waiting_windows: vec![lock_box],
             transactions: vec![Kind::UncachedLoad, Kind::UncachedStore],
             ..description::Layout::default()
         }]
@@ -342,7 +364,7 @@ impl DeviceDescription for Sarc {
     }
 
     fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
-        let jobs = self.state.tiles[seat].engine.jobs();
+        let jobs = self.state.tiles[seat].jobs();
         Some(Engine { doing: (jobs > 0).then_some("sends packets"), messages: jobs as u64 })
     }
 
@@ -359,7 +381,7 @@ impl DeviceDescription for Sarc {
     }
 
     fn queue(&self, seat: usize) -> QueueState {
-        let jobs = self.state.tiles[seat].engine.jobs() as u64;
+        let jobs = self.state.tiles[seat].jobs() as u64;
         let under_way = self.state.under_way.count();
         let note = if under_way > 0 { format!("{under_way} packets under way") } else { String::new() };
         QueueState::of("job list", jobs, None).with_note(note)

@@ -8,8 +8,8 @@
 //!
 //! A copy makes one packet and goes to the end of the list, so that a short transfer never
 //! waits behind a long one. What the interface itself has to send always finds room: a full list
-//! keeps only processors waiting, and nothing waits in a circle. A memory controller has an
-//! engine, too.
+//! keeps only processors waiting, and nothing waits in a circle. Remote stores come out of a
+//! buffer that combines them ([`super::combining`]). A memory controller has an engine, too.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::config::JobList;
-use super::messages::{Body, Cause, Message, Origin};
+use super::messages::{Message, Origin};
 use super::registers::LINE_BYTES;
 
 /// Something to send.
@@ -66,6 +66,8 @@ pub enum Waiting {
     Command(usize),
     /// A store or load of the processor, which waits for it.
     Access(Message),
+    /// Stores that have left the combining buffer.
+    Combined(Message),
 }
 
 /// The engine of a tile or a controller, with what it has to send.
@@ -88,11 +90,7 @@ impl Engine {
 
     /// Whether the list takes one more job of the processor.
     pub fn has_room(&self, list: JobList) -> bool {
-        let has_room = match list {
-            JobList::Fifo { entries } => self.jobs.len() < entries as usize,
-            JobList::LinkedLines { .. } => true,
-        };
-        has_room && self.waiting.is_empty()
+        self.takes_one_more(list) && self.waiting.is_empty()
     }
 
     /// Something waits for room.
@@ -102,11 +100,14 @@ impl Engine {
 
     /// What has waited longest, if there is room for it now.
     pub fn next_waiting(&mut self, list: JobList) -> Option<Waiting> {
-        let has_room = match list {
+        if self.takes_one_more(list) { self.waiting.pop_front() } else { None }
+    }
+
+    fn takes_one_more(&self, list: JobList) -> bool {
+        match list {
             JobList::Fifo { entries } => self.jobs.len() < entries as usize,
             JobList::LinkedLines { .. } => true,
-        };
-        if has_room { self.waiting.pop_front() } else { None }
+        }
     }
 
     /// A job behind all others.
@@ -122,22 +123,5 @@ impl Engine {
     /// What it makes a packet of next.
     pub fn take_next(&mut self) -> Option<Job> {
         self.answers.pop_front().map(Job::Send).or_else(|| self.jobs.pop_front())
-    }
-
-    /// Whether a store of the processor has joined the last job, a store to the same line that has
-    /// not left.
-    pub fn combine(&mut self, store: &Message) -> bool {
-        let Some(Job::Send(last)) = self.jobs.back_mut() else { return false };
-        let Body::Write { to: first, bytes: own, cause: Cause::Store, .. } = &mut last.body else {
-            return false;
-        };
-        let Body::Write { to, bytes, .. } = &store.body else { return false };
-        let end = *first + own.as_slice().len() as u64;
-        if last.origin != store.origin || *to < *first || *to > end || *to / LINE_BYTES != *first / LINE_BYTES
-        {
-            return false;
-        }
-        own.overlay((to - *first) as usize, bytes.as_slice());
-        true
     }
 }

@@ -57,13 +57,6 @@ impl Payload {
         self.length += more.len() as u8;
     }
 
-    /// Replaces bytes from a place on, up to which there are some.
-    pub fn overlay(&mut self, place: usize, more: &[u8]) {
-        let end = place + more.len();
-        self.bytes[place..end].copy_from_slice(more);
-        self.length = self.length.max(end as u8);
-    }
-
     /// Them.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.length.into()]
@@ -212,6 +205,15 @@ impl Body {
             Body::Read { .. } => lane::READ,
             Body::Write { .. } | Body::Answer { .. } => lane::WRITE,
             Body::Acknowledgement { .. } | Body::Stored | Body::Returned { .. } => lane::ACKNOWLEDGEMENT,
+        }
+    }
+
+    /// Bytes that it moves into or out of lines; none if it ends at a register of the interface.
+    pub fn second_level_bytes(&self) -> Option<u32> {
+        match self {
+            Body::Write { bytes, .. } | Body::Returned { bytes, .. } => Some(bytes.as_slice().len() as u32),
+            Body::Acknowledgement { .. } => Some(8),
+            Body::Read { .. } | Body::Answer { .. } | Body::Stored => None,
         }
     }
 

@@ -9,8 +9,10 @@
 //! | [`events`], [`queues`] | what accesses to event-sensitive lines do |
 //! | [`messages`] | what packets say |
 //! | [`jobs`] | the job list of a tile, and its engine |
+//! | [`combining`] | the buffer in which remote stores wait for each other |
 //! | [`transfers`], [`arrivals`] | launched commands and packets that leave, packets that come |
 //! | [`accesses`] | a processor's accesses |
+//! | `port` | the second level's port, for which packets and processor compete |
 //! | `first_level` | lines of scratchpad in the first level above |
 //! | [`gateway`] | the way to other chips |
 //! | [`agent`] | the kernel agent: calls of the operating system |
@@ -22,6 +24,7 @@ pub mod accesses;
 pub mod agent;
 pub mod arrivals;
 pub mod checked;
+pub mod combining;
 pub mod config;
 pub mod device;
 pub mod events;
@@ -30,6 +33,7 @@ pub mod gateway;
 pub mod jobs;
 pub mod lines;
 pub mod messages;
+mod port;
 pub mod queues;
 pub mod registers;
 pub mod rules;

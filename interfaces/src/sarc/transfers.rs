@@ -4,6 +4,8 @@
 use narthex_fabrics::Rank;
 use narthex_kernel::Duration;
 
+use super::combining::Joined;
+use super::config::StoreCombining;
 use super::device::Sarc;
 use super::events::{Item, Problem, Reader};
 use super::jobs::{Copying, Job, Waiting};
@@ -127,6 +129,7 @@ impl Sarc {
         origin: Origin,
     ) -> Result<(), Problem> {
         let job = self.job_of(tile, line, origin)?;
+        self.drain_stores(context, tile);
         self.statistics.commands.increment();
         let list = self.build.config.job_list;
         let own = &mut self.state.tiles[usize::from(tile)];
@@ -175,20 +178,19 @@ impl Sarc {
 
     /// An access of a processor to what is not in its tile.
     pub(super) fn access_remote(&mut self, context: &mut Context<'_>, tile: u16, message: Message) {
-        let config = &self.build.config;
-        let (list, combines) = (config.job_list, config.combines_stores);
+        let list = self.build.config.job_list;
         let is_store = matches!(message.body, Body::Write { .. });
-        let own = &mut self.state.tiles[usize::from(tile)];
         if is_store {
             self.statistics.stores.increment();
-            if combines && own.engine.combine(&message) {
-                self.statistics.combined.increment();
+            if self.combine(context, tile, &message) {
                 return;
             }
         } else {
             self.statistics.loads.increment();
             context.on_chip.is_later = true;
+            self.drain_stores(context, tile);
         }
+        let own = &mut self.state.tiles[usize::from(tile)];
         if own.engine.has_room(list) {
             own.stores_under_way += u32::from(is_store);
             own.engine.push(Job::Send(message));
@@ -197,6 +199,57 @@ impl Sarc {
         self.statistics.waited.increment();
         own.engine.wait(Waiting::Access(message));
         context.on_chip.is_later = true;
+    }
+
+    /// A remote store joins what waits in its tile's combining buffer, or waits in the place of that.
+    /// False: there is no buffer, or its tile's job list has no room for what was in it.
+    fn combine(&mut self, context: &mut Context<'_>, tile: u16, store: &Message) -> bool {
+        let config = &self.build.config;
+        let StoreCombining::Buffer { wait_cycles } = config.store_combining else { return false };
+        let (list, leaves_at) = (config.job_list, context.now + config.cycles(wait_cycles));
+        let joined = self.state.tiles[usize::from(tile)].combining.join(store, leaves_at);
+        if joined != Joined::No {
+            self.statistics.combined.increment();
+        }
+        if joined != Joined::Waits {
+            self.drain_stores(context, tile);
+        }
+        let own = &mut self.state.tiles[usize::from(tile)];
+        if joined == Joined::No {
+            if !own.engine.has_room(list) {
+                return false;
+            }
+            own.stores_under_way += 1;
+            own.combining.put(*store, leaves_at);
+            context.timers.extend(own.combining.next_call(context.now));
+        }
+        true
+    }
+
+    /// Stores that have waited long enough for others leave the combining buffer.
+    pub(super) fn let_stores_leave(&mut self, context: &mut Context<'_>, tile: u16) {
+        let own = &mut self.state.tiles[usize::from(tile)].combining;
+        let due = own.take_due(context.now);
+        context.timers.extend(own.next_call(context.now));
+        self.push_stores(context, tile, due);
+    }
+
+    /// What waits in the combining buffer goes before what its processor asks for now.
+    fn drain_stores(&mut self, context: &mut Context<'_>, tile: u16) {
+        let waiting = self.state.tiles[usize::from(tile)].combining.take();
+        self.push_stores(context, tile, waiting);
+    }
+
+    fn push_stores(&mut self, context: &mut Context<'_>, tile: u16, stores: Option<Message>) {
+        let Some(stores) = stores else { return };
+        let list = self.build.config.job_list;
+        let engine = &mut self.state.tiles[usize::from(tile)].engine;
+        if engine.has_room(list) {
+            engine.push(Job::Send(stores));
+        } else {
+            engine.wait(Waiting::Combined(stores));
+        }
+        self.step(context, End::Tile(tile));
     }
 
     /// What has waited for room in a tile's job list goes there.
@@ -211,6 +264,9 @@ impl Sarc {
                         own.stores_under_way += 1;
                         context.on_chip.answers.push((tile, 0, Duration::ZERO));
                     }
+                }
+                Waiting::Combined(stores) => {
+                    self.state.tiles[usize::from(tile)].engine.push(Job::Send(stores));
                 }
                 Waiting::Command(line) => {
                     let origin = Origin { process: self.owner_of(tile, line), chip: self.chip, tile };
@@ -328,10 +384,11 @@ impl Sarc {
         let config = &self.build.config;
         let data_bytes = message.body.data_bytes();
         let width = config.width.as_u64();
-        let cycles = config.cycles_of_header() + u64::from(data_bytes).div_ceil(width) as u32;
+        let header = config.cycles(config.cycles_of_header());
+        let data = config.cycles(u64::from(data_bytes).div_ceil(width) as u32);
         let (occupied, out) = match from {
             End::Controller(_) => (config.dram_line_time, config.dram_access_time),
-            _ => (config.cycles(cycles), config.cycles(config.out_cycles)),
+            _ => (header + data, config.cycles(config.out_cycles)),
         };
         let address = destination(&message);
         let Some(to) = self.end_of(address) else {
@@ -339,10 +396,11 @@ impl Sarc {
             return context.on_chip.faults.push((message.origin.tile, RegisterFault(problem)));
         };
         let now = context.now;
-        self.engine(from).busy_until = now + occupied;
+        let waits = self.take_port(context, (from, header), &message.body);
+        self.engine(from).busy_until = now + waits + occupied;
         self.statistics.packets.increment(message.body.kind());
         self.statistics.bytes.add(data_bytes.into());
-        self.carry(context, (from, to), out, message);
+        self.carry(context, (from, to), waits + out, message);
     }
 
     /// A packet crosses the network on chip.

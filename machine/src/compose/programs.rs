@@ -109,7 +109,10 @@ impl Blueprint<'_> {
         }
         for layout in layouts {
             devices.extend(layout.cachable.iter().map(|range| (range.clone(), PageAttributes::DATA)));
-            devices.extend(layout.windows.iter().map(|range| (range.clone(), PageAttributes::DEVICE)));
+            devices.extend(layout.windows.iter().map(|range| {
+                let stores_wait = layout.waiting_windows.contains(range);
+                (range.clone(), PageAttributes { stores_wait, ..PageAttributes::DEVICE })
+            }));
             for &(address, word) in &layout.initial_words {
                 main.write(address, &word.to_le_bytes());
             }

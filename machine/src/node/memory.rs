@@ -164,6 +164,7 @@ impl<C: HasCaches> GuestMemory for NodeMemory<'_, C> {
             readable: protection.read,
             writable: protection.write,
             executable: protection.execute,
+            stores_wait: false,
         };
         self.pages.map(address, length, attributes);
     }

@@ -313,6 +313,9 @@ impl Node {
         for (tile, line, change) in effects.first_level.drain(..) {
             self.change_first_level(now, tile.into(), line, &change);
         }
+        for (tile, time) in effects.busy_ports.drain(..) {
+            self.occupy_second_level(now, tile.into(), now + time);
+        }
         for (seat, RegisterFault(problem)) in effects.faults.drain(..) {
             self.fail_on(now, seat.into(), &problem);
         }
@@ -333,6 +336,12 @@ impl Node {
             }
             FirstLevel::Loses => {}
         }
+    }
+
+    /// The port of a tile's second level is busy until then, beside its processor's accesses.
+    fn occupy_second_level(&mut self, now: Time, tile: usize, until: Time) {
+        self.disturb(now, tile);
+        self.processors[tile].processor.occupy_second_level(until);
     }
 
     /// A message of the directory is at its place.

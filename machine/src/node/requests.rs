@@ -12,8 +12,8 @@
 //!                                    └ grants: that of processor 0, that of processor 1
 //! ```
 
-use narthex_kernel::Time;
 use narthex_kernel::queue::Place;
+use narthex_kernel::{EventQueue, Time};
 use narthex_memory::interconnects::{InterconnectId, Step};
 
 use super::{Event, Node};
@@ -58,13 +58,16 @@ impl Node {
     pub(super) fn schedule_grant(&mut self, request: Request, at: Time, on: InterconnectId) {
         let scheduled = &mut self.requests.scheduled;
         let position = scheduled.partition_point(|&(other, _)| other <= request);
-        let place = match scheduled.get(position) {
-            None => self.events.keep_place(),
-            Some(&(_, later)) => {
-                let sooner = position.checked_sub(1).map(|sooner| scheduled[sooner].1);
-                self.events.place_before(later, sooner)
-            }
+        let place_at = |events: &mut EventQueue<Event>, scheduled: &[(Request, Place)]| {
+            let Some(&(_, later)) = scheduled.get(position) else { return Some(events.keep_place()) };
+            let sooner = position.checked_sub(1).map(|sooner| scheduled[sooner].1);
+            events.place_before(later, sooner)
         };
+        let place = place_at(&mut self.events, scheduled).unwrap_or_else(|| {
+            let later = scheduled[position].1;
+            self.events.make_room_before(later, scheduled.iter_mut().map(|(_, place)| place));
+            place_at(&mut self.events, scheduled).expect("there is room between any two now")
+        });
         scheduled.insert(position, (request, place));
         self.events.schedule_in(place, at, Event::Interconnect(on, Step::Grant));
     }

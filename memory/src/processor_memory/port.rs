@@ -147,7 +147,14 @@ impl ProcessorPort<'_> {
         self.wait(pending)
     }
 
-    pub(super) fn uncached_store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
+    /// A store that is not cached: posted, or waited for where the page or the machine posts none.
+    pub(super) fn uncached_store(
+        &mut self,
+        page: PageAttributes,
+        address: u64,
+        size: usize,
+        value: u64,
+    ) -> Outcome<()> {
         let store = Uncached { address, size: size as u8, value };
         let pending = Pending::UncachedStore(store);
         if self.own.take_finished(pending).is_some() {
@@ -155,7 +162,7 @@ impl ProcessorPort<'_> {
         }
         self.own.store_through_to_scratchpad(address, &value.to_le_bytes()[..size]);
         self.own.close_buffers();
-        if self.own.posted_limit > 0 {
+        if self.own.posted_limit > 0 && !page.stores_wait {
             if self.own.store_buffer.len() >= self.own.posted_limit {
                 self.own.statistics.store_buffer_stalls.increment();
                 return self.wait(Pending::Drain { below: self.own.posted_limit });
@@ -426,8 +433,8 @@ impl Port for ProcessorPort<'_> {
             PageKind::Cachable => {}
             PageKind::Local => return self.local_store(address, &value.to_le_bytes()[..size]),
             PageKind::BlockBuffers => return self.block_buffer_store(address, size, value),
-            PageKind::Combining => return self.combine_store(address, size, value),
-            PageKind::Uncached | PageKind::Device => return self.uncached_store(address, size, value),
+            PageKind::Combining => return self.combine_store(page, address, size, value),
+            PageKind::Uncached | PageKind::Device => return self.uncached_store(page, address, size, value),
         }
         if self.split(address, size).0 == size {
             return self.store_in_block(page, address, &value.to_le_bytes()[..size]);

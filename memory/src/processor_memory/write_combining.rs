@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Pending, ProcessorMemory, ProcessorPort, Uncached};
 use crate::kind::Kind;
+use crate::pages::PageAttributes;
 use crate::port::Outcome;
 use crate::transaction::{AgentId, BlockData, Transaction};
 
@@ -215,9 +216,15 @@ impl ProcessorMemory {
 
 impl ProcessorPort<'_> {
     /// A store to an address that may be combined.
-    pub(super) fn combine_store(&mut self, address: u64, size: usize, value: u64) -> Outcome<()> {
+    pub(super) fn combine_store(
+        &mut self,
+        page: PageAttributes,
+        address: u64,
+        size: usize,
+        value: u64,
+    ) -> Outcome<()> {
         let Some(combining) = &mut self.own.combining else {
-            return self.uncached_store(address, size, value);
+            return self.uncached_store(page, address, size, value);
         };
         let pending = Pending::UncachedStore(Uncached { address, size: size as u8, value });
         let block_bytes = combining.block_bytes;

@@ -28,7 +28,7 @@ fn a_load_takes_a_selected_line_along_and_a_remote_store_clears_it_when_it_arriv
     bench.store(0, line + 16, 5);
     assert_eq!(changes(&mut bench), [], "it is on its way");
     bench.rest();
-    assert_eq!(changes(&mut bench), [(10 + 8 + 10, 1, line, false)]);
+    assert_eq!(changes(&mut bench), [(4 + 10 + 8 + 10, 1, line, false)]);
     bench.store(0, line + 24, 6);
     bench.rest();
     assert_eq!(changes(&mut bench), [], "nothing is there any more");
@@ -67,7 +67,7 @@ fn an_item_that_comes_to_a_queue_clears_the_line_in_which_it_is_put() {
     changes(&mut bench);
     bench.store(0, at, 7);
     bench.rest();
-    assert_eq!(changes(&mut bench), [(28, 1, at + 64, false)]);
+    assert_eq!(changes(&mut bench), [(4 + 28, 1, at + 64, false)]);
 }
 
 #[test]

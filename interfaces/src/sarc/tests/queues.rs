@@ -97,7 +97,7 @@ fn a_load_of_a_queue_with_several_readers_waits_for_an_item() {
         bench.answers.iter().map(|&(at, tile, value)| (at - start, tile, value)).collect();
     assert_eq!(
         answers,
-        [(28 + 10, 0, 7), (28, 2, 8)],
+        [(28, 2, 8), (4 + 28 + 10, 0, 7)],
         "the store of its own tile comes first; its own reader has it a load later"
     );
     bench.store(0, queue, 9);

@@ -84,6 +84,15 @@ fn uncached_accesses_are_counted_and_a_full_store_buffer_stalls() {
 }
 
 #[test]
+fn a_store_to_a_page_that_posts_none_is_waited_for_behind_those_that_were_posted() {
+    let mut bench = bench(UncachedStores::Posted);
+    bench.pages.map(0x7000, 0x1000, PageAttributes { stores_wait: true, ..PageAttributes::DEVICE });
+    assert_eq!(bench.store(0x7000, 8, 1), 1);
+    assert!(post(&mut bench, 1), "another page's is posted as before");
+    assert_eq!(bench.store(0x7000, 8, 1), 2);
+}
+
+#[test]
 fn memory_that_is_not_cached_is_accessed_at_its_home() {
     let mut bench = bench(UncachedStores::Blocking);
     bench.pages.map(0x7000, 0x1000, PageAttributes { kind: PageKind::Uncached, ..PageAttributes::DATA });
