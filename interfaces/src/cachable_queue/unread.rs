@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn who_reads_the_head_pointer_knows_how_many_are_unread() {
-        let queue = QueueShape::new(0x1000, 4, 256, 64).unwrap();
+        let queue = QueueShape::new(0x1000, 16, 256, 64).unwrap();
         let mut unread = Unread::none(queue, Room::whole(&queue));
         (0..6).for_each(|_| unread.add());
         unread.see_head(queue.pointer(3));

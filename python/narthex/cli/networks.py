@@ -127,4 +127,4 @@ def _told(point: dict[str, Any], nodes: int) -> str:
     if point["state"] == "steady":
         return ""
     few = point["saturated_nodes"]
-    return point["state"] + (f" ({few} of {nodes} nodes)" if 0 < few < nodes else "")
+    return point["state"] + (f" (at least {few} of {nodes} nodes)" if 0 < few < nodes else "")
