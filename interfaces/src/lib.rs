@@ -54,9 +54,7 @@ pub mod voyager;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};
-pub use description::{
-    DeviceDescription, DeviceSeat, HalfDescription, HalfState, LargestPacket, Layout,
-};
+pub use description::{DeviceDescription, DeviceSeat, HalfDescription, HalfState, LargestPacket, Layout};
 pub use device::Device;
 pub use half::{Context, InterfaceHalf, RegisterFault};
 pub use interface::{Interface, InterfaceError};
