@@ -17,6 +17,7 @@
 #define CSR_USTATUS "0x000"
 #define CSR_UIE "0x004"
 #define CSR_UIP "0x044"
+#define CSR_CYCLE "0xc00"
 #define CSR_TIME "0xc01"
 
 /* The bit of interrupt line 0 in UIE and UIP. */
@@ -61,6 +62,13 @@ static inline void disable_interrupts(void) {
  * matter: firmware may wait with them masked, and look which line it was. */
 static inline void wait_for_interrupt(void) {
     __asm__ volatile("wfi" ::: "memory");
+}
+
+/* Cycles of this processor. */
+static inline uint64_t cycle_count(void) {
+    uint64_t value;
+    __asm__ volatile("csrr %0, " CSR_CYCLE : "=r"(value)::"memory");
+    return value;
 }
 
 /* Simulated time. */
