@@ -471,6 +471,25 @@
  * has the machine alone */
 #define REGISTER_VOYAGER_DRAIN_LIMIT 0xc0ul
 
+/* load: cycles that an invocation which has a message fetched that is to be sent is to take at
+ * least */
+#define REGISTER_VOYAGER_STATED_MARSHAL_CYCLES 0xc8ul
+
+/* load: cycles that an invocation which has a fetched message launched is to take at least */
+#define REGISTER_VOYAGER_STATED_LAUNCH_CYCLES 0xd0ul
+
+/* load: cycles that an invocation which has an arrived message brought to its queue is to take at
+ * least */
+#define REGISTER_VOYAGER_STATED_DEMULTIPLEX_CYCLES 0xd8ul
+
+/* load: cycles that an invocation which frees the buffer of an arrived message is to take at
+ * least */
+#define REGISTER_VOYAGER_STATED_FREE_BUFFER_CYCLES 0xe0ul
+
+/* load: cycles that an invocation which takes note of messages that a program has taken is to take
+ * at least */
+#define REGISTER_VOYAGER_STATED_RELEASE_CYCLES 0xe8ul
+
 /* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bit 2
  * (transmit): its messages have the network's high priority; bits 8 to 15: the logical queue; bits
  * 16 to 18: its process */

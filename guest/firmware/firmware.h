@@ -65,9 +65,9 @@ static inline void wait_for_interrupt(void) {
 }
 
 /* Cycles of the processor since the run began. */
-static inline uint64_t cycles(void) {
+static inline uint64_t cycle_count(void) {
     uint64_t value;
-    __asm__ volatile("csrr %0, " CSR_CYCLE : "=r"(value));
+    __asm__ volatile("csrr %0, " CSR_CYCLE : "=r"(value)::"memory");
     return value;
 }
 

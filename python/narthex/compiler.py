@@ -198,10 +198,17 @@ FIRMWARE_SCRIPT = GUEST / "firmware" / "firmware.ld"
 
 
 def _firmware() -> dict[str, list[Path]]:
-    """Map each shipped firmware to its sources: a folder each."""
+    """Map each shipped firmware to its sources: a folder each.
+
+    The folder of a variant, `NAME-VARIANT`, has those of its sources that differ from NAME's.
+    """
     folders = [each for each in sorted((GUEST / "firmware").iterdir()) if each.name != "runtime"]
-    found = {folder.name: _sources_in(folder) for folder in folders}
-    return {name: sources for name, sources in found.items() if sources}
+    found = {folder.name: {each.name: each for each in _sources_in(folder)} for folder in folders}
+    return {
+        name: list({**found.get(name.partition("-")[0], {}), **own}.values())
+        for name, own in found.items()
+        if own
+    }
 
 
 def _firmware_runtime() -> list[Path]:

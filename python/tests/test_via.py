@@ -262,7 +262,8 @@ def test_a_timeline_calls_the_interface_and_its_firmware_by_their_names(tmp_path
 
 def test_an_experiment_of_a_whole_run_has_the_time_of_firmware():
     result = run("via-latency", 64, 4, 1, interface="CCDMA-intervention")
-    interrupts = sample(validation.load("edt/breakdown-dma-interrupt"), result).value
+    experiment = validation.load("edt/breakdown-dma-interrupt")
+    interrupts = sample(experiment, experiment.workload[0], result).value
     of_firmware = (node["processors"][1]["ledger_ps"] for node in result.document["nodes"])
     booked_ps = sum(ledger["DMA interrupt / execute"] for ledger in of_firmware)
     assert interrupts == booked_ps / 1e6

@@ -175,6 +175,46 @@ def test_hybrid_queues_are_switched_under_traffic(policy):
     run("voyager-queues", "hybrid", 40, 50, 150, 50, set=changed)
 
 
+STATED = {"node.processors.service_processor.runs": "firmware/voyager-stated"}
+
+
+def cycles_a_packet(sender, receiver, **changes):
+    asked = ("voyager-bandwidth", sender, receiver, 84, 400, 50)
+    return 84 * 140 / run(*asked, **changes).reported("bandwidth")[0]["value"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver", "stated"),
+    [("nonresident", "resident", 346 + 281), ("resident", "nonresident", 209 + 112 + 59)],
+)
+def test_firmware_takes_the_stated_cycles_from_the_start_of_a_poll(sender, receiver, stated):
+    """What its code takes longer for stays; a look at the cycle counter takes a few cycles."""
+    found = cycles_a_packet(sender, receiver, set=STATED)
+    assert stated <= found < stated + 80
+    doubled = (
+        {"interfaces.voyager.stated_launch_cycles": 1281}
+        if stated == 627
+        else {"interfaces.voyager.stated_demultiplex_cycles": 1209}
+    )
+    assert cycles_a_packet(sender, receiver, set=STATED | doubled) == pytest.approx(
+        found + 1000, abs=20
+    )
+
+
+def test_firmware_of_its_own_code_takes_no_stated_cycles():
+    changed = {"interfaces.voyager.stated_marshal_cycles": 5000}
+    both = ("nonresident", "nonresident")
+    assert cycles_a_packet(*both, set=changed) == cycles_a_packet(*both)
+
+
+def test_stated_cycles_are_none_of_a_block():
+    asked = ("voyager-block-transfer", "firmware", 4096, 8, 2)
+    own, stated = (
+        run(*asked, **more).reported("bandwidth")[0]["value"] for more in ({}, {"set": STATED})
+    )
+    assert stated == pytest.approx(own, rel=0.05)
+
+
 def test_results_are_the_same_on_two_threads():
     asked = ("voyager-bandwidth", "nonresident", "nonresident", 84, 50, 10)
     one, two = (run(*asked, threads=threads) for threads in (1, 2))

@@ -107,8 +107,8 @@ static inline void disarm(const struct vi *vi, uint16_t receive) {
 static inline void pass_message_layer(void) {
     if (machine.layer_cycles == 0)
         return;
-    uint64_t start = cycles();
-    while (cycles() - start < machine.layer_cycles)
+    uint64_t start = cycle_count();
+    while (cycle_count() - start < machine.layer_cycles)
         ;
 }
 

@@ -19,6 +19,7 @@
 #include "firmware/voyager/cachable_queues.h"
 #include "firmware/voyager/events.h"
 #include "firmware/voyager/lending.h"
+#include "firmware/voyager/occupancy.h"
 #include "firmware/voyager/receive.h"
 #include "firmware/voyager/refusals.h"
 #include "firmware/voyager/serviced.h"
@@ -34,15 +35,19 @@ static inline void complete(uint64_t completion) {
     const struct operation *operation = resume(completed_queue(completion));
     switch (operation->phase) {
     case TRANSLATE_AND_LAUNCH:
+        TAKES(LAUNCH);
         translate_and_launch(operation);
         break;
     case LAUNCH_ENTRY:
+        TAKES(LAUNCH);
         launch_entry(operation);
         break;
     case FREE_BUFFER:
+        TAKES(FREE_BUFFER_OF_MESSAGE);
         free_buffer(operation);
         break;
     case FREE_ENTRY:
+        TAKES(FREE_BUFFER_OF_MESSAGE);
         free_entry(operation);
         break;
     case POINTER_IS_READ:
@@ -106,10 +111,13 @@ static inline void take_capture(uint64_t capture) {
         return take_other(capture >> KIND_SHIFT, offset);
     uint64_t logical = offset >> VOYAGER_OFFSET_QUEUE & 0xff;
     uint64_t word = offset & ((1ul << VOYAGER_OFFSET_QUEUE) - 1);
-    if (offset & VOYAGER_OFFSET_RECEIVE)
+    if (offset & VOYAGER_OFFSET_RECEIVE) {
+        TAKES(RELEASE);
         release_up_to(&receive_queues[logical], word, (uint32_t)capture);
-    else
+    } else {
+        TAKES(MARSHAL);
         send_up_to(&transmit_queues[logical], word, (uint32_t)capture);
+    }
 }
 
 void take_captures(void) {
@@ -131,6 +139,7 @@ static inline void serve(uint64_t source, uint64_t entry) {
         carry_out(entry);
         break;
     case VOYAGER_SOURCE_RECEIVE:
+        TAKES(entry & HEADER_OF_FIRMWARE ? A_BLOCK : DEMULTIPLEX);
         demultiplex(entry);
         break;
     default:
@@ -155,13 +164,16 @@ int main(void) {
     lending_start();
     cachable_start();
     serviced_start();
+    OCCUPANCY_START();
     ENTER(ACTIVITY_POLL);
     for (;;) {
+        BEGIN_INVOCATION();
         uint64_t event = nic_load(REGISTER_VOYAGER_POLL);
         uint64_t entry = nic_load(REGISTER_VOYAGER_POLL_ENTRY);
-        if (event != VOYAGER_NOTHING)
+        if (event != VOYAGER_NOTHING) {
             serve(event & 0xff, entry);
-        else if (packet_is_held)
+            END_INVOCATION();
+        } else if (packet_is_held)
             wait_for_holder();
         else {
             send_refusals();

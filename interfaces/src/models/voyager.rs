@@ -180,6 +180,11 @@ pub static MODEL: Model = Model {
             "receive_cycles": 6,
             "command_cycles": 2,
             "block_transmit_cycles": 4,
+            "stated_marshal_cycles": 346,
+            "stated_launch_cycles": 281,
+            "stated_demultiplex_cycles": 209,
+            "stated_free_buffer_cycles": 112,
+            "stated_release_cycles": 59,
         })
     },
 };

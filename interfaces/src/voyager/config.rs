@@ -93,6 +93,23 @@ pub struct Config {
     /// Cycles from a packet's data in SRAM to its first byte at the network, of the block
     /// transmit unit.
     pub block_transmit_cycles: u32,
+    /// Cycles of the service processor that its firmware is to take at least for each invocation
+    /// in which it has a message fetched that is to be sent. Firmware that takes what its code
+    /// takes does not look at this one and the next four.
+    #[schemars(range(min = 0, max = 1000000))]
+    pub stated_marshal_cycles: u32,
+    /// The same of those in which it has a fetched message launched.
+    #[schemars(range(min = 0, max = 1000000))]
+    pub stated_launch_cycles: u32,
+    /// The same of those in which it has an arrived message brought to its queue.
+    #[schemars(range(min = 0, max = 1000000))]
+    pub stated_demultiplex_cycles: u32,
+    /// The same of those in which it frees the buffer of such a message.
+    #[schemars(range(min = 0, max = 1000000))]
+    pub stated_free_buffer_cycles: u32,
+    /// The same of those in which it is told that a program has taken messages.
+    #[schemars(range(min = 0, max = 1000000))]
+    pub stated_release_cycles: u32,
 }
 
 impl Config {
@@ -206,6 +223,11 @@ impl Config {
             ("remote_commands", self.remote_commands, 1..=65_536),
             ("agent_commands", self.agent_commands, 1..=65_536),
             ("channels", self.channels, 1..=255),
+            ("stated_marshal_cycles", self.stated_marshal_cycles, 0..=1_000_000),
+            ("stated_launch_cycles", self.stated_launch_cycles, 0..=1_000_000),
+            ("stated_demultiplex_cycles", self.stated_demultiplex_cycles, 0..=1_000_000),
+            ("stated_free_buffer_cycles", self.stated_free_buffer_cycles, 0..=1_000_000),
+            ("stated_release_cycles", self.stated_release_cycles, 0..=1_000_000),
         ];
         match counts.into_iter().find(|(_, value, allowed)| !allowed.contains(value)) {
             None => Ok(()),

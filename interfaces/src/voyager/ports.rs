@@ -358,6 +358,11 @@ impl Voyager {
             register::SNOOPED_LINES => layout.snooped / self.build.block_bytes,
             register::FAULT => state.commands.fault,
             register::POLICY => config.hybrid_policy as u64,
+            register::STATED_MARSHAL_CYCLES => config.stated_marshal_cycles.into(),
+            register::STATED_LAUNCH_CYCLES => config.stated_launch_cycles.into(),
+            register::STATED_DEMULTIPLEX_CYCLES => config.stated_demultiplex_cycles.into(),
+            register::STATED_FREE_BUFFER_CYCLES => config.stated_free_buffer_cycles.into(),
+            register::STATED_RELEASE_CYCLES => config.stated_release_cycles.into(),
             register::DRAIN_LIMIT => {
                 let limit = self.drain_limit(context);
                 limit.map_or(NOTHING, |limit| limit.as_ps() / Duration::from_ns(1).as_ps())

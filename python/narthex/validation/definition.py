@@ -79,6 +79,10 @@ class Workload:
     """The sizes that the paper prints, where messages are counted by size."""
     beside: list[str] = field(default_factory=list)
     """Jobs that share the nodes with the program ("em3d 64"), which is a job then, too."""
+    ledger: list[str] = field(default_factory=list)
+    """Of which activities or occupations the time is, where it is not of the experiment's."""
+    firmware_of: int | None = None
+    """With whole_run: of this node's processors that run firmware alone."""
 
 
 @dataclass(frozen=True)
@@ -301,6 +305,10 @@ class Experiment:
     def program_of(self, workload: Workload) -> str:
         """Return the program of a workload."""
         return workload.program or self.program
+
+    def looks_at(self, workload: Workload) -> list[str]:
+        """Return the activities or occupations whose time is a workload's value."""
+        return workload.ledger or self.ledger
 
     @property
     def has_jobs(self) -> bool:

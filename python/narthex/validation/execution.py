@@ -186,7 +186,7 @@ class _Runs:
         start = time.monotonic()
         try:
             result, taken_s = self._batch.run(self._request(program, cell), program)
-            return sample(self._definition, result), taken_s
+            return sample(self._definition, cell.workload, result), taken_s
         except NarthexError as error:
             names = self._definition.name, cell.interface.name, cell.workload.name, cell.seed
             return Failure(*names, str(error), error.exit_code), time.monotonic() - start

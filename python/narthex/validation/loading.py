@@ -151,6 +151,16 @@ def _check_value(experiment: Experiment, file: Path) -> None:
             raise NarthexError(
                 f"{file}: workload '{workload.name}' has no 'program', and neither has the file"
             )
+        if workload.ledger and not experiment.ledger:
+            raise NarthexError(
+                f"{file}: workload '{workload.name}' has 'ledger', and the experiment has not: its"
+                " value is no time of a ledger"
+            )
+        if workload.firmware_of is not None and not experiment.whole_run:
+            raise NarthexError(
+                f"{file}: workload '{workload.name}' has 'firmware_of', which needs"
+                " whole_run = true: the time of firmware is in no region"
+            )
         if bool(workload.sizes) != experiment.message_sizes:
             lacks = "needs 'sizes'" if experiment.message_sizes else "has 'sizes'"
             raise NarthexError(

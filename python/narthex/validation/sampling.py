@@ -20,7 +20,7 @@ from typing import Any
 from narthex.errors import GUEST_FAILED, NarthexError, unknown
 from narthex.notation import mean, text
 from narthex.results import Result
-from narthex.validation.definition import Experiment
+from narthex.validation.definition import Experiment, Workload
 
 NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 """Units of time, which papers and programs choose differently."""
@@ -45,25 +45,25 @@ class Sample:
     """The number of messages of each size sent in the region."""
 
 
-def sample(experiment: Experiment, result: Result) -> Sample:
-    """Take from a run what the experiment needs."""
-    regions = _regions(experiment, result)
+def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample:
+    """Take from a run of a workload what the experiment needs."""
+    regions = _regions(experiment, workload, result)
     return Sample(
-        _value(experiment, result),
+        _value(experiment, workload, result),
         _spread(experiment, result),
         _added(region["ledger_ps"] for region in regions),
         _message_sizes(regions),
     )
 
 
-def _value(experiment: Experiment, result: Result) -> float | None:
+def _value(experiment: Experiment, workload: Workload, result: Result) -> float | None:
     if experiment.report:
         return _reported(experiment, experiment.report, result)
-    regions = _needed_regions(experiment, result)
+    regions = _needed_regions(experiment, workload, result)
     if experiment.statistic:
         return _statistic(experiment, regions)
-    if experiment.ledger:
-        return _time(experiment, regions)
+    if looked_at := experiment.looks_at(workload):
+        return _time(experiment, looked_at, regions)
     return None
 
 
@@ -100,13 +100,15 @@ def _reported(experiment: Experiment, report: str, result: Result) -> float:
     return value * NANOSECONDS[unit] / NANOSECONDS[experiment.unit]
 
 
-def _regions(experiment: Experiment, result: Result) -> list[dict[str, Any]]:
+def _regions(experiment: Experiment, workload: Workload, result: Result) -> list[dict[str, Any]]:
     """Return the experiment's region of every process, as far as it has ended."""
     if experiment.whole_run:
+        of = workload.firmware_of
         return [
             {**node, "process": index, "ledger_ps": processor["ledger_ps"]}
-            for node in result.document["nodes"]
+            for number, node in enumerate(result.document["nodes"])
             for index, processor in enumerate(node["processors"])
+            if of is None or (of == number and processor.get("firmware"))
         ]
     return [
         region
@@ -115,8 +117,15 @@ def _regions(experiment: Experiment, result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _needed_regions(experiment: Experiment, result: Result) -> list[dict[str, Any]]:
-    regions = _regions(experiment, result)
+def _needed_regions(
+    experiment: Experiment, workload: Workload, result: Result
+) -> list[dict[str, Any]]:
+    regions = _regions(experiment, workload, result)
+    if not regions and experiment.whole_run:
+        raise NarthexError(
+            f"{experiment.name}: workload '{workload.name}': no processor of node"
+            f" {workload.firmware_of} runs firmware ({experiment.nodes} nodes, from 0 on)"
+        )
     if not regions:
         known = {region["name"] for region in result.document["regions"]}
         raise unknown(f"region in a run of '{result.program}'", experiment.region, known)
@@ -146,13 +155,13 @@ def _sum(names: list[str], regions: list[dict[str, Any]]) -> float:
     return total
 
 
-def _time(experiment: Experiment, regions: list[dict[str, Any]]) -> float:
+def _time(experiment: Experiment, looked_at: list[str], regions: list[dict[str, Any]]) -> float:
     """Add up the processors' time in the named activities and occupations."""
     ledger = _added(region["ledger_ps"] for region in regions)
     time_ps = sum(
         time
         for key, time in ledger.items()
-        if not {key, *key.split(SEPARATOR)}.isdisjoint(experiment.ledger)
+        if not {key, *key.split(SEPARATOR)}.isdisjoint(looked_at)
     )
     if experiment.unit == "percent":
         return 100 * time_ps / sum(ledger.values())

@@ -74,6 +74,11 @@ registers! {
     FAULT = 0xb0, "load: what the last command that failed did wrong, a VOYAGER_FAULT number; 0 if none has";
     POLICY = 0xb8, "load: which hybrid queue gives its physical one away: 0 the least recently used one, 1 a clock's";
     DRAIN_LIMIT = 0xc0, "load: for how many nanoseconds a full receive queue may hold up others; all ones where one job has the machine alone";
+    STATED_MARSHAL_CYCLES = 0xc8, "load: cycles that an invocation which has a message fetched that is to be sent is to take at least";
+    STATED_LAUNCH_CYCLES = 0xd0, "load: cycles that an invocation which has a fetched message launched is to take at least";
+    STATED_DEMULTIPLEX_CYCLES = 0xd8, "load: cycles that an invocation which has an arrived message brought to its queue is to take at least";
+    STATED_FREE_BUFFER_CYCLES = 0xe0, "load: cycles that an invocation which frees the buffer of an arrived message is to take at least";
+    STATED_RELEASE_CYCLES = 0xe8, "load: cycles that an invocation which takes note of messages that a program has taken is to take at least";
 }
 
 registers! {
