@@ -250,7 +250,7 @@ fn any_value(choice: &mut Choice) -> u64 {
         // The interface's memory, and beyond its end.
         3 | 4 => 0x1_0000 + 128 * choice.below(0x1_0000),
         // The host's: the program's pages, those of the node.
-        5 => DATA + 128 * choice.below(64) | upper,
+        5 => (DATA + 128 * choice.below(64)) | upper,
         6 => NODE_MEMORY.start + 8 * choice.below(1024),
         7 => (1 << choice.below(12)) | upper,
         _ => choice.below(256) | upper,
