@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from narthex import _native
@@ -22,19 +22,19 @@ GRACE_S = 5.0
 """Seconds that a run may be silent after it should have stopped."""
 _LOOK_EVERY_S = 0.5
 
-_is_wanted = False
+_tell: Callable[[str], object] | None = None
 
 
-def end_silent_runs() -> None:
-    """From now on, runs of this process that react no more end it."""
-    global _is_wanted
-    _is_wanted = True
+def end_silent_runs(tell: Callable[[str], object]) -> None:
+    """From now on, runs of this process that react no more end it, after `tell` has heard why."""
+    global _tell
+    _tell = tell
 
 
 @contextmanager
 def guarded() -> Iterator[None]:
     """Watch the run that is made meanwhile, if this process's runs are watched."""
-    if not _is_wanted:
+    if _tell is None:
         yield
         return
     over, told = threading.Event(), None
@@ -43,7 +43,7 @@ def guarded() -> Iterator[None]:
     is_main = threading.current_thread() is threading.main_thread()
     if is_main:
         told = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
-    guard = threading.Thread(target=_watch, args=(ours, over), daemon=True)
+    guard = threading.Thread(target=_watch, args=(ours, over, _tell), daemon=True)
     guard.start()
     try:
         yield
@@ -56,7 +56,7 @@ def guarded() -> Iterator[None]:
         ours.close()
 
 
-def _watch(signals: socket.socket, over: threading.Event) -> None:
+def _watch(signals: socket.socket, over: threading.Event, tell: Callable[[str], object]) -> None:
     """Look at the run until it is over."""
     interrupted_s: float | None = None
     while not over.is_set():
@@ -68,16 +68,14 @@ def _watch(signals: socket.socket, over: threading.Event) -> None:
             continue
         silent_s, late_s = silence
         if interrupted_s is not None and time.monotonic() - interrupted_s > GRACE_S:
-            _end("interrupted", silent_s, INTERRUPTED)
+            _end(tell, "interrupted", silent_s, INTERRUPTED)
         if late_s > GRACE_S:
-            _end("the run has not ended within its --timeout", silent_s, GUEST_FAILED)
+            _end(tell, "the run has not ended within its --timeout", silent_s, GUEST_FAILED)
 
 
-def _end(why: str, silent_s: float, code: int) -> None:
+def _end(tell: Callable[[str], object], why: str, silent_s: float, code: int) -> None:
     """End the process, from beside a run that does not react."""
-    from narthex.cli.terminal import complain
-
-    complain(
+    tell(
         f"{why}, and has not reacted for {silent_s:.0f} s: one event takes longer than that, which"
         " is a fault of the simulator or of an interface; nothing of the run is kept but its"
         " checkpoints"

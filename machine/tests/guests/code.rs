@@ -47,20 +47,24 @@ fn a_jump_to_the_last_addresses_of_all_is_a_fault() {
     }
 }
 
+/// Maps a page that may be written and executed, at s0.
+const MAP_PAGE: &str = "
+    li   s0, 0x30000000
+    mv   a0, s0
+    li   a1, 4096
+    li   a2, 7
+    li   a3, 0x32
+    li   a4, -1
+    li   a5, 0
+    li   a7, 222
+    ecall
+";
+
 /// A program that calls a page of code, does something to it by a system call,
 /// and calls it again.
 fn call_again_after(system_call: &str) -> String {
     format!(
-        "
-        li   s0, 0x30000000             # a page that may be written and executed
-        mv   a0, s0
-        li   a1, 4096
-        li   a2, 7
-        li   a3, 0x32
-        li   a4, -1
-        li   a5, 0
-        li   a7, 222
-        ecall
+        "{MAP_PAGE}
         li   t0, 0x00008067             # ret
         sw   t0, 0(s0)
         fence.i
@@ -100,17 +104,8 @@ fn a_page_of_code_that_stays_executable_is_executed_on() {
     crate::support::result(&alone("hpca98"), &call_again_after(protect));
 }
 
-/// Maps a page that may be written and executed, at s0, with a function that returns its number.
-const PAGE_OF_CODE: &str = "
-    li   s0, 0x30000000
-    mv   a0, s0
-    li   a1, 4096
-    li   a2, 7
-    li   a3, 0x32
-    li   a4, -1
-    li   a5, 0
-    li   a7, 222
-    ecall
+/// A function in the page at s0, which returns its number.
+const FUNCTION: &str = "
     li   s1, 0x00100513             # li a0, 1
     li   s2, 0x00100000             # one more
     li   t0, 0x00008067             # ret
@@ -127,7 +122,7 @@ fn code_that_is_written_again_is_executed_after_a_fence_or_a_flush_and_stale_bef
     for (fence, expected) in [("fence.i", 2), (FLUSH[0], 2), (FLUSH[1], 2), ("fence", 1)] {
         for machine in ["hpca98", "edt", "chip"] {
             let guest = format!(
-                "{PAGE_OF_CODE}
+                "{MAP_PAGE} {FUNCTION}
                  jalr ra, 0(s0)
                  add  s1, s1, s2
                  sw   s1, 0(s0)
@@ -151,7 +146,8 @@ fn code_that_another_thread_has_written_is_executed_after_a_fence_here_or_a_flus
         let work = format!(
             "
             bnez s8, executes
-            {PAGE_OF_CODE}
+            {MAP_PAGE}
+            {FUNCTION}
             sd   s0, 0(s10)             # the page is there
             fence
         executed:

@@ -39,6 +39,7 @@ from narthex.cli.streams import fail
 from narthex.cli.terminal import (
     be_quiet,
     be_verbose,
+    complain,
     do_without_colour,
     forget_sizes_that_are_no_numbers,
     show_what_cannot_be_encoded,
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = list(sys.argv[1:] if arguments is None else arguments)
     show_what_cannot_be_encoded()
     forget_sizes_that_are_no_numbers()
-    end_silent_runs()
+    end_silent_runs(complain)
     sys.exit(streams.guarded(lambda: _run(given)))
 
 

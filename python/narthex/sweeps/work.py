@@ -8,6 +8,7 @@ as long as that has the same simulator.
 import gzip
 import json
 import os
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def _simulated(task: Task, observer: Observer | None) -> str:
 def serve(pipe: int) -> None:
     """Make the runs that come through a pipe, until none does or the parent is gone."""
     connection, parent = Connection(pipe), os.getppid()
-    silence.end_silent_runs()
+    silence.end_silent_runs(lambda text: print(f"narthex: {text}", file=sys.stderr))
     while True:
         try:
             task = connection.recv()
