@@ -55,9 +55,10 @@ setup: $(VENV)/.native ## Set up .venv, with .venv/bin/narthex; MODELS=folder ad
 demo: setup ## Print round-trip latency and bandwidth of three NIs beside the published values.
 	@$(NARTHEX) experiment hpca98/roundtrip hpca98/bandwidth --interface NI2w,CNI512Q,CNI32Qm
 
-experiments: setup ## Run every experiment; results into results/experiments.json.
+experiments: setup ## Run every experiment: results into results/experiments.json, fidelity into docs/fidelity.md.
 	@mkdir -p results
-	@$(NARTHEX) experiment all --json results/experiments.json
+	@$(NARTHEX) experiment all --json results/experiments.json; code=$$?; \
+		$(BIN)/python -m narthex.documentation fidelity && exit $$code
 
 # --- what a developer runs ----------------------------------------------------
 

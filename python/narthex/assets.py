@@ -15,7 +15,15 @@ EXPERIMENTS = _PACKAGE / "experiments"
 """`PAPER/NAME.toml`, one per published table, and `published/PAPER.csv`."""
 
 
+CALIBRATIONS = EXPERIMENTS / "calibrations"
+"""`NAME.toml`: which parameters of a machine are fitted to which published values."""
+
+
 def experiment_names() -> list[str]:
     """Return the experiments that come with Narthex, as PAPER/NAME."""
     files = EXPERIMENTS.glob("*/*.toml")
-    return sorted(file.relative_to(EXPERIMENTS).with_suffix("").as_posix() for file in files)
+    return sorted(
+        file.relative_to(EXPERIMENTS).with_suffix("").as_posix()
+        for file in files
+        if file.parent != CALIBRATIONS
+    )

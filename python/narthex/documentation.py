@@ -18,6 +18,7 @@ lives again and compares, so that pages and simulator cannot drift apart.
 | `claims` | an experiment, interfaces | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
+| `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
 The pictures of the README, of the machines and of SARC's transfers are made likewise.
 
@@ -33,14 +34,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from narthex.assets import experiment_names
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
 from narthex.fitting import fit_logp
 from narthex.fitting.measurement import SIZES
-from narthex.fitting.tables import caution_table, tables
+from narthex.fitting.tables import Table, caution_table, tables
 from narthex.listing import entries
 from narthex.running import DEFAULT_MACHINE
-from narthex.validation import Claim, Outcome, experiment, wording
+from narthex.validation import Claim, Outcome, experiment, fidelity, wording
 from narthex.validation.outcome import label
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -194,9 +196,7 @@ def logp(directive: Directive) -> list[str]:
     sizes = directive.sizes if len(directive.sizes) > 1 else SIZES
     fits = fit_logp(directive.names, machine=directive.machine, set=directive.set, sizes=sizes)
     parts = [*tables(fits), *filter(None, [caution_table(fits)])]
-    return "\n\n".join(
-        "\n".join(markdown_table(part.columns, part.rows, right=part.numbers)) for part in parts
-    ).splitlines()
+    return "\n\n".join("\n".join(_lines(part)) for part in parts).splitlines()
 
 
 def machines(_directive: Directive) -> list[str]:
@@ -207,6 +207,44 @@ def machines(_directive: Directive) -> list[str]:
         picture = f"![A node of {name}](machines/{name}.svg)"
         lines += [f"## {name}", "", f"{summary}.", "", picture, ""]
     return lines[:-1]
+
+
+def fidelity_of(directive: Directive) -> list[str]:
+    """Say how near systems are to their papers; of one, each experiment, and why rows miss."""
+    if not directive.names:
+        systems = [(f"[{name}](#{name})", _outcomes(name)) for name in SYSTEMS]
+        return _lines(fidelity.overview(systems))
+    (system,) = directive.names
+    outcomes = _outcomes(system)
+    missed = [
+        [f"`{each.experiment.name}`", one.what, one.measured, one.printed, one.error, one.cause]
+        for each in outcomes
+        for one in fidelity.misses(each)
+    ]
+    columns = ["experiment", "what misses", "measured", "published", "error", "cause"]
+    lines = [*_lines(fidelity.experiments(outcomes)), ""]
+    lines += markdown_table(columns, missed, right=columns[2:5])
+    left_out = [
+        [f"`{each.experiment.name}`", value, reason]
+        for each in outcomes
+        for value, reason in fidelity.not_compared(each)
+    ]
+    if left_out:
+        lines += ["", *markdown_table(["experiment", "value that no row answers", "why"], left_out)]
+    return lines
+
+
+SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks"]
+"""The groups of experiments, in the order in which they were built."""
+
+
+def _outcomes(system: str) -> list[Outcome]:
+    """Run all experiments of a group; runs that were made before are not repeated."""
+    return [outcome(name) for name in experiment_names() if name.startswith(f"{system}/")]
+
+
+def _lines(table: Table) -> list[str]:
+    return markdown_table(table.columns, table.rows, right=table.numbers)
 
 
 def machine_pictures() -> dict[Path, str]:
@@ -226,9 +264,13 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "claims": claims,
     "logp": logp,
     "machines": machines,
+    "fidelity": fidelity_of,
 }
 LIVES = ("transactions", "breakdown", "machines")
 """The kinds that take no longer than a test may."""
+
+FIDELITY = DOCS / "fidelity.md"
+"""The page that needs every experiment: `make experiments` renews it, and `make pages` does not."""
 
 
 def markdown_table(
@@ -295,19 +337,31 @@ LIFE, RANKING = DOCS / "life.svg", DOCS / "ranking.svg"
 
 
 def main() -> None:
-    """Make the generated parts of all pages, and the README's pictures, anew."""
+    """Make the generated parts of all pages, and the README's pictures, anew.
+
+    With the argument `fidelity`: of that page alone.
+    """
+    if sys.argv[1:] == ["fidelity"]:
+        renew(FIDELITY)
+        return
     LIFE.write_text(message_life(), encoding="utf-8")
     ranking(RANKING)
     for file, drawn in (machine_pictures() | tile_lives()).items():
         file.parent.mkdir(exist_ok=True)
         file.write_text(drawn, encoding="utf-8")
     for page in pages():
-        print(page.relative_to(DOCS.parent), flush=True)
-        try:
-            text = filled(page.read_text(encoding="utf-8"))
-        except NarthexError as error:
-            sys.exit(f"{page}: {error}")
-        page.write_text(text, encoding="utf-8")
+        if page != FIDELITY:
+            renew(page)
+
+
+def renew(page: Path) -> None:
+    """Make the generated parts of one page anew."""
+    print(page.relative_to(DOCS.parent), flush=True)
+    try:
+        text = filled(page.read_text(encoding="utf-8"))
+    except NarthexError as error:
+        sys.exit(f"{page}: {error}")
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

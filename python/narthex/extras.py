@@ -14,13 +14,17 @@ from narthex.errors import NarthexError
 if TYPE_CHECKING:
     import altair as altair
     import jinja2 as jinja2
+    import numpy as numpy
     import polars as polars
+    import scipy as scipy
     import vl_convert as vl_convert
 
 EXTRAS = {
     "altair": "report",
     "jinja2": "report",
+    "numpy": "calibrate",
     "polars": "report",
+    "scipy": "calibrate",
     "vl_convert": "report",
     "ziglang": "compiler",
 }

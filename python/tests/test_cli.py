@@ -19,6 +19,7 @@ COMMANDS = [
     ["sweep"],
     ["fit"],
     ["fit", "logp"],
+    ["calibrate"],
     ["cc"],
     ["check"],
     ["check", "protocol"],

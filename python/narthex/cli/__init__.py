@@ -18,6 +18,7 @@ import typer
 
 from narthex.arguments import UTF_8_REMEDY, is_unicode
 from narthex.cli import (
+    calibrating,
     catalogue,
     checking,
     compiling,
@@ -72,8 +73,8 @@ app = typer.Typer(
     ),
 )
 for module in (
-    catalogue, runs, differing, explaining, experiments, sweeping, fitting, networks, compiling,
-    checking, machines, projects, reporting, doctor,
+    catalogue, runs, differing, explaining, experiments, sweeping, fitting, calibrating, networks,
+    compiling, checking, machines, projects, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 

@@ -61,6 +61,13 @@ def experiments(incomplete: str) -> Offered:
     return _beginning(incomplete, ((name, "") for name in ["all", *experiment_names()]))
 
 
+def calibrations(incomplete: str) -> Offered:
+    """Offer the calibrations that come with Narthex."""
+    from narthex.calibration import names
+
+    return _beginning(incomplete, ((name, "") for name in names()))
+
+
 def keys(context: typer.Context, incomplete: str) -> Offered:
     """Offer the keys of the machine that an option of the command line names.
 

@@ -6,6 +6,7 @@
       derived, threshold           or any expression of what is measured
       limit_percent, limit_points, how far from the paper a row may be
       exception
+      miss                         rows that are far from the paper, and why
       not_compared                 published values that no row can answer, and why
       claim                        sentences of the paper as expressions
       sweep                        a parameter of the machine that they hang on
@@ -178,6 +179,15 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Miss:
+    """Rows that are far from the paper, and why."""
+
+    rows: list[str]
+    """As summaries name rows: "CNI4, moldyn"; a * stands for any text."""
+    cause: str
+
+
+@dataclass(frozen=True)
 class NotCompared:
     """A published value that no row answers."""
 
@@ -209,6 +219,8 @@ class ClaimDefinition:
     """See `claims` for the language."""
     workloads: list[str] = field(default_factory=list)
     """The claim must hold at each of them; at all if empty."""
+    fails_because: str = ""
+    """Of a claim that fails: the cause, as far as it is known."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +285,7 @@ class Experiment:
     break_even: list[BreakEven] = field(default_factory=list)
     derived: list[Derived] = field(default_factory=list)
     threshold: list[Threshold] = field(default_factory=list)
+    miss: list[Miss] = field(default_factory=list)
     not_compared: list[NotCompared] = field(default_factory=list)
     claim: list[ClaimDefinition] = field(default_factory=list)
     sweep: list[Sweep] = field(default_factory=list)

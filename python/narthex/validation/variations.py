@@ -95,7 +95,7 @@ def swept(definition: Experiment, settings: Sequence[str]) -> list[Variation]:
     found = []
     for sweep in definition.sweep:
         part = only(definition, sweep.interfaces, sweep.workloads)
-        base = _value(_shown(part, part.interfaces[0], settings)["machine"], sweep.key)
+        base = parameter_value(_shown(part, part.interfaces[0], settings)["machine"], sweep.key)
         for value in sweep.values:
             interfaces = _concerned(part, part.interfaces, settings, sweep.key, value)
             if interfaces and value != _text(base):
@@ -141,7 +141,7 @@ def _assumptions(definition: Experiment, settings: Sequence[str]) -> list[_Assum
                 continue
             key = entry["key"]
             if key not in found:
-                value = _value(shown["machine"], key)
+                value = parameter_value(shown["machine"], key)
                 found[key] = _Assumed(key, value, entry.get("alternatives"), [])
             found[key].interfaces.append(interface)
     return list(found.values())
@@ -204,7 +204,7 @@ def _shown(definition: Experiment, interface: Interface, settings: Sequence[str]
     return json.loads(_native.machine_show(definition.machine, changes, True))
 
 
-def _value(machine: dict[str, Any], key: str) -> Any:  # noqa: ANN401 - JSON
+def parameter_value(machine: dict[str, Any], key: str) -> Any:  # noqa: ANN401 - JSON
     """Return a parameter's value, without its source."""
     found: Any = machine
     for part in key.split("."):
