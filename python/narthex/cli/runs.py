@@ -493,15 +493,11 @@ def compare(
         from narthex.report import pictures
 
         pictures.check_file(plot)
-    every = interface.casefold() == "all"
-    names, left_out = split_names(interface), dict[str, str]()
-    if every:
-        names, left_out = comparison.interfaces_of(machine, set_)
+    names = split_names(interface)
     guest = find(program)
     compile_program(guest)
-    for line in comparison.reasons_of(left_out):
-        inform(line)
-    warn_of_idle(machine, set_, names)
+    is_all = interface.casefold() == "all"
+    warn_of_idle(machine, set_, comparison.interface_names() if is_all else names)
     with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(
             guest,
@@ -534,19 +530,37 @@ def compare(
         draw,
         lambda: None if target.to_stdout else _show_ranking(found, machine),
     )
+    failed = [each.exit_code for each in found.unranked if each.status == comparison.FAILED]
+    raise typer.Exit(failed[0] if failed else 0)
 
 
 def _show_ranking(found: "Comparison", machine: str) -> None:
-    """Print the interfaces, best first."""
+    """Print the interfaces, best first, and why others have no value."""
+    from narthex.comparison import RANKED
+
     rows = [
         (row["rank"], row["interface"], notation.text(row["value"]), row["unit"], _ratio(row))
         for row in found.rows()
+        if row["status"] == RANKED
     ]
     columns = ["rank", "interface", found.measure, "unit", "from the best"]
     first = found.document["runs"][0]
     words = " ".join([first["program"], *first["arguments"]])
     title = f"{words} on {machine}, by {found.measure}"
     print_table(title, columns, rows, ["rank", found.measure, "from the best"])
+    _show_unranked(found)
+
+
+def _show_unranked(found: "Comparison") -> None:
+    """Print the interfaces without a value, those of the same reason together."""
+    from narthex.comparison import grouped
+
+    for status in dict.fromkeys(each.status for each in found.unranked):
+        reasons = {each.interface: each.reason for each in found.unranked if each.status == status}
+        for names, reason in grouped(reasons):
+            first, _, more = reason.partition("\n")
+            all_of_it = f" ('narthex run' with -i '{names[0]}' says more)" if more else ""
+            say(f"{status}: {', '.join(names)}: {first}{all_of_it}")
 
 
 def _ratio(row: dict[str, Any]) -> str:
