@@ -391,12 +391,11 @@ def ledger_shares(
     ledger: Iterable[tuple[int, int, str, str, int]],
     most: int = LARGEST_NODES,
 ) -> tuple[list[str], list[list[str]]]:
-    """Lay ledger rows out in percent: a row an activity and occupation, a column a node.
+    """Lay ledger rows out in percent: a row an activity and occupation, a column a processor.
 
     Returns the columns' names and the rows, those with the most time first; of more
-    nodes than `most`, those that spend their time alike are one column, their mean.
-    Processors that run firmware have columns of their own, where they have time in
-    the ledger.
+    processors than `most`, those that spend their time alike are one column, their mean.
+    The firmware of a node has a column of its own, where it has time in the ledger.
     """
     firmware = {
         (node["node"], index)
@@ -407,10 +406,12 @@ def ledger_shares(
     spent: dict[str, dict[groups.Place, Counter[tuple[str, str]]]] = {"": {}, ", firmware": {}}
     # Regions belong to programs: firmware has no time in them.
     for node in document["nodes"]:
-        spent[""][node["node"], 0] = Counter()
+        for index in range(len(node["processors"])):
+            if (node["node"], index) not in firmware:
+                spent[""][node["node"], index] = Counter()
     for node, index, activity, occupation, time_ps in ledger:
-        of_kind = spent[", firmware" if (node, index) in firmware else ""]
-        of_kind.setdefault((node, 0), Counter())[activity, occupation] += time_ps
+        kind, place = ("", index) if (node, index) not in firmware else (", firmware", 0)
+        spent[kind].setdefault((node, place), Counter())[activity, occupation] += time_ps
     grouped = [
         (group.places[0], f"{group.short_name}{runs}", group.times)
         for runs, of_kind in spent.items()

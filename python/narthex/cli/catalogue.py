@@ -5,7 +5,8 @@ from typing import Any
 
 import typer
 
-from narthex.cli.console import JSON_OPTION, JsonTarget, examples, print_table
+from narthex.cli.console import JSON_OPTION, JsonTarget, examples
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
 
 
@@ -41,7 +42,7 @@ def list_(
         return
     for name, entries in found.items():
         rows = [(entry["name"], _what_it_is(entry)) for entry in entries]
-        print_table(name.capitalize(), ["name", "what it is"], rows)
+        print_table(name.capitalize(), ["name", "what it is"], rows, prose=["what it is"])
     if Kind.INTERFACES in kinds:
         say("Sizes are free: CNI64Qm and CNI128Q are interfaces too. Case does not matter.")
         say("NAME on PLACE attaches an interface elsewhere than on the memory bus: NI2w on io-bus.")

@@ -3,9 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,19 +14,14 @@ import typer
 from narthex import arguments, files
 from narthex.cli import completion
 from narthex.cli.streams import fail
-from narthex.cli.terminal import console, inform, is_quiet, printable, say, warn
+from narthex.cli.terminal import inform, is_quiet, printable, warn
 from narthex.errors import NOT_WRITTEN, NarthexError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from narthex.programs import Program
 
 PATIENCE_S = 2.0
 """Work that takes no longer shows no progress."""
-
-WIDEST = 10_000
-"""Columns of a line that nothing breaks."""
 
 STDOUT = "-"
 
@@ -170,48 +164,6 @@ def check_diagram(file: Path) -> None:
     if file.suffix != ".svg":
         raise NarthexError(f"'{file}' is no picture: its name must end in .svg")
     check_writable(file, "--diagram")
-
-
-def print_table(
-    title: str,
-    names: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    right: Sequence[str] = (),
-    styles: Sequence[str] = (),
-    *,
-    has_prose: bool = False,
-) -> None:
-    """Print a table of columns; those that `right` names hold numbers, `styles` are the rows'.
-
-    A row of a table that `has_prose` is one line where no terminal shows it: a reader
-    in a pipe looks for words.
-    """
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in names:
-        justify = "right" if name in right else "left"
-        table.add_column(printable(name), justify=justify, overflow="fold")
-    for row, style in zip_longest(rows, styles):
-        table.add_row(*(printable(str(cell)) for cell in row), style=style)
-    screen = console()
-    if has_prose and not screen.is_terminal:
-        _print_lines(title, table)
-        return
-    screen.print(printable(title), style="bold")
-    screen.print(table)
-
-
-def _print_lines(title: str, table: "Table") -> None:
-    """Print a table whose rows are one line each, however long."""
-    screen = console()
-    screen.width = WIDEST
-    with screen.capture() as captured:
-        screen.print(table)
-    lines = [line.rstrip() for line in captured.get().splitlines()]
-    edge = max(len(line) for line in lines if not line.startswith(" ─"))
-    say("\n".join([title, *(line[:edge] for line in lines if line)]))
 
 
 class Waiting:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from narthex import notation
-from narthex.cli.console import JSON_OPTION, JsonTarget, examples, finish, print_table
+from narthex.cli.console import JSON_OPTION, JsonTarget, examples, finish
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def _show(found: "Difference") -> None:
     settings, changed = found.settings, found.changed
     if settings:
         rows = [(row["key"], row["a"], row["b"]) for row in settings]
-        print_table("What decided them, where it differs", ["setting", "A", "B"], rows)
+        print_table(
+            "What decided them, where it differs", ["setting", "A", "B"], rows, prose=["A", "B"]
+        )
     if changed:
         figures = [
             (row["of"], row["name"], notation.short(row["a"]), notation.short(row["b"]),

@@ -17,11 +17,11 @@ from narthex.cli.console import (
     examples,
     finish,
     keeping,
-    print_table,
     split_names,
     within,
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say, tell, warn
 from narthex.errors import CLAIM_FAILED, USAGE, NarthexError
 
@@ -220,7 +220,7 @@ def show(outcome: "Outcome") -> None:
             (wording.verdict(claim), _sentence(claim, outcome), claim.source)
             for claim in outcome.claims
         ]
-        print_table("Claims", ["", "claim", "source"], rows)
+        print_table("Claims", ["", "claim", "source"], rows, prose=["claim", "source"])
     sensitivity_tables.show(outcome)
 
 

@@ -17,12 +17,12 @@ from narthex.cli.console import (
     examples,
     finish,
     keeping,
-    print_table,
     warn_of_idle,
     within,
 )
 from narthex.cli.options import FIRMWARE, MACHINE, SEED
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
 
 COLOURS = {
@@ -161,7 +161,10 @@ def _show_transactions(document: dict[str, Any]) -> None:
         cell += ["" if row["cycles"] is None else row["cycles"]]
         cell += [row.get("part") or ("" if row["critical"] else "beside")]
         cells.append(cell)
-    print_table(_title(document), columns, cells, ["ns", "cycles"], [_colour(row) for row in rows])
+    colours = [_colour(row) for row in rows]
+    numbers, prose = ["ns", "cycles"], ["what", "data", "part"]
+    title = _title(document)
+    print_table(title, columns, cells, numbers, colours, prose=prose, optional=["data"])
 
 
 def _title(document: dict[str, Any]) -> str:

@@ -16,13 +16,13 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
-    print_table,
     split_names,
     warn_of_idle,
     within,
 )
 from narthex.cli.options import MACHINE, WHERE
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 
@@ -160,7 +160,7 @@ def show(fits: "list[Fit]") -> None:
     from narthex.fitting.tables import caution_table, tables
 
     for table in tables(fits):
-        print_table(table.title, table.columns, table.rows, table.numbers)
+        print_table(table.title, table.columns, table.rows, table.numbers, prose=table.prose)
     sizes = {each.size for each in fits[0].measurements}
     seeds = {each.seed for each in fits[0].measurements}
     say(
@@ -170,4 +170,4 @@ def show(fits: "list[Fit]") -> None:
     )
     doubts = caution_table(fits)
     if doubts:
-        print_table(doubts.title, doubts.columns, doubts.rows)
+        print_table(doubts.title, doubts.columns, doubts.rows, prose=doubts.prose)

@@ -17,8 +17,8 @@ from narthex.cli.console import (
     check_writable,
     examples,
     machine_file,
-    print_table,
 )
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import inform, say, warn
 from narthex.errors import USAGE, NarthexError
 
@@ -80,8 +80,8 @@ def show(
             (entry["key"], value(entry), *split_source(entry["source"]))
             for entry in found["sources"]
         ]
-        columns = ["parameter", "value", "", "source or reason"]
-        print_table(found["name"], columns, rows, has_prose=True)
+        columns = ["parameter", "value", "origin", "source or reason"]
+        print_table(found["name"], columns, rows, prose=columns[3:])
     else:
         say(found["toml"])
 
@@ -126,7 +126,8 @@ def diff(
         (each["key"], value(each["one"]), value(each["other"]), _sources(each, source))
         for each in found
     ]
-    print_table(f"{one} and {other}", ["parameter", one, other, "sources"], rows, has_prose=True)
+    columns = ["parameter", one, other, "sources"]
+    print_table(f"{one} and {other}", columns, rows, prose=columns[1:], optional=columns[3:])
     say(f"{len(found)} parameters differ")
 
 

@@ -12,11 +12,11 @@ from narthex.cli.console import (
     Waiting,
     examples,
     finish,
-    print_table,
     warn,
     within,
 )
 from narthex.cli.options import SEED
+from narthex.cli.tables import print_table
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
@@ -119,7 +119,8 @@ def show(found: "NetworkLoad") -> None:
         rows.append([*shares, mean, spread, least, most, _told(point, nodes)])
     numbers = ["offered", "accepted", "busiest link", "mean ns", "+-", "least ns", "most ns"]
     title = f"{found.title}: {found.document['pattern']} traffic, in shares of a link's bandwidth"
-    print_table(title, [*numbers, ""], rows, numbers)
+    optional = ["least ns", "busiest link"]
+    print_table(title, [*numbers, ""], rows, numbers, prose=[""], optional=optional)
 
 
 def _told(point: dict[str, Any], nodes: int) -> str:

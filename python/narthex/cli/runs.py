@@ -19,7 +19,6 @@ from narthex.cli.console import (
     examples,
     finish,
     keeping,
-    print_table,
     split_names,
     warn_of_idle,
     within,
@@ -54,6 +53,7 @@ from narthex.cli.options import (
 )
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
 from narthex.cli.streams import OutputError, is_read
+from narthex.cli.tables import columns_of, fits_whole, print_table
 from narthex.cli.terminal import console, inform, say
 from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
 
@@ -69,10 +69,6 @@ MOST_PAIRS = 12
 
 MOST_FUNCTIONS, MOST_LINES, MOST_CATEGORIES = 20, 10, 2
 """Of a profile: functions, lines, and categories of a function that the terminal shows."""
-
-LEDGER_NAMES, LEDGER_NODE, LEDGER_GROUP = 39, 9, 17
-"""Characters of a ledger's activity and occupation, of a node, and of nodes that are alike."""
-
 
 SURROUNDINGS = """
 
@@ -336,7 +332,6 @@ def show(document: dict[str, Any]) -> None:
     from narthex import jobs
     from narthex.results import (
         ledger_rows,
-        ledger_shares,
         place,
         region_ledger_rows,
         reports_of,
@@ -360,13 +355,11 @@ def show(document: dict[str, Any]) -> None:
         ]
     if reports:
         print_table("Reported", columns, reports, ["node", "value"])
-    most = _ledger_columns(len(document["nodes"]))
-    shares = ledger_shares(document, ledger_rows(document), most)
-    _show_ledger("Where the time went, in percent", *shares)
+    _show_ledger("Where the time went, in percent", document, list(ledger_rows(document)))
     names = list(dict.fromkeys(region["name"] for region in document["regions"]))
     for name in names[:MOST_REGIONS]:
-        shares = ledger_shares(document, region_ledger_rows(document, name), most)
-        _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
+        title = f"Where the time of region '{name}' went, in percent"
+        _show_ledger(title, document, list(region_ledger_rows(document, name)))
     if len(names) > MOST_REGIONS:
         more = notation.counted(len(names) - MOST_REGIONS, "more region")
         say(f"not shown: {more}; --json FILE has them all")
@@ -429,31 +422,34 @@ def _show_profile(document: dict[str, Any]) -> None:
     columns = [*numbers, "function", "of self, percent"]
     region = document["profile"]["region"]
     of = "" if region is None else f" of region '{region}'"
-    print_table(f"Time{of} by function, all processors", columns, rows, numbers)
+    title = f"Time{of} by function, all processors"
+    optional = ["total, us", "of self, percent", "self, us"]
+    print_table(title, columns, rows, numbers, prose=columns[5:], optional=optional)
     shown = [
         (f"{100 * time / all_ps:.1f}", notation.text(time / 1e6), function, place)
         for function, place, time in profiles.lines(document)[:MOST_LINES]
     ]
     if shown:
         columns = ["self, %", "self, us", "function", "line"]
-        print_table(f"Time{of} by line, all processors", columns, shown, columns[:2])
+        title = f"Time{of} by line, all processors"
+        print_table(title, columns, shown, columns[:2], optional=columns[1:3])
     if len(found) > MOST_FUNCTIONS:
         more = notation.counted(len(found) - MOST_FUNCTIONS, "more function")
         say(f"not shown: {more}; --profile FILE has them all")
 
 
-def _ledger_columns(nodes: int) -> int:
-    """Return how many columns a ledger can have beside its names: each node, or groups."""
-    from narthex.results import LARGEST_NODES
+def _show_ledger(
+    title: str, document: dict[str, Any], ledger: list[tuple[int, int, str, str, int]]
+) -> None:
+    """Print a ledger, in as few groups of processors as the terminal has room for."""
+    from narthex.results import LARGEST_NODES, ledger_shares
 
-    room = console().width - LEDGER_NAMES
-    if nodes <= min(LARGEST_NODES, room // LEDGER_NODE):
-        return nodes
-    return max(2, min(LARGEST_NODES, room // LEDGER_GROUP))
-
-
-def _show_ledger(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    print_table(title, ["activity", "spent in", *columns], rows, columns)
+    for most in range(LARGEST_NODES, 1, -1):
+        processors, rows = ledger_shares(document, ledger, most)
+        columns = ["activity", "spent in", *processors]
+        if fits_whole(columns_of(columns, rows, processors), console().width):
+            break
+    print_table(title, columns, rows, processors)
 
 
 def compare(

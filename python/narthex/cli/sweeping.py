@@ -14,11 +14,11 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
-    print_table,
     within,
 )
 from narthex.cli.options import TIMEOUT, UNTIL
 from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import inform, say, tell, warn
 from narthex.errors import GUEST_FAILED, INTERRUPTED, NarthexError
 
