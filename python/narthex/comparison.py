@@ -17,6 +17,7 @@ from narthex.batch import Batch
 from narthex.documents import COMPARISON, Kind, Loaded, in_notebook
 from narthex.errors import GUEST_FAILED, INTERRUPTED, USAGE, NarthexError
 from narthex.firmware import Firmware
+from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.results import Result, larger_is_better
 from narthex.running import DEFAULT_MACHINE, Observer, run
@@ -318,7 +319,8 @@ def _chosen(
         raise NarthexError("compare needs at least one interface")
     place, settings = arguments.text("machine", machine), arguments.settings(set)
     for name in chosen:
-        _native.machine_settings(place, settings, name)
+        with naming_machines(place, settings, name):
+            _native.machine_settings(place, settings, name)
     return chosen, []
 
 

@@ -16,6 +16,7 @@ from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.jobs import Jobs
 from narthex.jobs import request as jobs_request
+from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.results import Result
 from narthex.toolchain import Progress
@@ -307,7 +308,8 @@ def simulate(
     log.debug("request %s", json.dumps(wanted))
     timeline = json.dumps(trace) if trace else None
     listeners = (observer, output, notice, _warning(notice), loss)
-    with silence.guarded():
+    place = (wanted["machine"], wanted["set"], wanted["interface"])
+    with silence.guarded(), naming_machines(*place):
         text = _native.run(
             json.dumps(wanted),
             program.elf(interface=wanted["interface"]),

@@ -95,6 +95,18 @@ def test_start_up_imports_nothing_heavy():
         (["run", "roundtrip", "--interfce", "NI2w"], 2, "--interface"),
         (["run", "roundtrip", "-n", "0"], 2, "--nodes"),
         (["run", "roundtrip", "-n", "2", "many"], 1, "many"),
+        (
+            ["run", "roundtrip", "-n", "two"],
+            2,
+            "--nodes must be a whole number from 1 to 4096, not",
+        ),
+        (["run", "roundtrip", "-64"], 2, "an argument of the program that begins with - stands be"),
+        (["run", "./ring"], 2, "its source does: run './ring.c'"),
+        (["run", "./rung"], 2, "program './rung' does not exist"),
+        (["sweep", "ring.c"], 2, "'ring.c' is a program and no sweep; name a TOML file"),
+        (["run", "roundtrip", "-i", "SARC"], 2, "needs; sarc-chip and sarc-prototype have it"),
+        (["compare", "roundtrip", "-i", "NI2w on io-bus"], 2, "isca96 has it"),
+        (["explain", "EDT"], 2, "edt has it"),
         (["run"], 2, "program"),
         (["compare", "roundtrip", "-n", "2", "--by", "speed", "8", "5", "1"], 2, "latency"),
         (["experiment", "hpca98/roundtri"], 2, "did you mean 'hpca98/roundtrip'"),
@@ -115,6 +127,7 @@ def test_start_up_imports_nothing_heavy():
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_one_clear_message(arguments, code, message, tmp_path):
+    (tmp_path / "ring.c").write_text("int main(void) { return 0; }")
     done = narthex(*arguments, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert message in done.stderr

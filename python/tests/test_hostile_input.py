@@ -11,7 +11,7 @@ import pytest
 
 from narthex import NarthexError, _native, arguments, strict
 from narthex.cli import console, main, terminal
-from narthex.programs import find
+from narthex.programs import ECALL, find
 
 ROUNDTRIP = "run roundtrip 8 4 1 --nodes 2"
 COMPARE = "compare roundtrip 8 4 1 --nodes 2"
@@ -218,6 +218,12 @@ def test_a_file_that_is_no_program_is_refused_by_its_path(here, capsys, command)
     (here / "folder" / "notes").write_text("hello")
     told = refused(command.format("folder/notes").split(), capsys)
     assert told.startswith("narthex: folder/notes: not an ELF program (it begins with 68 65 6c 6c)")
+
+
+def test_a_program_that_calls_no_system_is_told_to_be_for_bare_metal(here, capsys):
+    (here / "bare").write_bytes(find("hello").elf().replace(ECALL, b"\x13\0\0\0"))  # no operation
+    told = refused(["run", "./bare", "-n", "2"], capsys)
+    assert told.startswith("narthex: 'bare' makes no system call: it is for a machine without")
 
 
 def test_what_a_sweep_cannot_find_is_told_with_its_file(here, capsys):

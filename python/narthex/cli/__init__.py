@@ -49,6 +49,8 @@ from narthex.errors import GUEST_FAILED, INTERRUPTED, USAGE, NarthexError, shown
 from narthex.profiles import ENDINGS
 from narthex.silence import end_silent_runs
 
+BEHIND_DASHES = "an argument of the program that begins with - stands behind a --"
+
 OUT_OF_MEMORY = "there is not enough memory; a limit of the shell (ulimit -v) counts as well"
 
 app = typer.Typer(
@@ -197,6 +199,9 @@ def _usage_message(error: Exception) -> str | None:
     option = getattr(error, "option_name", None)
     if command == "narthex cc" and type(error).__name__ == "NoSuchOption":
         return f"{message().rstrip('.')}; a flag of the compiler with two dashes stands behind a --"
+    if option and context and any(each.name == "args" for each in context.command.params):
+        words = f"{message().rstrip('.')} (see '{command} --help')"
+        return words if getattr(error, "possibilities", None) else f"{words}; {BEHIND_DASHES}"
     if context and option in _own_options(context):
         behind = command.removeprefix("narthex ")
         return f"{option} stands before the command: narthex {option} {behind} ..."

@@ -282,11 +282,13 @@ def _check_all(
 def _check_interface(request: dict[str, Any], *, shown: bool) -> dict[str, Any]:
     """Check an interface and, if that is asked for, print the report."""
     from narthex import _native
+    from narthex.placement import naming_machines
     from narthex.programs import find
 
     guest = find("interface")
     compile_program(guest)
-    with Waiting(f"Checking {request['interface']}") as waiting:
+    place = (request["machine"], request["set"], request["interface"])
+    with Waiting(f"Checking {request['interface']}") as waiting, naming_machines(*place):
         report = json.loads(
             _native.check_interface(
                 json.dumps(request),

@@ -60,8 +60,16 @@ def machine_file(name: str) -> str:
 
 
 def within(name: str) -> dict[str, Any]:
-    """Return the check of an option that is a whole number, as the package checks it."""
-    return {"callback": lambda given: arguments.whole_number_or_none(f"--{name}", given)}
+    """Return the reader of an option that is a whole number, as the package checks it."""
+
+    def read(given: str | int) -> int:
+        """Read it; what is no number is refused in the same words as one that is not allowed."""
+        try:
+            return arguments.whole_number(f"--{name}", int(given))
+        except ValueError:
+            return arguments.whole_number(f"--{name}", given)  # type: ignore[arg-type] - raises
+
+    return {"parser": read, "metavar": "N"}
 
 
 def examples(*lines: str) -> str:
