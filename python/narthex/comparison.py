@@ -238,7 +238,8 @@ def reasons_of(left_out: Mapping[str, str]) -> list[str]:
 def compare(
     program: str | Path | Program,
     *args: object,
-    interfaces: Sequence[str] | str = "all",
+    interfaces: Sequence[str] | str | None = None,
+    interface: Sequence[str] | str | None = None,
     by: str | None = None,
     machine: str | Path = DEFAULT_MACHINE,
     nodes: int | None = None,
@@ -253,7 +254,8 @@ def compare(
 ) -> Comparison:
     """Run a program on several interfaces and rank them.
 
-    `interfaces` is "all" that the machine can have, or a list of names. They are ranked by what the
+    `interfaces` (or `interface`) are the names, or "all" that the machine can have, which
+    is meant if nothing is given. They are ranked by what the
     program reports under the name `by`, or else by its first report, or by
     simulated time where it reports nothing. Rates (units "per second") rank
     from the largest, all else from the smallest. `jobs` runs are made at a time; that
@@ -266,7 +268,7 @@ def compare(
     >>> found.frame["interface"].to_list()
     ['CNI32Qm', 'NI2w']
     """
-    names, unranked = _chosen(arguments.interfaces(interfaces), machine, set)
+    names, unranked = _chosen(arguments.either(interface, interfaces), machine, set)
     guest = find(program)
     guest.elf()  # compiled once, not by each of several at a time
     batch = Batch(fresh=True)
@@ -307,12 +309,12 @@ def compare(
 
 
 def _chosen(
-    chosen: list[str],
+    chosen: list[str] | None,
     machine: str | Path,
     set: Settings,  # noqa: A002 - the option's name on the command line
 ) -> tuple[list[str], list[Unranked]]:
     """Return the interfaces to run over, and those of "all" that the machine cannot have."""
-    if [name.casefold() for name in chosen] == ["all"]:
+    if chosen is None or [name.casefold() for name in chosen] == ["all"]:
         names, left_out = interfaces_of(machine, set)
         return names, [Unranked(name, LEFT_OUT, reason, USAGE) for name, reason in left_out.items()]
     if not chosen:

@@ -293,7 +293,7 @@ def test_a_name_beyond_the_locale_is_told_with_the_remedy(tmp_path, locale):
 def test_what_the_locale_cannot_encode_is_printed_as_numbers_and_json_stays_json(tmp_path):
     file = tmp_path / "é.toml"
     file.write_text('base = "hpca98"\n[machine]\nname = "é\U0001f600"\n', encoding="utf-8")
-    done = _narthex(["machine", "check", file, "--json"], PYTHONIOENCODING="ascii")
+    done = _narthex(["machine", "check", file, "--json", "-"], PYTHONIOENCODING="ascii")
     assert json.loads(done.stdout)["name"] == "é\U0001f600"
     done = _narthex(["machine", "check", file], PYTHONIOENCODING="ascii")
     assert b"/\\u00e9.toml is a machine that can be run" in done.stdout

@@ -474,7 +474,7 @@ def command(*arguments):
 def test_the_command_writes_beside_the_results(tmp_path, run, capsys):
     file = tmp_path / "result.json"
     file.write_text(json.dumps(run))
-    assert command("report", file, "--json") == 0
+    assert command("report", file, "--json", "-") == 0
     made = json.loads(capsys.readouterr().out)
     assert made["page"] == str(tmp_path / "result.html")
     assert (tmp_path / "result.html").stat().st_size == made["bytes"]

@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "list",
-        epilog=examples("narthex list", "narthex list interfaces", "narthex list machines --json"),
+        epilog=examples(
+            "narthex list", "narthex list interfaces", "narthex list machines --json -"
+        ),
     )(list_)
 
 

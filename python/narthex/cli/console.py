@@ -28,8 +28,8 @@ STDOUT = "-"
 JSON_OPTION = typer.Option(
     None,
     "--json",
-    metavar="[FILE]",
-    help="Write the result as JSON, to FILE.json or (without one, or with -) to standard output.",
+    metavar="FILE",
+    help="Write the result as JSON, into FILE; with - to standard output, alone.",
 )
 SET_OPTION = typer.Option(
     [],
@@ -77,9 +77,21 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)])
 
 
-def split_names(text: str) -> list[str]:
-    """Read names with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def split_names(given: str | Iterable[str]) -> list[str]:
+    """Read names with commas between them, in one text or several."""
+    texts = [given] if isinstance(given, str) else given
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def only_one(command: str, interfaces: Iterable[str]) -> str:
+    """Return the one interface of a command that takes one."""
+    names = split_names(interfaces)
+    if len(names) != 1:
+        raise NarthexError(
+            f"{command} takes one interface, not {len(names)}; 'narthex compare' runs a program"
+            f" over several and ranks them: --interface {','.join(names) or 'NAME,NAME'}"
+        )
+    return names[0]
 
 
 def warn_of_idle(machine: str, settings: Iterable[str], interfaces: Iterable[str]) -> None:
@@ -90,10 +102,19 @@ def warn_of_idle(machine: str, settings: Iterable[str], interfaces: Iterable[str
     warn(warnings.of_requests({**asked, "interface": name} for name in interfaces))
 
 
+def file_of(option: str, given: str) -> str:
+    """Return an option's file; refuse what is another option."""
+    if given.startswith("-") and given != STDOUT:
+        raise NarthexError(f"{option} takes a file, or - for standard output, not '{given}'")
+    return given
+
+
 class JsonTarget:
     """Where `--json` writes; made before any work, so that a bad place is found first."""
 
     def __init__(self, place: str | None) -> None:
+        if place is not None:
+            place = file_of("--json", place)
         self.wanted = place is not None
         """Whether there is a `--json` at all."""
         self.to_stdout = place == STDOUT

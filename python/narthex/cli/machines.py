@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
     epilog=examples(
         "narthex machine show hpca98",
         "narthex machine show hpca98 --sources",
-        "narthex machine show mine.toml --set bus.clock=125MHz --json",
+        "narthex machine show mine.toml --set bus.clock=125MHz --json -",
         "narthex machine show voyager --diagram voyager.svg",
     )
 )
@@ -90,7 +90,7 @@ def show(
     epilog=examples(
         "narthex machine diff hpca98 isca96",
         "narthex machine diff hpca98 mine.toml",
-        "narthex machine diff hpca98 hpca98 --set bus.clock=125MHz --json",
+        "narthex machine diff hpca98 hpca98 --set bus.clock=125MHz --json -",
     )
 )
 def diff(

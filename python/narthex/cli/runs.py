@@ -17,29 +17,33 @@ from narthex.cli.console import (
     check_writable,
     compile_program,
     examples,
+    file_of,
     finish,
     keeping,
+    only_one,
     split_names,
     warn_of_idle,
-    within,
 )
 from narthex.cli.options import (
     ARGUMENTS,
+    AT_A_TIME,
     CHECKPOINT,
     CHECKPOINT_EVERY,
     EXECUTE_WAIT_LOOPS,
     FIRMWARE,
+    INTERFACE,
     JOB,
-    JOBS,
+    JOB_FILE,
     MACHINE,
     NODES,
     PROFILE,
     PROFILE_BY_NODE,
+    PROFILE_REGION,
     PROGRAM,
     PROGRAM_HELP,
-    REGION,
     RESUME,
     SEED,
+    SEVERAL,
     THREADS,
     TIMEOUT,
     TRACE,
@@ -51,7 +55,13 @@ from narthex.cli.options import (
     UNTIL,
     WHERE,
 )
-from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.reporting import (
+    OPEN_OPTION,
+    PLOT_OPTION,
+    REPORT_OPTION,
+    PlotTarget,
+    ReportTarget,
+)
 from narthex.cli.streams import OutputError, is_read
 from narthex.cli.tables import columns_of, fits_whole, print_table
 from narthex.cli.terminal import console, inform, say
@@ -60,6 +70,7 @@ from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
 if TYPE_CHECKING:
     from narthex.comparison import Comparison
     from narthex.programs import Program
+    from narthex.report.parts import Chart
 
 MOST_REGIONS = 20
 """Regions of which the terminal shows where their time went."""
@@ -92,7 +103,7 @@ def register(app: typer.Typer) -> None:
             "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
             "narthex run em3d 64 2 --nodes 4 --trace em3d.html --trace-functions",
-            "narthex run em3d --profile --region main",
+            "narthex run em3d --profile - --profile-region main",
             "narthex run em3d --profile em3d.svg",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
@@ -106,7 +117,7 @@ def register(app: typer.Typer) -> None:
         "compare",
         epilog=examples(
             "narthex compare roundtrip 64 --interface all",
-            "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json",
+            "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json -",
             "narthex compare roundtrip 64 --report roundtrip.html",
             "narthex compare roundtrip 64 --interface NI2w,CNI4,CNI32Qm --plot ranking.svg",
             "narthex compare roundtrip 64 -m isca96 -i 'NI2w, NI2w on io-bus'",
@@ -121,17 +132,11 @@ def run(
     ),
     args: list[str] | None = ARGUMENTS,
     machine: str = MACHINE,
-    interface: str = typer.Option(
-        "CNI32Qm",
-        "--interface",
-        "-i",
-        help=f"The network interface. {WHERE}",
-        autocompletion=completion.interfaces,
-    ),
+    interface: list[str] = INTERFACE,
     nodes: int | None = NODES,
     set_: list[str] = SET_OPTION,
     job: list[str] = JOB,
-    jobs_file: Path | None = JOBS,
+    job_file: Path | None = JOB_FILE,
     firmware: list[str] = FIRMWARE,
     threads: int = THREADS,
     seed: int | None = SEED,
@@ -148,31 +153,35 @@ def run(
     trace_functions: bool = TRACE_FUNCTIONS,
     traffic: bool = TRAFFIC,
     profile: str | None = PROFILE,
-    region: str | None = REGION,
+    profile_region: str | None = PROFILE_REGION,
     profile_by_node: bool = PROFILE_BY_NODE,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    plot: Path | None = PLOT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Run a program and show where its time went."""
     from narthex import jobs, running
     from narthex.programs import find
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    over = only_one("run", interface)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    picture = PlotTarget(plot)
     timeline = running.trace_request(
         trace, trace_nodes, trace_from, trace_to, functions=trace_functions
     )
     if trace:
         check_writable(trace, "--trace")
     keeper = ProfileTarget(profile, by_node=profile_by_node)
-    listed = [*job, *(jobs.read_file(jobs_file) if jobs_file else [])]
-    guest, described = jobs.request(find(program) if program else None, listed, inform, interface)
-    compile_program(guest, interface)
+    listed = [*job, *(jobs.read_file(job_file) if job_file else [])]
+    guest, described = jobs.request(find(program) if program else None, listed, inform, over)
+    compile_program(guest, over)
     wanted = running.request(
         guest,
         args or [],
         jobs=described,
         machine=machine,
-        interface=interface,
+        interface=over,
         nodes=nodes,
         set=set_,
         firmware=firmware,
@@ -185,14 +194,14 @@ def run(
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
     running.check_traffic(wanted, traffic=traffic)
-    divided = running.profile_request(wanted, region, profile=keeper.wanted)
-    warn_of_idle(machine, set_, [interface])
+    divided = running.profile_request(wanted, profile_region, profile=keeper.wanted)
+    warn_of_idle(machine, set_, [over])
     printer = Printer(
         sys.stderr if target.to_stdout else sys.stdout,
-        goes_on=bool(report or trace or target.is_file or keeper.file),
+        goes_on=bool(report or plot or trace or target.is_file or keeper.file),
     )
     observed = {"trace": timeline, "traffic": traffic, "profile": divided}
-    _simulate(wanted, guest, printer, target, page, keeper, observed)
+    _simulate(wanted, guest, printer, target, page, picture, keeper, observed)
     running.forget_checkpoint(wanted)
 
 
@@ -202,6 +211,7 @@ def _simulate(
     printer: "Printer",
     target: JsonTarget,
     page: ReportTarget,
+    picture: PlotTarget,
     keeper: "ProfileTarget",
     observed: dict[str, Any],
 ) -> None:
@@ -226,10 +236,19 @@ def _simulate(
         printer.finish,
         lambda: target.write(document),
         lambda: page.write_document(document),
+        lambda: picture.draw(document, lambda: _ledger(document)),
         lambda: keeper.write(document),
         lambda: None if target.to_stdout else show(document),
         problem=NarthexError("; ".join(lost), NOT_WRITTEN) if lost else None,
     )
+
+
+def _ledger(document: dict[str, Any]) -> "tuple[Chart, str]":
+    """Return where the time went as a chart, and what it is of."""
+    from narthex.report.runs import ledger_chart
+    from narthex.results import Result
+
+    return ledger_chart(document, "activity"), Result(document).title
 
 
 def _keep_what_was(
@@ -255,6 +274,8 @@ class ProfileTarget:
     def __init__(self, place: str | None, *, by_node: bool) -> None:
         from narthex import profiles
 
+        if place is not None:
+            place = file_of("--profile", place)
         self.wanted = place is not None
         """Whether there is a `--profile` at all."""
         self.file = None if place in (None, "-") else Path(str(place))
@@ -455,11 +476,12 @@ def _show_ledger(
 def compare(
     program: str = PROGRAM,
     args: list[str] | None = ARGUMENTS,
-    interface: str = typer.Option(
-        "all",
+    interface: list[str] = typer.Option(
+        ["all"],
         "--interface",
         "-i",
-        help=f"'all', or names with commas between. {WHERE}",
+        metavar="NAMES",
+        help=f"'all', or names {SEVERAL}. {WHERE}",
         autocompletion=completion.several_interfaces,
     ),
     by: str | None = typer.Option(
@@ -473,26 +495,22 @@ def compare(
     seed: int | None = SEED,
     until: str | None = UNTIL,
     timeout: str | None = TIMEOUT,
-    jobs: int = typer.Option(1, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
+    jobs: int = AT_A_TIME,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
-    plot: Path | None = typer.Option(
-        None, "--plot", metavar="FILE", help="Draw the ranking: .html, .svg or .png."
-    ),
+    plot: Path | None = PLOT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Run the same binary over several interfaces and rank them."""
     from narthex import comparison
     from narthex.programs import find
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
-    if plot:
-        from narthex.report import pictures
-
-        pictures.check_file(plot)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    picture = PlotTarget(plot)
     names = split_names(interface)
     guest = find(program)
     compile_program(guest)
-    is_all = interface.casefold() == "all"
+    is_all = [name.casefold() for name in names] == ["all"]
     warn_of_idle(machine, set_, comparison.interface_names() if is_all else names)
     with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(
@@ -514,16 +532,10 @@ def compare(
             ),
         )
     document = found.document
-
-    def draw() -> None:
-        if plot:
-            with keeping(document, plot):
-                pictures.save([found.ranking()], found.title, plot)
-
     finish(
         lambda: target.write(document),
         lambda: page.write_document(document),
-        draw,
+        lambda: picture.draw(document, lambda: (found.ranking(), found.title)),
         lambda: None if target.to_stdout else _show_ranking(found, machine),
     )
     failed = [each.exit_code for each in found.unranked if each.status == comparison.FAILED]
