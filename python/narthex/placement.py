@@ -22,7 +22,7 @@ def naming_machines(machine: str, settings: Sequence[str], interface: str) -> It
             raise
         if str(error) != _refusal(machine, settings, interface):
             raise
-        others = _machines_with(interface)
+        others = machines_with(interface)
         if not others or not _has_another(machine, settings):
             raise
         *some, last = others
@@ -39,7 +39,7 @@ def _refusal(machine: str, settings: Sequence[str], interface: str) -> str | Non
     return None
 
 
-def _machines_with(interface: str) -> list[str]:
+def machines_with(interface: str) -> list[str]:
     """Return the built-in machines that can have an interface."""
     names = (entry["name"] for entry in json.loads(_native.list("machines")))
     return [name for name in names if _refusal(name, [], interface) is None]

@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
 import typer
 
 from narthex.cli import terminal
+from narthex.distinctions import INTERFACES, LONGEST
+from narthex.listing import entries
 
 COMMANDS = [
     [],
@@ -211,6 +214,27 @@ def test_everything_is_listed_as_json():
     assert {"hpca98", "isca96"} <= set(names["machines"])
     assert {"roundtrip", "bandwidth"} <= set(names["programs"])
     assert "hpca98/roundtrip" in names["experiments"]
+
+
+def test_a_line_tells_each_name_from_the_others():
+    for kind in ("interfaces", "machines", "programs", "experiments"):
+        every = entries(kind)
+        lines = Counter(entry["brief"] for entry in every)
+        assert [line for line, count in lines.items() if count > 1] == [], kind
+        assert max(map(len, lines)) <= LONGEST + 25, kind
+    assert {entry["name"] for entry in entries("interfaces")} == set(INTERFACES)
+
+
+def test_families_are_folded_and_their_names_told(capsys):
+    folded, each, one = (
+        narthex("list", *words.split()).stdout for words in ("", "interfaces", "interfaces via")
+    )
+    assert "CNI16Qm, CNI32Qm, CNI32Qm+Throttle" in folded
+    assert "voyager/..." in folded
+    assert len(folded.splitlines()) < 80
+    assert "CCDMA-retry" in each
+    assert one.count("machines: edt") == 7
+    assert "EDT\n  sends blocks as they are written" in one
 
 
 def test_one_kind_is_listed_alone():
