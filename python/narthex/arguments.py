@@ -61,6 +61,16 @@ def interfaces(given: str | Iterable[str]) -> list[str]:
     return [name.strip() for each in found for name in each.split(",") if name.strip()]
 
 
+def either(
+    interface: str | Iterable[str] | None, several: str | Iterable[str] | None
+) -> list[str] | None:
+    """Return the names that a call is given as `interface` or as `interfaces`, if any."""
+    if interface is not None and several is not None:
+        raise NarthexError("interface and interfaces are the same argument: give one of them")
+    given = several if interface is None else interface
+    return None if given is None else interfaces(given)
+
+
 def text(argument: str, given: Path) -> str:
     """Return a text, or the name of a file."""
     found = os.fspath(given) if isinstance(given, str | os.PathLike) else None

@@ -1,18 +1,23 @@
-"""Runs the same binary over several network interfaces and ranks them."""
+"""Runs the same binary over several network interfaces and ranks them.
+
+An interface on which the program fails costs the others nothing: it is a row without a rank,
+with the reason. So is one of "all" that the machine cannot have.
+"""
 
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from narthex import _native, arguments, notation
 from narthex.arguments import Settings
 from narthex.batch import Batch
 from narthex.documents import COMPARISON, Kind, Loaded, in_notebook
-from narthex.errors import NarthexError
+from narthex.errors import GUEST_FAILED, INTERRUPTED, USAGE, NarthexError
 from narthex.firmware import Firmware
+from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.results import Result, larger_is_better
 from narthex.running import DEFAULT_MACHINE, Observer, run
@@ -25,6 +30,31 @@ if TYPE_CHECKING:
 
 SIMULATED_TIME = "simulated time"
 
+Status = Literal["ranked", "failed", "left out"]
+"""Of an interface: it has a value; the program ran and has no result; it was not run."""
+
+RANKED: Status = "ranked"
+FAILED: Status = "failed"
+LEFT_OUT: Status = "left out"
+
+
+@dataclass(frozen=True)
+class Unranked:
+    """An interface without a value."""
+
+    interface: str
+    status: Status
+    reason: str
+    """What `narthex run` says of it."""
+    exit_code: int
+    """What `narthex run` exits with."""
+
+    @classmethod
+    def of(cls, interface: str, error: NarthexError) -> Self:
+        """Make it of the error of a run."""
+        status = LEFT_OUT if error.exit_code == USAGE else FAILED
+        return cls(interface, status, str(error), error.exit_code)
+
 
 @dataclass(frozen=True)
 class Comparison(Loaded):
@@ -36,18 +66,25 @@ class Comparison(Loaded):
     """What they are ranked by: a report's name, or "simulated time"."""
     unit: str
     results: list[Result]
+    unranked: Sequence[Unranked] = ()
+    """The interfaces on which the program has no result."""
 
     @classmethod
     def of(cls, document: dict[str, Any]) -> Self:
         """Make a comparison of its document; raises `ValueError` for one that ranks nothing."""
         first = document["rows"][0]
+        unranked = [
+            Unranked(row["interface"], row["status"], row["reason"], row["exit_code"])
+            for row in document["rows"]
+            if row["status"] != RANKED
+        ]
         results = [Result(run) for run in document["runs"]]
         for result in results:
             names = {SIMULATED_TIME, *(report["name"] for report in result.document["reports"])}
             if first["measure"] not in names:
                 told = f"the run on {result.interface} reported no '{first['measure']}'"
                 raise ValueError(told)
-        return cls(first["measure"], first["unit"], results)
+        return cls(first["measure"], first["unit"], results, unranked)
 
     @property
     def title(self) -> str:
@@ -62,9 +99,10 @@ class Comparison(Loaded):
         return result.simulated_us if self.measure == SIMULATED_TIME else result.value(self.measure)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the ranking: rank, interface, value, unit, and times the best.
+        """Return a row for each interface: rank, interface, status, value, unit, times the best.
 
-        There is no ratio where a value is not finite, or not above 0.
+        There is no ratio where a value is not finite, or not above 0. Interfaces that
+        failed or were left out stand last, without a rank and a value, with the reason.
         """
         best = self.measured(self.results[0])
         rows = []
@@ -72,24 +110,39 @@ class Comparison(Loaded):
             value = self.measured(result)
             is_ratio = math.isfinite(value) and math.isfinite(best) and min(value, best) > 0
             ratio = max(value, best) / min(value, best) if is_ratio else None
-            rows.append(
-                {
-                    "rank": rank,
-                    "interface": result.interface,
-                    "measure": self.measure,
-                    "value": value,
-                    "unit": self.unit,
-                    "times_best": ratio,
-                }
-            )
+            rows.append(self._row(result.interface, RANKED, rank, value, ratio))
+        rows += [
+            {
+                **self._row(each.interface, each.status, None, None, None),
+                "reason": each.reason,
+                "exit_code": each.exit_code,
+            }
+            for each in self.unranked
+        ]
         return rows
+
+    def _row(
+        self, interface: str, status: Status, rank: int | None, value: float | None,
+        ratio: float | None,
+    ) -> dict[str, Any]:  # fmt: skip
+        return {
+            "rank": rank,
+            "interface": interface,
+            "status": status,
+            "measure": self.measure,
+            "value": value,
+            "unit": self.unit,
+            "times_best": ratio,
+            "reason": None,
+            "exit_code": 0,
+        }
 
     @property
     def frame(self) -> "polars.DataFrame":
-        """The ranking as a Polars frame."""
+        """The rows as a Polars frame."""
         from narthex.extras import polars as pl
 
-        return pl.DataFrame(self.rows())
+        return pl.DataFrame(self.rows(), infer_schema_length=None)
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the ranking: a bar an interface, best first; what is not finite is left out.
@@ -121,9 +174,12 @@ class Comparison(Loaded):
     def document(self) -> dict[str, Any]:
         """What `--json` writes: the ranking and every run's own document."""
         return {
-            "schema": 1,
+            "schema": COMPARISON.schema,
             "version": _native.__version__,
-            "rows": [{**row, "value": notation.for_json(row["value"])} for row in self.rows()],
+            "rows": [
+                {**row, "value": notation.for_json(row["value"])} if row["rank"] else row
+                for row in self.rows()
+            ],
             "runs": [result.document for result in self.results],
         }
 
@@ -162,14 +218,19 @@ def interfaces_of(
     return names, left_out
 
 
+def grouped(reasons: Mapping[str, str]) -> list[tuple[list[str], str]]:
+    """Return the interfaces that have the same reason, and the reason as the first has it."""
+    groups: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        groups.setdefault(reason.replace(f"'{name}'", "it"), []).append(name)
+    return [(names, reasons[names[0]]) for names in groups.values()]
+
+
 def reasons_of(left_out: Mapping[str, str]) -> list[str]:
     """Return a line for each reason: which interfaces it leaves out, and what it is."""
-    groups: dict[str, list[str]] = {}
-    for name, reason in left_out.items():
-        groups.setdefault(reason.replace(f"'{name}'", "it"), []).append(name)
     lines = []
-    for names in groups.values():
-        verb, told = ("is" if len(names) == 1 else "are"), left_out[names[0]]
+    for names, told in grouped(left_out):
+        verb = "is" if len(names) == 1 else "are"
         lines.append(f"{', '.join(names)} {verb} left out: {told}")
     return lines
 
@@ -177,7 +238,8 @@ def reasons_of(left_out: Mapping[str, str]) -> list[str]:
 def compare(
     program: str | Path | Program,
     *args: object,
-    interfaces: Sequence[str] | str = "all",
+    interfaces: Sequence[str] | str | None = None,
+    interface: Sequence[str] | str | None = None,
     by: str | None = None,
     machine: str | Path = DEFAULT_MACHINE,
     nodes: int | None = None,
@@ -192,21 +254,21 @@ def compare(
 ) -> Comparison:
     """Run a program on several interfaces and rank them.
 
-    `interfaces` is "all" that the machine can have, or a list of names. They are ranked by what the
+    `interfaces` (or `interface`) are the names, or "all" that the machine can have, which
+    is meant if nothing is given. They are ranked by what the
     program reports under the name `by`, or else by its first report, or by
     simulated time where it reports nothing. Rates (units "per second") rank
     from the largest, all else from the smallest. `jobs` runs are made at a time; that
-    changes no result.
+    changes no result. An interface on which the program fails is a row without a rank,
+    as is one of "all" that the machine cannot have. Raises `NarthexError` where the
+    program has a result on none, and before any run where a named one does not exist.
 
     >>> import narthex
     >>> found = narthex.compare("roundtrip", 64, 10, interfaces=["NI2w", "CNI32Qm"], nodes=2)
     >>> found.frame["interface"].to_list()
     ['CNI32Qm', 'NI2w']
     """
-    chosen = arguments.interfaces(interfaces)
-    names = interfaces_of(machine, set)[0] if chosen == ["all"] else chosen
-    if not names:
-        raise NarthexError("compare needs at least one interface")
+    names, unranked = _chosen(arguments.either(interface, interfaces), machine, set)
     guest = find(program)
     guest.elf()  # compiled once, not by each of several at a time
     batch = Batch(fresh=True)
@@ -215,46 +277,107 @@ def compare(
         told = observer(name)
         return lambda time_ps: batch.goes_on() and (told is None or told(time_ps))
 
-    def make(name: str) -> tuple[Result, None]:
-        made = run(
-            guest,
-            *args,
-            machine=machine,
-            interface=name,
-            nodes=nodes,
-            set=set,
-            firmware=firmware,
-            threads=threads,
-            seed=seed,
-            until=until,
-            timeout=timeout,
-            observer=watched(name),
-        )
+    def make(name: str) -> tuple[Result | Unranked, None]:
+        try:
+            made = run(
+                guest,
+                *args,
+                machine=machine,
+                interface=name,
+                nodes=nodes,
+                set=set,
+                firmware=firmware,
+                threads=threads,
+                seed=seed,
+                until=until,
+                timeout=timeout,
+                observer=watched(name),
+            )
+        except NarthexError as error:
+            if error.exit_code == INTERRUPTED:
+                raise
+            return Unranked.of(name, error), None
         return made, None
 
     at_a_time = arguments.whole_number("jobs", jobs)
-    results = batch.make_all(make, names, str, at_a_time, lambda _done, _all, _left_s: None)
-    return rank(results, by)
+    made = batch.make_all(make, names, str, at_a_time, lambda _done, _all, _left_s: None)
+    results = [each for each in made if isinstance(each, Result)]
+    failed = [each for each in made if isinstance(each, Unranked)]
+    if not results:
+        raise _nothing_to_rank(failed)
+    return rank(results, by, [*failed, *unranked])
 
 
-def rank(results: list[Result], by: str | None) -> Comparison:
-    """Order runs by a report's value, best first and NaN last; ties keep their order."""
-    measure, unit = _measure(results[0], by)
-    comparison = Comparison(measure, unit, results)
+def _chosen(
+    chosen: list[str] | None,
+    machine: str | Path,
+    set: Settings,  # noqa: A002 - the option's name on the command line
+) -> tuple[list[str], list[Unranked]]:
+    """Return the interfaces to run over, and those of "all" that the machine cannot have."""
+    if chosen is None or [name.casefold() for name in chosen] == ["all"]:
+        names, left_out = interfaces_of(machine, set)
+        return names, [Unranked(name, LEFT_OUT, reason, USAGE) for name, reason in left_out.items()]
+    if not chosen:
+        raise NarthexError("compare needs at least one interface")
+    place, settings = arguments.text("machine", machine), arguments.settings(set)
+    for name in chosen:
+        with naming_machines(place, settings, name):
+            _native.machine_settings(place, settings, name)
+    return chosen, []
+
+
+def _nothing_to_rank(failed: list[Unranked]) -> NarthexError:
+    """Return the error of a comparison without a single result, with the first one's exit code."""
+    first = failed[0]
+    if len(failed) == 1:
+        return NarthexError(first.reason, first.exit_code)
+    groups = grouped({each.interface: each.reason.partition("\n")[0] for each in failed})
+    told = "".join(f"\n  {', '.join(names)}: {reason}" for names, reason in groups)
+    return NarthexError(
+        f"the program has a result on none of {len(failed)} interfaces:{told}", first.exit_code
+    )
+
+
+def rank(
+    results: Sequence[Result], by: str | None, unranked: Sequence[Unranked] = ()
+) -> Comparison:
+    """Order runs by a report's value, best first and NaN last; ties keep their order.
+
+    A run that has no such report is failed, if another one has it.
+    """
+    measure, unit = _measure(results, by)
+    ranked: list[Result] = []
+    failed: list[Unranked] = []
+    for result in results:
+        if measure == SIMULATED_TIME or measure in _units(result):
+            ranked.append(result)
+        else:
+            told = f"the run reported no '{measure}'"
+            failed.append(Unranked(result.interface, FAILED, told, GUEST_FAILED))
+    comparison = Comparison(measure, unit, ranked)
     sign = -1 if larger_is_better(unit) else 1
 
     def merit(result: Result) -> tuple[bool, float]:
         value = comparison.measured(result)
         return math.isnan(value), sign * value
 
-    return Comparison(measure, unit, sorted(results, key=merit))
+    return Comparison(measure, unit, sorted(ranked, key=merit), [*failed, *unranked])
 
 
-def _measure(result: Result, by: str | None) -> tuple[str, str]:
+def _units(result: Result) -> dict[str, str]:
+    """Return the units of a run's reports by their names."""
+    return {report["name"]: report["unit"] for report in reversed(result.document["reports"])}
+
+
+def _measure(results: Sequence[Result], by: str | None) -> tuple[str, str]:
     """Choose what to rank by, and find its unit."""
-    reports = {report["name"]: report["unit"] for report in reversed(result.document["reports"])}
     if by is None:
-        by = result.document["reports"][0]["name"] if reports else SIMULATED_TIME
-    if by != SIMULATED_TIME and by not in reports:
-        result.value(by)  # raises, naming what there is
-    return by, reports.get(by, "us")
+        reports = results[0].document["reports"]
+        by = reports[0]["name"] if reports else SIMULATED_TIME
+    if by == SIMULATED_TIME:
+        return by, "us"
+    for result in results:
+        if (unit := _units(result).get(by)) is not None:
+            return by, unit
+    results[0].value(by)  # raises, naming what there is
+    raise AssertionError("a report that no run has was found")

@@ -38,7 +38,7 @@ class Kind:
 
 
 RUN = Kind("run", "nodes", 3, "narthex run ... --json FILE")
-COMPARISON = Kind("comparison", "runs", 1, "narthex compare ... --json FILE")
+COMPARISON = Kind("comparison", "runs", 2, "narthex compare ... --json FILE")
 EXPERIMENTS = Kind("experiments", "summaries", 2, "narthex experiment ... --json FILE")
 EXPLANATION = Kind("explanation", "breakdown", 3, "narthex explain ... --json FILE")
 FIT = Kind("fit", "fits", 1, "narthex fit logp ... --json FILE")

@@ -16,6 +16,7 @@ from narthex.documents import EXPLANATION, Kind, Loaded, in_notebook
 from narthex.errors import unknown
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
+from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.running import DEFAULT_MACHINE, Observer
 
@@ -225,7 +226,8 @@ def explain(
     if given := firmware_request(request["machine"], request["set"], firmware):
         request["firmware"] = given
     elf = guest.elf(interface=request["interface"])
-    return Explanation(json.loads(_native.explain(json.dumps(request), elf, observer)))
+    with naming_machines(request["machine"], request["set"], request["interface"]):
+        return Explanation(json.loads(_native.explain(json.dumps(request), elf, observer)))
 
 
 def condensed(rows: Sequence[Row], *, critical_too: bool = False) -> list[Row]:

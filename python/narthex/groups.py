@@ -43,19 +43,25 @@ class Group(Generic[Part]):
 
     @property
     def name(self) -> str:
-        """What its bar or column is called: node 3, nodes 4-7."""
+        """What its bar or column is called: node 3, nodes 4-7, node 0.1-15 of several processes."""
         nodes = sorted({node for node, _ in self.places})
-        if len(self.places) == 1:
-            ((node, process),) = self.places
-            return f"node {node}.{process}" if process else f"node {node}"
-        return f"node{'s' * (len(nodes) > 1)} {listed(nodes)}"
+        processes = sorted({process for _, process in self.places})
+        if len(nodes) == 1:
+            return f"node {nodes[0]}.{listed(processes)}" if any(processes) else f"node {nodes[0]}"
+        if len(self.places) < len(nodes) * len(processes):
+            return self._alike
+        of_each = f", processes {listed(processes)} of each" if any(processes) else ""
+        return f"nodes {listed(nodes)}{of_each}"
 
     @property
     def short_name(self) -> str:
         """The same for a column, which is narrow: 16 like node 1."""
-        if len(self.name) <= NARROW:
-            return self.name
-        return f"{len(self.places)} like node {self.places[0][0]}"
+        return self.name if len(self.name) <= NARROW else self._alike
+
+    @property
+    def _alike(self) -> str:
+        node, process = self.places[0]
+        return f"{len(self.places)} like node {node}{f'.{process}' if process else ''}"
 
     def mean(self, part: Part) -> float:
         """Return the time of a part, the mean of all."""

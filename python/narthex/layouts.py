@@ -246,14 +246,17 @@ class Run(TypedDict):
 
 
 class Rank(TypedDict):
-    """A run's place in a comparison."""
+    """An interface's place in a comparison; one without a value has a reason."""
 
-    rank: Whole
+    rank: Whole | None
     interface: str
+    status: Literal["ranked", "failed", "left out"]
     measure: str
-    value: Number
+    value: Number | None
     unit: str
     times_best: float | None
+    reason: str | None
+    exit_code: Whole
 
 
 class Comparison(TypedDict):

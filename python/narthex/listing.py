@@ -1,11 +1,13 @@
 """What there is: interfaces, machines and their parameters, programs, experiments."""
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
 from narthex.configuration.differences import split_source
+from narthex.distinctions import brief, of_interface
 from narthex.errors import unknown
 from narthex.running import DEFAULT_MACHINE
 
@@ -17,7 +19,7 @@ Kind = Literal["interfaces", "machines", "programs", "experiments"]
 
 
 def catalogue(kind: Kind) -> "polars.DataFrame":
-    """Return what there is of a kind, as `narthex list`: name and summary.
+    """Return what there is of a kind, as `narthex list`: name, summary, and `brief`.
 
     Interfaces have their `family` and `attachments`, the places where they can
     be. Sizes are free: CNI64Qm and CNI128Q are interfaces too.
@@ -63,7 +65,44 @@ def parameters(
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Return name and summary of everything of a kind."""
+    """Return name and summary of everything of a kind, and what distinguishes it: `brief`."""
+    found = _entries(kind)
+    for entry in found:
+        if kind == "interfaces":
+            entry["brief"] = of_interface(entry["name"], entry["summary"])
+        else:
+            entry.setdefault("brief", brief(entry["summary"]))
+    return found
+
+
+def chosen(kind: str, word: str) -> list[dict[str, Any]]:
+    """Return the entries of a kind that a word names: a name, a family, or their first letters.
+
+    Raises `NarthexError` where there is none.
+    """
+    every = entries(kind)
+    folded = word.casefold()
+    exact = [entry for entry in every if entry["name"].casefold() == folded]
+    found = exact or [
+        entry
+        for entry in every
+        if entry["name"].casefold().startswith(folded)
+        or entry.get("family", "").casefold() == folded
+    ]
+    if not found:
+        raise unknown(kind.removesuffix("s"), word, [each["name"] for each in every])
+    return found
+
+
+def family(kind: str, entry: dict[str, Any]) -> str:
+    """Return under what an entry is folded: a family of interfaces, or how its name begins."""
+    if kind == "interfaces":
+        return str(entry["family"])
+    name = str(entry["name"])
+    return name if kind == "machines" else re.split("(?<=[/-])", name)[0]
+
+
+def _entries(kind: str) -> list[dict[str, Any]]:
     match kind:
         case "programs":
             from narthex import programs
@@ -76,7 +115,12 @@ def entries(kind: str) -> list[dict[str, Any]]:
 
             loaded = [validation.load(name) for name in validation.names()]
             return [
-                {"name": each.name, "summary": f"{each.title} ({each.source})"} for each in loaded
+                {
+                    "name": each.name,
+                    "summary": f"{each.title} ({each.source})",
+                    "brief": each.title,
+                }
+                for each in loaded
             ]
         case "interfaces" | "machines":
             found: list[dict[str, Any]] = json.loads(_native.list(kind))

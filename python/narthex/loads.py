@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import altair
     import polars
 
+    from narthex.report.parts import Chart
+
 Pattern = Literal["uniform", "transpose", "hot-spot", "neighbour"]
 PATTERNS: tuple[str, ...] = get_args(Pattern)
 
@@ -88,19 +90,23 @@ class NetworkLoad(Saved):
 
     def plot(self) -> "altair.TopLevelMixin":
         """Draw latency over offered load."""
-        from narthex.charts.curves import curves
         from narthex.charts.standalone import standalone
+
+        words = f"{self.document['pattern']} traffic of {self.document['packet_bytes']} bytes"
+        return standalone(self.curve(), words + self._without_latency())
+
+    def curve(self) -> "Chart":
+        """Return latency over offered load as a chart of a page; see `plot`."""
+        from narthex.charts.curves import curves
         from narthex.report.parts import NO_TABLE, Chart
 
         points = self.points.filter(self.points["state"] == "steady").to_dicts()
         rows = [
             {"x": point["load"], "interface": "", "value": point["latency_ns"]} for point in points
         ]
-        words = f"{self.document['pattern']} traffic of {self.document['packet_bytes']} bytes"
         across = "offered load, share of a link's bandwidth"
         drawn = curves(rows, "mean latency, ns", [""], x=across, series=None)
-        words += self._without_latency()
-        return standalone(Chart(self.title, f"Mean latency over {across}", drawn, NO_TABLE), words)
+        return Chart(self.title, f"Mean latency over {across}", drawn, NO_TABLE)
 
     def _without_latency(self) -> str:
         """Say which loads are not drawn, and why."""

@@ -7,6 +7,7 @@ Narthex; `./word` is always a file.
 """
 
 import os
+import struct
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from pathlib import Path
 
 from narthex import _native, arguments, assets, compiler, files, toolchain
 from narthex.errors import NarthexError, unknown
+
+ELF_MAGIC = b"\x7fELF"
 
 LARGEST_BYTES = 256 << 20
 """Of a program's file; what is larger was not meant."""
@@ -40,6 +43,12 @@ class Program:
         return self._elves[driver]
 
 
+def is_elf(file: Path) -> bool:
+    """Tell whether a file is an ELF file, which is for the simulator or another machine."""
+    with file.open("rb") as opened:
+        return opened.read(len(ELF_MAGIC)) == ELF_MAGIC
+
+
 def shipped() -> list[str]:
     """Return the names of the programs that come with Narthex, those for its own tests left out."""
     folder = assets.GUEST / "programs"
@@ -59,12 +68,24 @@ def find(program: "str | arguments.Path | Program") -> Program:
     if os.path.isdir(path):
         raise NarthexError(f"program '{program}' is a folder; name a file in it")
     if not os.path.exists(path):
-        if path.suffix in compiler.SOURCE_SUFFIXES or len(path.parts) > 1:
-            raise NarthexError(f"program '{program}' does not exist")
-        raise unknown("program", program, shipped())
+        raise _missing(program)
     if path.suffix in compiler.SOURCE_SUFFIXES:
         return Program(path.stem, lambda progress, interface: _compiled(path, interface, progress))
     return Program(path.name, lambda _progress, _interface: _checked(path))
+
+
+def _missing(program: str) -> NarthexError:
+    """Return what is wrong with a program that there is not: its source may be there."""
+    path = Path(program)
+    for suffix in compiler.SOURCE_SUFFIXES:
+        if os.path.isfile(source := f"{program}{suffix}"):
+            return NarthexError(
+                f"program '{program}' does not exist, but its source does: run '{source}', which"
+                f" compiles it, or make the program by 'narthex cc {source} -o {program}'"
+            )
+    if path.suffix in (*compiler.SOURCE_SUFFIXES, ".toml") or os.sep in program:
+        return NarthexError(f"program '{program}' does not exist")
+    return unknown("program", program, shipped(), "narthex list programs")
 
 
 def _read(file: Path) -> bytes:
@@ -75,7 +96,39 @@ def _checked(file: Path) -> bytes:
     """Read the user's own ELF file; a refusal names its path, as the user gave it."""
     elf = _read(file)
     _native.check_program(str(file), elf)
+    if not _calls_a_system(elf):
+        raise NarthexError(
+            f"'{file}' makes no system call: it is for a machine without a system (bare metal),"
+            " could print nothing and never end. Programs are for Linux: link it with a C library,"
+            " as 'narthex cc' does; code for an interface's own processor is --firmware"
+        )
     return elf
+
+
+ECALL = b"\x73\x00\x00\x00"
+"""The instruction of a system call."""
+
+LOADED, EXECUTABLE = 1, 1
+"""Of a segment: its type, and the flag of those that hold code."""
+
+
+def _calls_a_system(elf: bytes) -> bool:
+    """Tell whether the code of an ELF file, which has been checked, holds a system call.
+
+    Instructions stand at even addresses, and segments at even places of the file.
+    """
+    (table,) = struct.unpack_from("<Q", elf, 32)
+    size, count = struct.unpack_from("<HH", elf, 54)
+    for index in range(count):
+        header = struct.unpack_from("<IIQQQQQQ", elf, table + index * size)
+        kind, flags, begin, bytes_ = header[0], header[1], header[2], header[5]
+        if kind == LOADED and flags & EXECUTABLE:
+            found = elf.find(ECALL, begin, begin + bytes_)
+            while found % 2 and found > 0:
+                found = elf.find(ECALL, found + 1, begin + bytes_)
+            if found >= 0:
+                return True
+    return False
 
 
 def _shipped(name: str, interface: str, progress: toolchain.Progress | None) -> bytes:

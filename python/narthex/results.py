@@ -127,7 +127,7 @@ class Result(Loaded):
         """Who talks to whom, of a run with `traffic=True`: from, to, messages, packets, bytes, ns.
 
         `from` and `to` are ranks; `mean_ns` and `maximum_ns` are latencies of messages, or of
-        packets where `messages` is null. Without traffic the frame is empty.
+        packets where `messages` is null. Raises `NarthexError` if it was not asked for.
         """
         from narthex.extras import polars as pl
 
@@ -141,7 +141,9 @@ class Result(Loaded):
             "maximum_ns": pl.Float64,
         }
         rows = []
-        for pair in self.document.get("traffic", {}).get("pairs", []):
+        if "traffic" not in self.document:
+            raise NarthexError("this run has no traffic; run it with traffic=True (--traffic)")
+        for pair in self.document["traffic"]["pairs"]:
             latency = pair.get("message_latency_ps", pair["packet_latency_ps"])
             mean = latency["sum"] / latency["count"] / 1e3 if latency["count"] else None
             largest = None if latency["maximum"] is None else latency["maximum"] / 1e3
@@ -156,7 +158,7 @@ class Result(Loaded):
         node, processor, function, file, line, stack (a list of functions, outermost first),
         activity, occupation, time_ps. `function` is null where the processor ran none; `file`
         and `line` are null where the debug information has none. The rows of a processor add up to
-        its ledger. Without a profile the frame is empty.
+        its ledger. Raises `NarthexError` if it was not asked for.
         """
         from narthex import profiles
         from narthex.extras import polars as pl
@@ -172,7 +174,8 @@ class Result(Loaded):
             "occupation": pl.String,
             "time_ps": pl.Int64,
         }
-        found = profiles.rows(self.document) if "profile" in self.document else ()
+        self._check_profile()
+        found = profiles.rows(self.document)
         nowhere = profiles.Frame("", None, None)
         rows = []
         for row in found:
@@ -195,9 +198,12 @@ class Result(Loaded):
         """
         from narthex import profiles
 
-        if "profile" not in self.document:
-            raise NarthexError("this run has no profile; run it with profile=True (--profile)")
+        self._check_profile()
         return profiles.save(self.document, file, by_node=by_node)
+
+    def _check_profile(self) -> None:
+        if "profile" not in self.document:
+            raise NarthexError("this run has no profile; run it with profile=True (--profile -)")
 
     @property
     def regions(self) -> list[str]:
@@ -391,12 +397,11 @@ def ledger_shares(
     ledger: Iterable[tuple[int, int, str, str, int]],
     most: int = LARGEST_NODES,
 ) -> tuple[list[str], list[list[str]]]:
-    """Lay ledger rows out in percent: a row an activity and occupation, a column a node.
+    """Lay ledger rows out in percent: a row an activity and occupation, a column a processor.
 
     Returns the columns' names and the rows, those with the most time first; of more
-    nodes than `most`, those that spend their time alike are one column, their mean.
-    Processors that run firmware have columns of their own, where they have time in
-    the ledger.
+    processors than `most`, those that spend their time alike are one column, their mean.
+    The firmware of a node has a column of its own, where it has time in the ledger.
     """
     firmware = {
         (node["node"], index)
@@ -407,10 +412,12 @@ def ledger_shares(
     spent: dict[str, dict[groups.Place, Counter[tuple[str, str]]]] = {"": {}, ", firmware": {}}
     # Regions belong to programs: firmware has no time in them.
     for node in document["nodes"]:
-        spent[""][node["node"], 0] = Counter()
+        for index in range(len(node["processors"])):
+            if (node["node"], index) not in firmware:
+                spent[""][node["node"], index] = Counter()
     for node, index, activity, occupation, time_ps in ledger:
-        of_kind = spent[", firmware" if (node, index) in firmware else ""]
-        of_kind.setdefault((node, 0), Counter())[activity, occupation] += time_ps
+        kind, place = ("", index) if (node, index) not in firmware else (", firmware", 0)
+        spent[kind].setdefault((node, place), Counter())[activity, occupation] += time_ps
     grouped = [
         (group.places[0], f"{group.short_name}{runs}", group.times)
         for runs, of_kind in spent.items()

@@ -16,6 +16,7 @@ from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.jobs import Jobs
 from narthex.jobs import request as jobs_request
+from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.results import Result
 from narthex.toolchain import Progress
@@ -48,7 +49,8 @@ def run(
     *args: object,
     jobs: Jobs = (),
     machine: str | Path = DEFAULT_MACHINE,
-    interface: str = DEFAULT_INTERFACE,
+    interface: str | None = None,
+    interfaces: str | Sequence[str] | None = None,
     nodes: int | None = None,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
     firmware: Firmware = (),
@@ -67,7 +69,7 @@ def run(
     trace_functions: bool = False,
     traffic: bool = False,
     profile: bool = False,
-    region: str | None = None,
+    profile_region: str | None = None,
     observer: Observer | None = None,
     output: Output | None = None,
     notice: Notice | None = None,
@@ -76,9 +78,9 @@ def run(
 
     `program` is the name of a program that comes with Narthex, an ELF file, or
     a C or C++ source file; `args` are its arguments. `machine` is a preset or
-    a file, `interface` a name of the taxonomy in any case, with its place where
-    that is not the memory bus ("NI2w on io-bus"); `nodes` replaces the machine's
-    number of nodes, and each of `set` one of its parameters
+    a file, `interface` (or `interfaces`) a name of the taxonomy in any case, with its place where
+    that is not the memory bus ("NI2w on io-bus"), CNI32Qm if not given; `nodes` replaces
+    the machine's number of nodes, and each of `set` one of its parameters
     ({"bus.clock": "125MHz"}); `firmware` has files for processors that run some
     ({"forwarder": "mine.elf"}), in place of what comes with Narthex (docs/firmware.md);
     `jobs` are programs that run on the machine at the same time, each with one process on
@@ -105,8 +107,9 @@ def run(
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
     (docs/traffic.md).
 
-    `profile` divides the time by function and line: `Result.profile`; of one `region` of the
-    program, if it is given (docs/profile.md). The run takes longer then.
+    `profile` divides the time by function and line: `Result.profile`; of the region
+    `profile_region` of the program alone, if it is given (docs/profile.md). The run takes
+    longer then.
 
     >>> import narthex
     >>> slow = narthex.run("roundtrip", 64, 10, interface="NI2w", nodes=2)
@@ -117,14 +120,19 @@ def run(
     Raises `NarthexError` when the program fails, makes no progress, or
     something is wrong with the arguments.
     """
+    names = arguments.either(interface, interfaces) or [DEFAULT_INTERFACE]
+    if len(names) != 1:
+        raise NarthexError(
+            f"run takes one interface, not {', '.join(names)}; compare takes several"
+        )
     first = None if program is None else find(program)
-    guest, described = jobs_request(first, jobs, interface=arguments.text("interface", interface))
+    guest, described = jobs_request(first, jobs, interface=names[0])
     wanted = request(
         guest,
         args,
         jobs=described,
         machine=machine,
-        interface=interface,
+        interface=names[0],
         nodes=nodes,
         set=set,
         firmware=firmware,
@@ -137,7 +145,7 @@ def run(
     )
     timeline = trace_request(trace, trace_nodes, trace_from, trace_to, functions=trace_functions)
     check_traffic(wanted, traffic=traffic)
-    divided = profile_request(wanted, region, profile=profile)
+    divided = profile_request(wanted, profile_region, profile=profile)
     listeners = (observer, output, notice)
     result = simulate(wanted, guest, *listeners, trace=timeline, traffic=traffic, profile=divided)
     if divided is not None:
@@ -256,7 +264,7 @@ def profile_request(
     if not profile:
         if region is not None:
             raise NarthexError(
-                "a region is named, and no profile asked for; add --profile (in Python:"
+                "a region is named, and no profile asked for; add --profile - (in Python:"
                 " profile=True)",
                 USAGE,
             )
@@ -307,7 +315,8 @@ def simulate(
     log.debug("request %s", json.dumps(wanted))
     timeline = json.dumps(trace) if trace else None
     listeners = (observer, output, notice, _warning(notice), loss)
-    with silence.guarded():
+    place = (wanted["machine"], wanted["set"], wanted["interface"])
+    with silence.guarded(), naming_machines(*place):
         text = _native.run(
             json.dumps(wanted),
             program.elf(interface=wanted["interface"]),

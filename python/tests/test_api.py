@@ -4,6 +4,7 @@ import json
 
 import polars as pl
 import pytest
+from guide import execute
 
 import narthex
 from narthex.comparison import interface_names, interfaces_of
@@ -96,9 +97,26 @@ def test_all_interfaces_are_those_that_the_machine_can_have():
     assert {*left_out} - devices == {"NI16w+Blkbuf", "NI64w+Udma"}
     assert left_out["NI64w+Udma"].startswith("isca96: the machine's file has no [interfaces.ni_iw_")
     found = narthex.compare("roundtrip", 8, 4, 1, machine="isca96", nodes=2)
-    assert {*found.frame["interface"]} == {*names}
+    status = dict(found.frame.select("interface", "status").iter_rows())
+    assert status == dict.fromkeys(names, "ranked") | dict.fromkeys(left_out, "left out")
     with pytest.raises(narthex.NarthexError, match='unknown machine "isca97"'):
         interfaces_of("isca97", [])
+
+
+def test_a_comparison_keeps_its_ranking_where_the_program_fails_on_an_interface(tmp_path):
+    file, page = tmp_path / "found.json", tmp_path / "page.html"
+    line = "narthex compare via-latency 64 2 1 --machine edt --interface NI2w,EDT"
+    code, printed, _ = execute(f"{line} --json {file} --report {page}", tmp_path)
+    assert code == 1  # what `run` exits with over NI2w
+    assert "failed: NI2w: node 1, processor 0: node 1: VipOpenNic returns" in printed
+    found = narthex.load(file, narthex.Comparison)
+    columns = ("rank", "interface", "status", "exit_code")
+    ranked, failed = found.frame.select(columns).rows()
+    assert ranked == (1, "EDT", "ranked", 0)
+    assert failed == (None, "NI2w", "failed", 1)
+    assert found.frame["reason"][1].startswith("node 1, processor 0: node 1: VipOpenNic")
+    assert found.save(tmp_path / "again.json").read_bytes() == file.read_bytes()
+    assert "Interfaces without a value" in page.read_text()
 
 
 def test_rates_rank_from_the_largest():

@@ -103,7 +103,7 @@ def test_a_rule_that_an_interface_has_not_cannot_be_left_out():
 
 def test_of_all_interfaces_those_that_the_machine_cannot_have_are_named_and_left_out(capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["check", "interface", "all", "-m", "isca96", "--states", "20", "--json"])
+        main(["check", "interface", "all", "-m", "isca96", "--states", "20", "--json", "-"])
     out, err = capsys.readouterr()
     assert ended.value.code == 1  # with so few states nothing is decided
     document = json.loads(out)

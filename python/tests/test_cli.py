@@ -4,10 +4,14 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
+import typer
 
 from narthex.cli import terminal
+from narthex.distinctions import INTERFACES, LONGEST
+from narthex.listing import entries
 
 COMMANDS = [
     [],
@@ -95,6 +99,18 @@ def test_start_up_imports_nothing_heavy():
         (["run", "roundtrip", "--interfce", "NI2w"], 2, "--interface"),
         (["run", "roundtrip", "-n", "0"], 2, "--nodes"),
         (["run", "roundtrip", "-n", "2", "many"], 1, "many"),
+        (
+            ["run", "roundtrip", "-n", "two"],
+            2,
+            "--nodes must be a whole number from 1 to 4096, not",
+        ),
+        (["run", "roundtrip", "-64"], 2, "an argument of the program that begins with - stands be"),
+        (["run", "./ring"], 2, "its source does: run './ring.c'"),
+        (["run", "./rung"], 2, "program './rung' does not exist"),
+        (["sweep", "ring.c"], 2, "'ring.c' is a program and no sweep; name a TOML file"),
+        (["run", "roundtrip", "-i", "SARC"], 2, "needs; sarc-chip and sarc-prototype have it"),
+        (["compare", "roundtrip", "-i", "NI2w on io-bus"], 2, "isca96 has it"),
+        (["explain", "EDT"], 2, "edt has it"),
         (["run"], 2, "program"),
         (["compare", "roundtrip", "-n", "2", "--by", "speed", "8", "5", "1"], 2, "latency"),
         (["experiment", "hpca98/roundtri"], 2, "did you mean 'hpca98/roundtrip'"),
@@ -104,17 +120,26 @@ def test_start_up_imports_nothing_heavy():
         (["check", "protocol", "moes"], 2, "MOESI"),
         (["machine", "show", "isca69"], 2, "isca96"),
         (["cc", "missing.c", "-o", "missing"], 2, "missing.c"),
-        (["cc", "x.c", "--std=c11", "-o", "x"], 2, "--std; a flag of the compiler with two dashes"),
+        (["cc", "ring.c", "--no-such-flag"], 2, "--no-such-flag"),
+        (["cc"], 2, "narthex cc takes sources"),
         (["report", "missing.json"], 2, "'missing.json' does not exist"),
         (["run", "roundtrip", "--report", "page.pdf"], 2, "must end in .html"),
-        (["run", "roundtrip", "8", "--profile", "x.sgv"], 2, "did you mean 'x.svg'"),
-        (["run", "roundtrip", "8", "--profile", "x.p.bp.gz"], 2, "did you mean 'x.p.pb.gz'"),
-        (["run", "roundtrip", "8", "--json", "x.jsno"], 2, "did you mean 'x.json'"),
+        (["run", "roundtrip", "8", "--profile", "x.sgv"], 2, "'x.sgv': it must end in .txt"),
+        (["run", "roundtrip", "8", "--profile"], 2, "--profile needs a file, or - for standard"),
+        (["run", "roundtrip", "--json", "--open"], 2, "--json takes a file, or - for standard out"),
+        (["run", "roundtrip", "--open"], 2, "--open opens the page of --report: give both"),
+        (
+            ["run", "roundtrip", "-i", "NI2w,CNI4"],
+            2,
+            "'narthex compare' runs a program",
+        ),
+        (["compare", "roundtrip", "-i", "NI2w", "CNI4"], 2, "commas between: -i NI2w,CNI4"),
         (["lst"], 2, "list"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_one_clear_message(arguments, code, message, tmp_path):
+    (tmp_path / "ring.c").write_text("int main(void) { return 0; }")
     done = narthex(*arguments, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert message in done.stderr
@@ -182,7 +207,7 @@ def test_errors_are_red_on_a_terminal_that_wants_colour(monkeypatch, capsys):
 
 
 def test_everything_is_listed_as_json():
-    listed = json.loads(narthex("list", "--json").stdout)
+    listed = json.loads(narthex("list", "--json", "-").stdout)
     assert listed["schema"] == 1
     names = {kind: [entry["name"] for entry in listed[kind]] for kind in listed if kind != "schema"}
     assert {"NI2w", "CNI512Q", "CNI32Qm"} <= set(names["interfaces"])
@@ -191,32 +216,34 @@ def test_everything_is_listed_as_json():
     assert "hpca98/roundtrip" in names["experiments"]
 
 
-def test_one_kind_is_listed_alone():
-    assert set(json.loads(narthex("list", "--json", "machines").stdout)) == {"schema", "machines"}
+def test_a_line_tells_each_name_from_the_others():
+    for kind in ("interfaces", "machines", "programs", "experiments"):
+        every = entries(kind)
+        lines = Counter((entry["name"].rpartition("/")[0], entry["brief"]) for entry in every)
+        assert [line for line, count in lines.items() if count > 1] == [], kind
+        assert max(len(line) for _, line in lines) <= LONGEST + 25, kind
+    assert {entry["name"] for entry in entries("interfaces")} == set(INTERFACES)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--json", "--", "words.jsn"],
-        ["--json", "there.jsn"],
-        ["--json", "0.5"],
-        ["--json", "other.c"],
-    ],
-    ids=" ".join,
-)
-def test_a_word_behind_json_that_is_no_file_of_it_stays_the_programs(arguments, tmp_path):
-    (tmp_path / "there.jsn").touch()
-    (tmp_path / "echo.c").write_text(
-        "#include <stdio.h>\nint main(int n, char **given) { puts(given[n - 1]); return 0; }\n"
+def test_families_are_folded_and_their_names_told(capsys):
+    folded, each, one = (
+        narthex("list", *words.split()).stdout for words in ("", "interfaces", "interfaces via")
     )
-    done = narthex("run", "echo.c", "-n", 1, *arguments, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["arguments"] == arguments[-1:]
+    assert "CNI16Qm, CNI32Qm, CNI32Qm+Throttle" in folded
+    assert "voyager/..." in folded
+    assert len(folded.splitlines()) < 80
+    assert "CCDMA-retry" in each
+    assert one.count("machines: edt") == 7
+    assert "EDT\n  sends blocks as they are written" in one
+
+
+def test_one_kind_is_listed_alone():
+    done = narthex("list", "machines", "--json", "-")
+    assert set(json.loads(done.stdout)) == {"schema", "machines"}
 
 
 def test_a_run_writes_its_document_to_a_file(tmp_path):
-    file = tmp_path / "result.json"
+    file = tmp_path / "result"  # whatever its name
     done = narthex("run", "roundtrip", 8, 20, 5, "-n", 2, "--json", file)
     assert done.returncode == 0, done.stderr
     assert "round-trip latency" in done.stdout
@@ -224,7 +251,7 @@ def test_a_run_writes_its_document_to_a_file(tmp_path):
 
 
 def test_json_on_standard_output_is_alone_there():
-    done = narthex("run", "hello", "-n", 2, "--json")
+    done = narthex("run", "hello", "-n", 2, "--json", "-")
     assert json.loads(done.stdout)["program"] == "hello"
     assert "hello from node 1" in done.stderr
 
@@ -254,7 +281,7 @@ def test_a_program_that_fails_ends_with_one(tmp_path):
 
 
 def test_a_protocol_is_proven_with_its_state_count():
-    done = narthex("check", "protocol", "moesi", "--json")
+    done = narthex("check", "protocol", "moesi", "--json", "-")
     (report,) = json.loads(done.stdout)["checks"]
     assert done.returncode == 0
     assert report["counter_example"] is None
@@ -297,3 +324,33 @@ def test_an_experiment_writes_rows_and_claims_and_exits_with_four_when_one_fails
         "spread", "published_low", "published_high", "error_percent", "limit_percent",
         "within_limit", "error_points", "limit_points", "nearest_percent",
     }  # fmt: skip
+
+
+def test_options_mean_the_same_wherever_they_are():
+    """A short name, and what an option takes, is the same of all commands."""
+    from narthex.cli import app
+
+    commands = dict(_commands(typer.main.get_command(app)))
+    found = {}
+    for name, command in commands.items():
+        for each in [] if name == "cc" else command.params:  # its short ones are a compiler's
+            if each.param_type_name == "option":
+                found.setdefault(max(each.opts, key=len), {})[name] = each
+    for option in ("--json", "--report", "--plot", "--open", "--nodes", "--set", "--threads",
+                   "--seed", "--jobs", "--fresh", "--interface", "--machine"):  # fmt: skip
+        of = found[option].values()
+        assert len({(*each.opts, each.is_flag) for each in of}) == 1, option
+        assert option == "--interface" or len({each.metavar for each in of}) == 1, option
+    results = {"run", "compare", "explain", "experiment", "sweep", "fit logp"}
+    for option in ("--json", "--report", "--plot", "--open", "--set"):
+        assert results <= set(found[option]), option
+    assert {"run", "compare", "sweep", "network"} <= set(found["--threads"]) & set(found["--nodes"])
+    of_run = [name for name, of in found.items() if "run" in of and name.startswith("--")]
+    watching = [name for name in of_run if name.startswith(("--trace", "--traffic", "--profile"))]
+    assert len(watching) == 9
+
+
+def _commands(command, prefix=""):
+    for name, each in getattr(command, "commands", {}).items():
+        yield f"{prefix}{name}", each
+        yield from _commands(each, f"{prefix}{name} ")

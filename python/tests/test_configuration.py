@@ -197,7 +197,7 @@ def test_diff_prints_a_table_says_when_there_is_nothing_and_writes_json():
     assert "stated: Table 3" in shown.stdout
     same = narthex("machine", "diff", "hpca98", "HPCA98")
     assert (same.returncode, same.stdout) == (0, "hpca98 and HPCA98 do not differ\n")
-    arguments = ("hpca98", "hpca98", "--set", "bus.clock=1GHz", "--json")
+    arguments = ("hpca98", "hpca98", "--set", "bus.clock=1GHz", "--json", "-")
     (difference,) = json.loads(narthex("machine", "diff", *arguments).stdout)["differences"]
     assert difference["other"]["source"] == "user"
     assert narthex("machine", "diff", "hpca98", "isca69").returncode == 2
@@ -346,7 +346,9 @@ def test_check_warns_of_what_has_no_effect_with_an_interface(tmp_path):
     assert narthex("machine", "check", str(file)).stderr == ""
     refused = narthex("machine", "check", "hpca98", "--interface", "NI2w on io-bus")
     assert (refused.returncode, "no [io_bus]" in refused.stderr) == (2, True)
-    document = json.loads(narthex("machine", "check", str(file), "-i", "NI2w", "--json").stdout)
+    document = json.loads(
+        narthex("machine", "check", str(file), "-i", "NI2w", "--json", "-").stdout
+    )
     assert len(document["warnings"]) == 1
 
 
@@ -377,7 +379,7 @@ def test_no_published_experiment_sets_anything_in_vain():
 
 def test_a_run_warns_and_its_document_has_the_warning():
     idle = ("--set", "interfaces.cni_iqm.queue_blocks=1024")
-    run = ("run", "roundtrip", "8", "2", "--nodes", "2", "--interface", "NI2w", "--json")
+    run = ("run", "roundtrip", "8", "2", "--nodes", "2", "--interface", "NI2w", "--json", "-")
     done = narthex(*run, *idle)
     (warning,) = json.loads(done.stdout)["warnings"]
     assert f"narthex: warning: {warning}\n" in done.stderr

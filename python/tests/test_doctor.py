@@ -16,7 +16,7 @@ from narthex.health import State
 
 def test_nothing_is_wrong_here(capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["doctor", "--json"])
+        main(["doctor", "--json", "-"])
     document = json.loads(capsys.readouterr().out)
     assert [each for each in document["findings"] if each["state"] == "problem"] == []
     assert ended.value.code == 0

@@ -11,7 +11,7 @@ import pytest
 
 from narthex import NarthexError, _native, arguments, strict
 from narthex.cli import console, main, terminal
-from narthex.programs import find
+from narthex.programs import ECALL, find
 
 ROUNDTRIP = "run roundtrip 8 4 1 --nodes 2"
 COMPARE = "compare roundtrip 8 4 1 --nodes 2"
@@ -220,6 +220,12 @@ def test_a_file_that_is_no_program_is_refused_by_its_path(here, capsys, command)
     assert told.startswith("narthex: folder/notes: not an ELF program (it begins with 68 65 6c 6c)")
 
 
+def test_a_program_that_calls_no_system_is_told_to_be_for_bare_metal(here, capsys):
+    (here / "bare").write_bytes(find("hello").elf().replace(ECALL, b"\x13\0\0\0"))  # no operation
+    told = refused(["run", "./bare", "-n", "2"], capsys)
+    assert told.startswith("narthex: 'bare' makes no system call: it is for a machine without")
+
+
 def test_what_a_sweep_cannot_find_is_told_with_its_file(here, capsys):
     (here / "lost.toml").write_text('program = "none.c"\n')
     assert "lost.toml: program 'none.c' does not exist" in refused(["sweep", "lost.toml"], capsys)
@@ -287,7 +293,7 @@ def test_a_name_beyond_the_locale_is_told_with_the_remedy(tmp_path, locale):
 def test_what_the_locale_cannot_encode_is_printed_as_numbers_and_json_stays_json(tmp_path):
     file = tmp_path / "é.toml"
     file.write_text('base = "hpca98"\n[machine]\nname = "é\U0001f600"\n', encoding="utf-8")
-    done = _narthex(["machine", "check", file, "--json"], PYTHONIOENCODING="ascii")
+    done = _narthex(["machine", "check", file, "--json", "-"], PYTHONIOENCODING="ascii")
     assert json.loads(done.stdout)["name"] == "é\U0001f600"
     done = _narthex(["machine", "check", file], PYTHONIOENCODING="ascii")
     assert b"/\\u00e9.toml is a machine that can be run" in done.stdout

@@ -29,7 +29,7 @@ def shell(line, **options):
 
 
 @pytest.mark.parametrize("buffering", ["", "1"])
-@pytest.mark.parametrize("command", ["list", "list --json", "--help", "run hello --nodes 2"])
+@pytest.mark.parametrize("command", ["list", "list --json -", "--help", "run hello --nodes 2"])
 def test_a_full_standard_output_is_one_clear_error(command, buffering):
     environment = {**os.environ, "PYTHONUNBUFFERED": buffering}
     done = shell(f"narthex {command} > /dev/full", env=environment)
@@ -45,11 +45,11 @@ def test_a_closed_standard_output_is_refused_before_the_work():
 
 
 def test_a_closed_standard_error_puts_nothing_onto_standard_output():
-    done = shell("narthex run hello --nodes 2 --json --set bus.clok=1MHz 2>&-")
+    done = shell("narthex run hello --nodes 2 --json - --set bus.clok=1MHz 2>&-")
     assert (done.returncode, done.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("command", ["list", "list --json"])
+@pytest.mark.parametrize("command", ["list", "list --json -"])
 def test_a_reader_that_has_read_enough_is_no_failure(command):
     done = shell(f"narthex {command} | head -1; exit ${{PIPESTATUS[0]}}")
     assert (done.returncode, done.stderr) == (0, "")
@@ -204,7 +204,7 @@ def test_a_device_is_no_input(tmp_path, command, message):
 
 
 def test_a_machine_may_come_through_a_pipe():
-    done = shell("narthex run hello --json --machine <(narthex machine show isca96)")
+    done = shell("narthex run hello --json - --machine <(narthex machine show isca96)")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["machine"]["machine"]["name"] == "isca96"
 

@@ -106,16 +106,16 @@ def test_the_command_shows_functions_and_refuses_regions_that_there_are_not(
         return subprocess.run(whole, capture_output=True, text=True, check=False, env=environment)
 
     file = tmp_path / "profile.json"
-    found = run("--profile", "--region", "round trips", "--json", str(file))
+    found = run("--profile", "-", "--profile-region", "round trips", "--json", str(file))
     assert found.returncode == 0, found.stderr
     assert "Time of region 'round trips' by function" in found.stdout
     document = json.loads(file.read_text())
     ledgers = [each["ledger_ps"] for each in document["regions"] if each["name"] == "round trips"]
     time = sum(sum(ledger.values()) for ledger in ledgers)
     assert sum(row.time_ps for row in profiles.rows(document)) == time
-    missing = run("--profile", "--region", "round trip")
+    missing = run("--profile", "-", "--profile-region", "round trip")
     assert "did you mean 'round trips'" in missing.stderr
-    assert run("--region", "round trips").returncode == USAGE
+    assert run("--profile-region", "round trips").returncode == USAGE
 
 
 @pytest.mark.parametrize(

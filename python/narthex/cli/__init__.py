@@ -7,11 +7,9 @@ found a problem), 2 wrong usage or configuration, 3 no progress, 4 a published
 claim did not hold.
 """
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -46,8 +44,9 @@ from narthex.cli.terminal import (
     show_what_cannot_be_encoded,
 )
 from narthex.errors import GUEST_FAILED, INTERRUPTED, USAGE, NarthexError, shown
-from narthex.profiles import ENDINGS
 from narthex.silence import end_silent_runs
+
+BEHIND_DASHES = "an argument of the program that begins with - stands behind a --"
 
 OUT_OF_MEMORY = "there is not enough memory; a limit of the shell (ulimit -v) counts as well"
 
@@ -166,7 +165,11 @@ def _defaults(given: Sequence[str]) -> dict[str, Any]:
 
     if not any(command in given for command in COMMANDS):
         return {}
-    return defaults(DEFAULTS)
+    stated = defaults(DEFAULTS)
+    for options in stated.values():
+        if "interface" in options:  # an option that may be repeated
+            options["interface"] = [options["interface"]]
+    return stated
 
 
 def _check_encoding(given: Sequence[str]) -> None:
@@ -195,8 +198,11 @@ def _usage_message(error: Exception) -> str | None:
     if type(error).__name__ == "NoArgsIsHelpError":
         return message()
     option = getattr(error, "option_name", None)
-    if command == "narthex cc" and type(error).__name__ == "NoSuchOption":
-        return f"{message().rstrip('.')}; a flag of the compiler with two dashes stands behind a --"
+    if type(error).__name__ == "BadOptionUsage" and option in ("--json", "--profile"):
+        return f"{option} needs a file, or - for standard output (see '{command} --help')"
+    if option and context and any(each.name == "args" for each in context.command.params):
+        words = f"{message().rstrip('.')} (see '{command} --help')"
+        return words if getattr(error, "possibilities", None) else f"{words}; {BEHIND_DASHES}"
     if context and option in _own_options(context):
         behind = command.removeprefix("narthex ")
         return f"{option} stands before the command: narthex {option} {behind} ..."
@@ -211,54 +217,29 @@ def _own_options(context: Any) -> set[str]:  # noqa: ANN401 - Click's, which Typ
     return {option for parameter in own for option in parameter.opts}
 
 
-FILES = {"--json": (".json",), "--profile": tuple(ENDINGS)}
-"""Options whose file may be left out, and how names of such files end."""
-
-
 def _arranged(given: list[str]) -> list[str]:
     """Arrange arguments as the command takes them."""
-    arguments = _with_files(given)
-    command = next((word for word in arguments if not word.startswith("-")), "")
+    _check_interfaces(given)
+    command = next((word for word in given if not word.startswith("-")), "")
     if command != "cc":
-        return arguments
-    begin = arguments.index(command) + 1
-    return [*arguments[:begin], *compiling.with_flags_behind(arguments[begin:])]
+        return given
+    begin = given.index(command) + 1
+    return [*given[:begin], *compiling.with_flags_behind(given[begin:])]
 
 
-def _with_files(arguments: list[str]) -> list[str]:
-    """Give every `--json` and `--profile` its file: the word behind it, or `-` where none follows.
-
-    A following word is the file if it can be told from another argument: it
-    ends as such files do, has a slash, or is `-`. `--json=ANYTHING` always works.
-    A word that nearly ends so is refused, unless there is a file of this name,
-    which is another argument then.
-    """
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    given, i = [], 0
-    while i < end:
-        given.append(arguments[i])
-        if (option := arguments[i]) in FILES:
-            following = arguments[i + 1] if i + 1 < end else ""
-            is_file = following == "-" or (
-                not following.startswith("-")
-                and ("/" in following or following.endswith(FILES[option]))
-            )
-            if not is_file:
-                _check_ending(option, following)
-            given[-1] = f"{option}={following if is_file else '-'}"
-            i += is_file
-        i += 1
-    return given + arguments[end:]
-
-
-def _check_ending(option: str, word: str) -> None:
-    """Refuse a word behind an option with a file if it seems to be that file, misspelt."""
-    suffixes = Path(word).suffixes
-    for end in filter(None, ("".join(suffixes[-2:]), "".join(suffixes[-1:]))):
-        near = difflib.get_close_matches(end.lower(), FILES[option], n=1, cutoff=0.7)
-        if near and not word.startswith("-") and not os.path.exists(word):
-            meant = word.removesuffix(end) + near[0]
+def _check_interfaces(given: list[str]) -> None:
+    """Refuse a second interface behind an option: it would be an argument of the program."""
+    words = given[: given.index("--")] if "--" in given else given
+    for option, name, word in zip(words, words[1:], words[2:], strict=False):
+        if option in ("-i", "--interface") and not word.startswith("-") and _is_interface(word):
             raise NarthexError(
-                f"{option} writes no {end} file; did you mean '{meant}'? (its file ends in"
-                f" {', '.join(FILES[option])}; if '{word}' is another argument, put it behind a --)"
+                f"'{word}' stands behind {option} {name} as an argument of its own; interfaces have"
+                f" commas between: {option} {name},{word} (arguments of a program that are called"
+                " so stand behind a --)"
             )
+
+
+def _is_interface(word: str) -> bool:
+    from narthex.comparison import interface_names
+
+    return word.casefold() in map(str.casefold, interface_names())

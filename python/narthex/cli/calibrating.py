@@ -13,9 +13,9 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
-    print_table,
     within,
 )
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say, warn
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def _show(found: "Calibration") -> None:
             for each in found.parameters
         ],
         ["before", "fitted", "95 %"],
+        prose=["keys"],
     )
     print_table(
         "Published values",

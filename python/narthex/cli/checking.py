@@ -18,7 +18,7 @@ from narthex.cli.console import (
     machine_file,
     within,
 )
-from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.reporting import OPEN_OPTION, REPORT_OPTION, ReportTarget
 from narthex.cli.terminal import say, tell
 from narthex.errors import USAGE, NarthexError
 
@@ -39,12 +39,13 @@ def register(app: typer.Typer) -> None:
 
 
 @check.command(
-    epilog=examples("narthex check protocol moesi", "narthex check protocol mesi --json")
+    epilog=examples("narthex check protocol moesi", "narthex check protocol mesi --json -")
 )
 def protocol(
     name: str = typer.Argument(..., help="A coherence protocol: moesi, mesi, ..."),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Explore every state of three caches and one block, with the simulator's own table.
 
@@ -52,7 +53,7 @@ def protocol(
     """
     from narthex import _native
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     with Waiting(f"Checking {name}") as waiting:
         waiting.update("starting")
         found = json.loads(_native.check_protocol(name))
@@ -78,6 +79,7 @@ def directory(
     ),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Explore every order in which a directory's messages can arrive, with the simulator's tables.
 
@@ -86,7 +88,7 @@ def directory(
     """
     from narthex import _native
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     with Waiting(f"Checking {name}") as waiting:
         found = json.loads(
             _native.check_directory(
@@ -110,6 +112,7 @@ def bridge(
     ),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Explore every interleaving of a processor and a device at the bridge to the I/O bus.
 
@@ -117,7 +120,7 @@ def bridge(
     """
     from narthex import _native
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     _finish(target, page, [json.loads(_native.check_bridge(without))])
 
 
@@ -131,6 +134,7 @@ def refusals(
     ),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Explore every interleaving on a bus whose owners and devices refuse transactions.
 
@@ -139,7 +143,7 @@ def refusals(
     """
     from narthex import _native
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     _finish(target, page, [json.loads(_native.check_refusals(without))])
 
 
@@ -152,7 +156,9 @@ def refusals(
     ),
 )
 def shared_memory(
-    nodes: int = typer.Option(4, "--nodes", "-n", min=2, max=5, help="Nodes, the home among them."),
+    nodes: int = typer.Option(
+        4, "--nodes", "-n", metavar="N", min=2, max=5, help="Nodes, the home among them."
+    ),
     without: str | None = typer.Option(
         None,
         "--without",
@@ -164,6 +170,7 @@ def shared_memory(
     ),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Explore every interleaving of loads, stores and messages of shared memory's protocol.
 
@@ -173,7 +180,7 @@ def shared_memory(
     from narthex import _native
     from narthex.assets import GUEST
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     table = GUEST / "shared_memory" / "protocols" / "invalidation.def"
     with Waiting("Checking shared memory") as waiting:
         found = json.loads(
@@ -231,6 +238,7 @@ def interface(
     ),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Explore every interleaving of processor, interface, buses and network.
 
@@ -240,7 +248,7 @@ def interface(
     the machine cannot have, or that do not follow the rule that is left out, are named and not
     checked.
     """
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     request = {
         "machine": machine,
         "set": set_,
@@ -282,11 +290,13 @@ def _check_all(
 def _check_interface(request: dict[str, Any], *, shown: bool) -> dict[str, Any]:
     """Check an interface and, if that is asked for, print the report."""
     from narthex import _native
+    from narthex.placement import naming_machines
     from narthex.programs import find
 
     guest = find("interface")
     compile_program(guest)
-    with Waiting(f"Checking {request['interface']}") as waiting:
+    place = (request["machine"], request["set"], request["interface"])
+    with Waiting(f"Checking {request['interface']}") as waiting, naming_machines(*place):
         report = json.loads(
             _native.check_interface(
                 json.dumps(request),

@@ -8,31 +8,53 @@ from narthex.cli.console import JSON_OPTION, JsonTarget, examples
 from narthex.cli.terminal import inform, say
 from narthex.errors import NarthexError
 
-_WITH_VALUES = ("-o", "--output", "--interface", "--print-flags")
-"""Options of the command whose value is the next word."""
+_OWN = ("-o", "--output", "--interface", "--print-flags", "--json")
+"""Options of the command whose value is the next word, or stands behind a =."""
 
-_JOINED = ("-D", "-U", "-I", "-L", "-l", "-x", "-include", "-isystem")
+_OWN_FLAGS = ("-h", "--help", "--firmware")
+
+_JOINED = (
+    "-D", "-U", "-I", "-L", "-l", "-x", "-T", "-MF", "-MT", "-MQ",
+    "-include", "-isystem", "-idirafter", "-iquote",
+)  # fmt: skip
 """Flags of compilers whose value may be the next word or the rest of theirs."""
+
+DEFAULT_OUTPUT = "a.out"
+
+_STEPS = {"-c": ".o", "-S": ".s"}
+"""Flags that end a compilation earlier, and what its output is called then."""
 
 
 def with_flags_behind(arguments: list[str]) -> list[str]:
     """Put the compiler's flags behind a `--`, wherever they stand, each as one word.
 
-    They are what begins with one `-`, but for the command's own -o and -h.
+    They are what begins with a `-` and is none of the command's own options.
     """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     words = iter(arguments[:end])
     own, flags = [], []
     for word in words:
-        if word in _WITH_VALUES:
+        if word in _OWN:
             own += [word, *([value] if (value := next(words, None)) is not None else [])]
+        elif word == "-Xlinker":
+            flags.append(f"-Wl,{next(words, '')}")
         elif word in _JOINED:
             flags.append(word + next(words, ""))
-        elif word.startswith("-") and not word.startswith(("--", "-o")) and word not in ("-", "-h"):
+        elif word in _OWN_FLAGS or word.startswith(("-o", *(f"{each}=" for each in _OWN))):
+            own.append(word)
+        elif word.startswith("-") and word != "-":
             flags.append(word)
         else:
             own.append(word)
     return [*own, "--", *flags, *arguments[end + 1 :]]
+
+
+def default_output(sources: list[str], flags: list[str]) -> Path:
+    """Return where a program goes if nothing is said: where every compiler puts it."""
+    for flag, suffix in _STEPS.items():
+        if flag in flags and len(sources) == 1:
+            return Path(Path(sources[0]).stem + suffix)
+    return Path(DEFAULT_OUTPUT)
 
 
 def register(app: typer.Typer) -> None:
@@ -53,8 +75,7 @@ def cc(
     arguments: list[str] | None = typer.Argument(
         None,
         metavar="SOURCES... [FLAGS...]",
-        help="C and C++ files, objects and archives; flags for the compiler (-O3, -DNAME, -lm),"
-        " those that begin with two dashes behind a --.",
+        help="C and C++ files, objects and archives; flags for the compiler (-O3, -DNAME, -lm).",
     ),
     firmware: bool = typer.Option(
         False,
@@ -66,7 +87,9 @@ def cc(
         "--interface",
         help="The interface, if its programs are linked apart: SARC, Voyager-resident, ...",
     ),
-    output: Path | None = typer.Option(None, "--output", "-o", help="The program to write."),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="The program to write; a.out if not given."
+    ),
     print_flags: str | None = typer.Option(
         None,
         "--print-flags",
@@ -90,11 +113,13 @@ def cc(
     if print_flags:
         _print_flags(print_flags, interface)
         return
-    if not arguments or output is None:
-        raise NarthexError("narthex cc takes sources and --output, or --print-flags FORMAT")
+    words = arguments or []
+    sources = [word for word in words if not word.startswith("-")]
+    flags = [word for word in words if word.startswith("-")]
+    if not sources:
+        raise NarthexError("narthex cc takes sources, or --print-flags FORMAT")
     target = JsonTarget(json_file)
-    sources = [argument for argument in arguments if not argument.startswith("-")]
-    flags = [argument for argument in arguments if argument.startswith("-")]
+    output = output or default_output(sources, flags)
     given = {"extra_flags": flags, "progress": inform}
     if firmware:
         program = compiler.compile_firmware(sources, output, **given)

@@ -3,9 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,27 +14,22 @@ import typer
 from narthex import arguments, files
 from narthex.cli import completion
 from narthex.cli.streams import fail
-from narthex.cli.terminal import console, inform, is_quiet, printable, say, warn
+from narthex.cli.terminal import inform, is_quiet, printable, warn
 from narthex.errors import NOT_WRITTEN, NarthexError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from narthex.programs import Program
 
 PATIENCE_S = 2.0
 """Work that takes no longer shows no progress."""
-
-WIDEST = 10_000
-"""Columns of a line that nothing breaks."""
 
 STDOUT = "-"
 
 JSON_OPTION = typer.Option(
     None,
     "--json",
-    metavar="[FILE]",
-    help="Write the result as JSON, to FILE.json or (without one, or with -) to standard output.",
+    metavar="FILE",
+    help="Write the result as JSON, into FILE; with - to standard output, alone.",
 )
 SET_OPTION = typer.Option(
     [],
@@ -66,8 +60,16 @@ def machine_file(name: str) -> str:
 
 
 def within(name: str) -> dict[str, Any]:
-    """Return the check of an option that is a whole number, as the package checks it."""
-    return {"callback": lambda given: arguments.whole_number_or_none(f"--{name}", given)}
+    """Return the reader of an option that is a whole number, as the package checks it."""
+
+    def read(given: str | int) -> int:
+        """Read it; what is no number is refused in the same words as one that is not allowed."""
+        try:
+            return arguments.whole_number(f"--{name}", int(given))
+        except ValueError:
+            return arguments.whole_number(f"--{name}", given)  # type: ignore[arg-type] - raises
+
+    return {"parser": read, "metavar": "N"}
 
 
 def examples(*lines: str) -> str:
@@ -75,9 +77,21 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)])
 
 
-def split_names(text: str) -> list[str]:
-    """Read names with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+def split_names(given: str | Iterable[str]) -> list[str]:
+    """Read names with commas between them, in one text or several."""
+    texts = [given] if isinstance(given, str) else given
+    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def only_one(command: str, interfaces: Iterable[str]) -> str:
+    """Return the one interface of a command that takes one."""
+    names = split_names(interfaces)
+    if len(names) != 1:
+        raise NarthexError(
+            f"{command} takes one interface, not {len(names)}; 'narthex compare' runs a program"
+            f" over several and ranks them: --interface {','.join(names) or 'NAME,NAME'}"
+        )
+    return names[0]
 
 
 def warn_of_idle(machine: str, settings: Iterable[str], interfaces: Iterable[str]) -> None:
@@ -88,10 +102,19 @@ def warn_of_idle(machine: str, settings: Iterable[str], interfaces: Iterable[str
     warn(warnings.of_requests({**asked, "interface": name} for name in interfaces))
 
 
+def file_of(option: str, given: str) -> str:
+    """Return an option's file; refuse what is another option."""
+    if given.startswith("-") and given != STDOUT:
+        raise NarthexError(f"{option} takes a file, or - for standard output, not '{given}'")
+    return given
+
+
 class JsonTarget:
     """Where `--json` writes; made before any work, so that a bad place is found first."""
 
     def __init__(self, place: str | None) -> None:
+        if place is not None:
+            place = file_of("--json", place)
         self.wanted = place is not None
         """Whether there is a `--json` at all."""
         self.to_stdout = place == STDOUT
@@ -170,48 +193,6 @@ def check_diagram(file: Path) -> None:
     if file.suffix != ".svg":
         raise NarthexError(f"'{file}' is no picture: its name must end in .svg")
     check_writable(file, "--diagram")
-
-
-def print_table(
-    title: str,
-    names: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    right: Sequence[str] = (),
-    styles: Sequence[str] = (),
-    *,
-    has_prose: bool = False,
-) -> None:
-    """Print a table of columns; those that `right` names hold numbers, `styles` are the rows'.
-
-    A row of a table that `has_prose` is one line where no terminal shows it: a reader
-    in a pipe looks for words.
-    """
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in names:
-        justify = "right" if name in right else "left"
-        table.add_column(printable(name), justify=justify, overflow="fold")
-    for row, style in zip_longest(rows, styles):
-        table.add_row(*(printable(str(cell)) for cell in row), style=style)
-    screen = console()
-    if has_prose and not screen.is_terminal:
-        _print_lines(title, table)
-        return
-    screen.print(printable(title), style="bold")
-    screen.print(table)
-
-
-def _print_lines(title: str, table: "Table") -> None:
-    """Print a table whose rows are one line each, however long."""
-    screen = console()
-    screen.width = WIDEST
-    with screen.capture() as captured:
-        screen.print(table)
-    lines = [line.rstrip() for line in captured.get().splitlines()]
-    edge = max(len(line) for line in lines if not line.startswith(" ─"))
-    say("\n".join([title, *(line[:edge] for line in lines if line)]))
 
 
 class Waiting:

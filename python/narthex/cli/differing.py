@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from narthex import notation
-from narthex.cli.console import JSON_OPTION, JsonTarget, examples, finish, print_table
-from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.console import JSON_OPTION, JsonTarget, examples, finish
+from narthex.cli.reporting import OPEN_OPTION, REPORT_OPTION, ReportTarget
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -35,16 +36,17 @@ def diff(
     b: Path = typer.Argument(..., metavar="B", help=PLACE),
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Say what distinguishes two results: machine, binary, and every figure side by side."""
     from narthex import differences
 
     target = JsonTarget(json_file)
-    ReportTarget(report)  # a bad place is found before any work
+    page = ReportTarget(report, opens=open_)
     found = differences.diff(a, b)
     finish(
         lambda: target.write(found.document),
-        lambda: found.report(report) if report else None,
+        lambda: page.written(found.report),
         lambda: None if target.to_stdout else _show(found),
     )
 
@@ -55,7 +57,9 @@ def _show(found: "Difference") -> None:
     settings, changed = found.settings, found.changed
     if settings:
         rows = [(row["key"], row["a"], row["b"]) for row in settings]
-        print_table("What decided them, where it differs", ["setting", "A", "B"], rows)
+        print_table(
+            "What decided them, where it differs", ["setting", "A", "B"], rows, prose=["A", "B"]
+        )
     if changed:
         figures = [
             (row["of"], row["name"], notation.short(row["a"]), notation.short(row["b"]),

@@ -2,7 +2,8 @@
 
 import typer
 
-from narthex.cli.console import JSON_OPTION, JsonTarget, examples, print_table
+from narthex.cli.console import JSON_OPTION, JsonTarget, examples
+from narthex.cli.tables import print_table
 
 STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 
@@ -28,6 +29,7 @@ def doctor(json_file: str | None = JSON_OPTION) -> None:
     if not target.to_stdout:
         rows = [(each.subject, each.state, each.found, each.remedy) for each in found]
         styles = [STYLES[each.state] for each in found]
-        print_table("What a run needs", ["", "is", "found", "what to do"], rows, styles=styles)
+        columns = ["", "is", "found", "what to do"]
+        print_table("What a run needs", columns, rows, styles=styles, prose=columns[2:])
     if any(each.state is State.PROBLEM for each in found):
         raise typer.Exit(1)

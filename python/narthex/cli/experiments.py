@@ -17,11 +17,12 @@ from narthex.cli.console import (
     examples,
     finish,
     keeping,
-    print_table,
     split_names,
     within,
 )
-from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.options import FRESH, SEVERAL
+from narthex.cli.reporting import OPEN_OPTION, PLOT_OPTION, REPORT_OPTION, ReportTarget
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say, tell, warn
 from narthex.errors import CLAIM_FAILED, USAGE, NarthexError
 
@@ -56,11 +57,12 @@ def experiment(
         help="PAPER/NAME (see 'narthex list experiments'), or a TOML file; 'all' for all of them.",
         autocompletion=completion.experiments,
     ),
-    interface: str = typer.Option(
-        ALL,
+    interface: list[str] = typer.Option(
+        [ALL],
         "--interface",
         "-i",
-        help="Only these, with commas between, and what needs no others.",
+        metavar="NAMES",
+        help=f"Only these, {SEVERAL}, and what needs no others.",
         autocompletion=completion.several_interfaces,
     ),
     workload: list[str] = typer.Option(
@@ -78,12 +80,11 @@ def experiment(
     ),
     set_: list[str] = SET_OPTION,
     jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
-    fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
+    fresh: bool = FRESH,
     json_file: str | None = JSON_OPTION,
-    plot: Path | None = typer.Option(
-        None, metavar="FILE", help="Draw the experiment into FILE.html, FILE.svg or FILE.png."
-    ),
+    plot: Path | None = PLOT_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Measure a published table again.
 
@@ -103,9 +104,11 @@ def experiment(
     from narthex.configuration import warnings
     from narthex.validation import plots
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     names = validation.names() if names == [ALL] else names
-    interfaces = [] if interface.casefold() == ALL else split_names(interface)
+    interfaces = split_names(interface)
+    if [name.casefold() for name in interfaces] == [ALL]:
+        interfaces = []
     parameters = split_names(parameter) if parameter else []
     if parameters and not sensitivity:
         raise NarthexError("--parameter chooses among those of --sensitivity: give both", USAGE)
@@ -220,7 +223,7 @@ def show(outcome: "Outcome") -> None:
             (wording.verdict(claim), _sentence(claim, outcome), claim.source)
             for claim in outcome.claims
         ]
-        print_table("Claims", ["", "claim", "source"], rows)
+        print_table("Claims", ["", "claim", "source"], rows, prose=["claim", "source"])
     sensitivity_tables.show(outcome)
 
 

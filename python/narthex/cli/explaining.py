@@ -1,7 +1,7 @@
 """`narthex explain`: one message's life."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,13 +17,23 @@ from narthex.cli.console import (
     examples,
     finish,
     keeping,
-    print_table,
     warn_of_idle,
     within,
 )
 from narthex.cli.options import FIRMWARE, MACHINE, SEED
-from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.reporting import (
+    OPEN_OPTION,
+    PLOT_OPTION,
+    REPORT_OPTION,
+    PlotTarget,
+    ReportTarget,
+)
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
+
+if TYPE_CHECKING:
+    from narthex.explanation import Explanation
+    from narthex.report.parts import Chart
 
 COLOURS = {
     "sender": "cyan",
@@ -81,6 +91,8 @@ def explain(
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    plot: Path | None = PLOT_OPTION,
+    open_: bool = OPEN_OPTION,
     diagram: Path | None = typer.Option(
         None, "--diagram", metavar="FILE.svg", help="Draw the life as a picture."
     ),
@@ -95,7 +107,8 @@ def explain(
     from narthex import explanation
     from narthex.programs import find
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    picture = PlotTarget(plot)
     if diagram:
         check_diagram(diagram)
     guest = find(explanation.named(of).program)
@@ -117,9 +130,17 @@ def explain(
     finish(
         lambda: target.write(document),
         lambda: page.write_document(document),
+        lambda: picture.draw(document, lambda: _parts(found)),
         lambda: _draw(document, diagram) if diagram else None,
         lambda: None if target.to_stdout else show(document),
     )
+
+
+def _parts(found: "Explanation") -> "tuple[Chart, str]":
+    """Return the parts of the latency as a chart, and what they are of."""
+    from narthex.report import lives
+
+    return lives.breakdown(found.document), found.title
 
 
 def _draw(document: dict[str, Any], file: Path) -> None:
@@ -161,7 +182,10 @@ def _show_transactions(document: dict[str, Any]) -> None:
         cell += ["" if row["cycles"] is None else row["cycles"]]
         cell += [row.get("part") or ("" if row["critical"] else "beside")]
         cells.append(cell)
-    print_table(_title(document), columns, cells, ["ns", "cycles"], [_colour(row) for row in rows])
+    colours = [_colour(row) for row in rows]
+    numbers, prose = ["ns", "cycles"], ["what", "data", "part"]
+    title = _title(document)
+    print_table(title, columns, cells, numbers, colours, prose=prose, optional=["data"])
 
 
 def _title(document: dict[str, Any]) -> str:

@@ -16,13 +16,19 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
-    print_table,
     split_names,
     warn_of_idle,
     within,
 )
-from narthex.cli.options import MACHINE, WHERE
-from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.options import FRESH, MACHINE, SEVERAL, WHERE
+from narthex.cli.reporting import (
+    OPEN_OPTION,
+    PLOT_OPTION,
+    REPORT_OPTION,
+    PlotTarget,
+    ReportTarget,
+)
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
 from narthex.errors import NarthexError
 
@@ -32,7 +38,9 @@ if TYPE_CHECKING:
 INTERFACE = "{interface}"
 """In a file's name: the place of an interface's."""
 
-NODES = typer.Option(2, "--nodes", "-n", help="Nodes; those beyond the second take no part.")
+NODES = typer.Option(
+    2, "--nodes", "-n", **within("nodes"), help="Nodes; those beyond the second take no part."
+)
 
 fit = typer.Typer(
     help="Fit models of communication to interfaces.", no_args_is_help=True, rich_markup_mode=None
@@ -55,11 +63,12 @@ def register(app: typer.Typer) -> None:
     )
 )
 def logp(
-    interface: str = typer.Option(
+    interface: list[str] = typer.Option(
         ...,
         "--interface",
         "-i",
-        help=f"Names with commas between. {WHERE}",
+        metavar="NAMES",
+        help=f"Names, {SEVERAL}. {WHERE}",
         autocompletion=completion.several_interfaces,
     ),
     machine: str = MACHINE,
@@ -73,9 +82,11 @@ def logp(
         64, "--burst", help="Messages of the longest burst: a power of two from 4 to 1024."
     ),
     jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
-    fresh: bool = typer.Option(False, "--fresh", help="Repeat runs that were made before."),
+    fresh: bool = FRESH,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    plot: Path | None = PLOT_OPTION,
+    open_: bool = OPEN_OPTION,
     output: str | None = typer.Option(
         None,
         "--output",
@@ -93,8 +104,10 @@ def logp(
     from narthex.fitting.measurement import PROGRAM, SIZES
     from narthex.fitting.output import document
     from narthex.programs import find
+    from narthex.report import fits as lines
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    picture = PlotTarget(plot)
     names = split_names(interface)
     _check_output(output, names)
     compile_program(find(PROGRAM))
@@ -118,6 +131,7 @@ def logp(
     finish(
         lambda: target.write(made),
         lambda: page.write_document(made),
+        lambda: picture.draw(made, lambda: (lines.chart(fits), f"LogGP on {machine}")),
         lambda: _write_arguments(fits, names, output) if output else None,
         lambda: None if target.to_stdout else show(fits),
     )
@@ -160,7 +174,7 @@ def show(fits: "list[Fit]") -> None:
     from narthex.fitting.tables import caution_table, tables
 
     for table in tables(fits):
-        print_table(table.title, table.columns, table.rows, table.numbers)
+        print_table(table.title, table.columns, table.rows, table.numbers, prose=table.prose)
     sizes = {each.size for each in fits[0].measurements}
     seeds = {each.seed for each in fits[0].measurements}
     say(
@@ -170,4 +184,4 @@ def show(fits: "list[Fit]") -> None:
     )
     doubts = caution_table(fits)
     if doubts:
-        print_table(doubts.title, doubts.columns, doubts.rows)
+        print_table(doubts.title, doubts.columns, doubts.rows, prose=doubts.prose)

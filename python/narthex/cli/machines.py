@@ -17,8 +17,8 @@ from narthex.cli.console import (
     check_writable,
     examples,
     machine_file,
-    print_table,
 )
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import inform, say, warn
 from narthex.errors import USAGE, NarthexError
 
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
     epilog=examples(
         "narthex machine show hpca98",
         "narthex machine show hpca98 --sources",
-        "narthex machine show mine.toml --set bus.clock=125MHz --json",
+        "narthex machine show mine.toml --set bus.clock=125MHz --json -",
         "narthex machine show voyager --diagram voyager.svg",
     )
 )
@@ -80,8 +80,8 @@ def show(
             (entry["key"], value(entry), *split_source(entry["source"]))
             for entry in found["sources"]
         ]
-        columns = ["parameter", "value", "", "source or reason"]
-        print_table(found["name"], columns, rows, has_prose=True)
+        columns = ["parameter", "value", "origin", "source or reason"]
+        print_table(found["name"], columns, rows, prose=columns[3:])
     else:
         say(found["toml"])
 
@@ -90,7 +90,7 @@ def show(
     epilog=examples(
         "narthex machine diff hpca98 isca96",
         "narthex machine diff hpca98 mine.toml",
-        "narthex machine diff hpca98 hpca98 --set bus.clock=125MHz --json",
+        "narthex machine diff hpca98 hpca98 --set bus.clock=125MHz --json -",
     )
 )
 def diff(
@@ -126,7 +126,8 @@ def diff(
         (each["key"], value(each["one"]), value(each["other"]), _sources(each, source))
         for each in found
     ]
-    print_table(f"{one} and {other}", ["parameter", one, other, "sources"], rows, has_prose=True)
+    columns = ["parameter", one, other, "sources"]
+    print_table(f"{one} and {other}", columns, rows, prose=columns[1:], optional=columns[3:])
     say(f"{len(found)} parameters differ")
 
 

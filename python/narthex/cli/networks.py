@@ -1,5 +1,6 @@
 """`narthex network`: a machine's network alone, under synthetic load."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,11 +13,12 @@ from narthex.cli.console import (
     Waiting,
     examples,
     finish,
-    print_table,
     warn,
     within,
 )
-from narthex.cli.options import SEED
+from narthex.cli.options import NODES, SEED, THREADS
+from narthex.cli.reporting import PLOT_OPTION, PlotTarget
+from narthex.cli.tables import print_table
 from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
@@ -52,9 +54,7 @@ def network(
         DEFAULT_LOADS, "--load", "-l", help="Shares of a link's bandwidth, with commas between."
     ),
     bytes_: int = typer.Option(64, "--bytes", "-b", **within("bytes"), help="Bytes of a packet."),
-    nodes: int | None = typer.Option(
-        None, "--nodes", "-n", **within("nodes"), help="Nodes, if not the machine's own number."
-    ),
+    nodes: int | None = NODES,
     warm_up: int = typer.Option(
         5_000, "--warm-up", **within("cycles"), help="Cycles of the links before measuring."
     ),
@@ -65,15 +65,16 @@ def network(
         help="Cycles of the links in the first window that is measured; it is doubled, up to 32 "
         "times as many, until the load is steady or saturated.",
     ),
-    threads: int = typer.Option(1, "--threads", "-t", **within("threads"), help="Host threads."),
+    threads: int = THREADS,
     set_: list[str] = SET_OPTION,
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
+    plot: Path | None = PLOT_OPTION,
 ) -> None:
     """Measure a network without processors: latency and throughput over offered load."""
     from narthex import loads
 
-    target = JsonTarget(json_file)
+    target, picture = JsonTarget(json_file), PlotTarget(plot)
     shares = _loads(load)
     with Waiting(f"Measuring the network of {machine}") as waiting:
         found = loads.network(
@@ -91,6 +92,7 @@ def network(
         )
     finish(
         lambda: target.write(found.document),
+        lambda: picture.draw(found.document, lambda: (found.curve(), found.title)),
         lambda: None if target.to_stdout else show(found),
     )
 
@@ -119,7 +121,8 @@ def show(found: "NetworkLoad") -> None:
         rows.append([*shares, mean, spread, least, most, _told(point, nodes)])
     numbers = ["offered", "accepted", "busiest link", "mean ns", "+-", "least ns", "most ns"]
     title = f"{found.title}: {found.document['pattern']} traffic, in shares of a link's bandwidth"
-    print_table(title, [*numbers, ""], rows, numbers)
+    optional = ["least ns", "busiest link"]
+    print_table(title, [*numbers, ""], rows, numbers, prose=[""], optional=optional)
 
 
 def _told(point: dict[str, Any], nodes: int) -> str:

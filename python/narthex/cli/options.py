@@ -28,6 +28,16 @@ THREADS = typer.Option(
     help="Host threads that a run may use, as far as there are processors and nodes and as "
     "they pay. They never change a result.",
 )
+INTERFACE = typer.Option(
+    ["CNI32Qm"],
+    "--interface",
+    "-i",
+    metavar="NAME",
+    help="The network interface. It is on the memory bus; NAME on io-bus, on cache-bus or on "
+    "register is elsewhere, where the machine has that.",
+    autocompletion=completion.interfaces,
+)
+SEVERAL = "with commas between, or one behind each -i"
 WHERE = (
     "NAME is on the memory bus; NAME on io-bus, on cache-bus or on register is elsewhere, "
     "where the machine has that."
@@ -64,7 +74,13 @@ JOB = typer.Option(
     help="A program that runs beside the others, with one process on each of its nodes (0-7; "
     "all if none are named). May be repeated; PROGRAM, if given, is the first job.",
 )
-JOBS = typer.Option(None, "--jobs", metavar="FILE", help="A TOML file of jobs: [[job]] tables.")
+JOB_FILE = typer.Option(
+    None, "--job-file", metavar="FILE", help="A TOML file of such jobs: [[job]] tables."
+)
+AT_A_TIME = typer.Option(
+    1, "--jobs", "-j", **within("jobs"), help="Runs at a time; that changes no result."
+)
+FRESH = typer.Option(False, "--fresh", help="Repeat runs that were made before.")
 EXECUTE_WAIT_LOOPS = typer.Option(
     False,
     "--execute-wait-loops",
@@ -99,12 +115,13 @@ TRAFFIC = typer.Option(
 PROFILE = typer.Option(
     None,
     "--profile",
-    metavar="[FILE]",
-    help="Show where the time goes by function and line; into FILE as collapsed stacks (.txt), for "
-    "pprof (.pb.gz) or as a flame graph (.svg, .html). The run takes longer.",
+    metavar="FILE",
+    help="Show where the time goes by function and line, and write it into FILE as collapsed "
+    "stacks (.txt), for pprof (.pb.gz) or as a flame graph (.svg, .html); with - show it only. "
+    "The run takes longer.",
 )
-REGION = typer.Option(
-    None, "--region", metavar="NAME", help="Profile this region of the program only."
+PROFILE_REGION = typer.Option(
+    None, "--profile-region", metavar="NAME", help="Profile this region of the program only."
 )
 PROFILE_BY_NODE = typer.Option(
     False, "--profile-by-node", help="Keep the nodes apart in the profile's FILE and page."

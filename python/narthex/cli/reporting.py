@@ -1,19 +1,32 @@
 """`narthex report`, and `--report` of the commands that make results."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 from narthex import engine, extras
 from narthex.cli.console import JSON_OPTION, JsonTarget, check_writable, examples, keeping
 from narthex.cli.terminal import say
-from narthex.errors import NarthexError
+from narthex.errors import USAGE, NarthexError
+
+if TYPE_CHECKING:
+    from narthex.report.parts import Chart
 
 REPORT_OPTION = typer.Option(
     None, "--report", metavar="FILE", help="Write the result as a web page too, into FILE.html."
 )
+PLOT_OPTION = typer.Option(
+    None,
+    "--plot",
+    metavar="FILE",
+    help="Draw the result into FILE: a page (.html), or a picture (.svg, .png).",
+)
+OPEN_OPTION = typer.Option(False, "--open", help="Open the page of --report in the browser.")
+Made = TypeVar("Made")
+
 SUFFIXES = (".html", ".htm")
 
 
@@ -53,7 +66,7 @@ def report(
     from narthex import report as pages
 
     target = JsonTarget(json_file)
-    page = ReportTarget(output or default_output(results[0]), "--output")
+    page = ReportTarget(output or default_output(results[0]), "--output", opens=open_)
     found, left_out = pages.read(results)
     made = page.write(found, left_out)
     target.write({"schema": 1, "version": _native.__version__, **made, "left_out": left_out})
@@ -61,8 +74,6 @@ def report(
         for reason in left_out:
             say(f"left out: {reason}")
         say(f"{made['page']}: {made['bytes']:,} bytes")
-    if open_:
-        typer.launch(str(made["page"]))
 
 
 def default_output(results: Path) -> Path:
@@ -78,9 +89,12 @@ def default_output(results: Path) -> Path:
 class ReportTarget:
     """Where a page is written; made before any work, so that a bad place is found first."""
 
-    def __init__(self, file: Path | None, option: str = "--report") -> None:
+    def __init__(self, file: Path | None, option: str = "--report", *, opens: bool = False) -> None:
         self._file = file
+        self._opens = opens
         if file is None:
+            if opens:
+                raise NarthexError(f"--open opens the page of {option}: give both", USAGE)
             return
         extras.require("report")
         if file.suffix not in SUFFIXES:
@@ -97,7 +111,17 @@ class ReportTarget:
             return {}
         from narthex.report import write
 
-        return {"page": str(self._file), "bytes": write(found, self._file, left_out)}
+        bytes_ = self.written(lambda file: write(found, file, left_out))
+        return {"page": str(self._file), "bytes": bytes_}
+
+    def written(self, write: Callable[[Path], Made]) -> Made | None:
+        """Let a page be written, if one is wanted, and open it."""
+        if self._file is None:
+            return None
+        made = write(self._file)
+        if self._opens:
+            typer.launch(str(self._file))
+        return made
 
     def write_document(self, document: dict[str, Any]) -> None:
         """Write a page of one document, if a page is wanted."""
@@ -107,3 +131,23 @@ class ReportTarget:
 
         with keeping(document, self._file):
             self.write([documents.identify(document, str(self._file))], [])
+
+
+class PlotTarget:
+    """Where `--plot` draws; made before any work, so that a bad place is found first."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        if file is not None:
+            from narthex.report import pictures
+
+            pictures.check_file(file)
+
+    def draw(self, document: object, chart: Callable[[], "tuple[Chart, str]"]) -> None:
+        """Draw a document's chart under its title, if it is wanted."""
+        if self._file is not None:
+            from narthex.report import pictures
+
+            with keeping(document, self._file):
+                drawn, title = chart()
+                pictures.save([drawn], title, self._file)

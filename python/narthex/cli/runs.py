@@ -17,30 +17,33 @@ from narthex.cli.console import (
     check_writable,
     compile_program,
     examples,
+    file_of,
     finish,
     keeping,
-    print_table,
+    only_one,
     split_names,
     warn_of_idle,
-    within,
 )
 from narthex.cli.options import (
     ARGUMENTS,
+    AT_A_TIME,
     CHECKPOINT,
     CHECKPOINT_EVERY,
     EXECUTE_WAIT_LOOPS,
     FIRMWARE,
+    INTERFACE,
     JOB,
-    JOBS,
+    JOB_FILE,
     MACHINE,
     NODES,
     PROFILE,
     PROFILE_BY_NODE,
+    PROFILE_REGION,
     PROGRAM,
     PROGRAM_HELP,
-    REGION,
     RESUME,
     SEED,
+    SEVERAL,
     THREADS,
     TIMEOUT,
     TRACE,
@@ -52,14 +55,22 @@ from narthex.cli.options import (
     UNTIL,
     WHERE,
 )
-from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.reporting import (
+    OPEN_OPTION,
+    PLOT_OPTION,
+    REPORT_OPTION,
+    PlotTarget,
+    ReportTarget,
+)
 from narthex.cli.streams import OutputError, is_read
+from narthex.cli.tables import columns_of, fits_whole, print_table
 from narthex.cli.terminal import console, inform, say
 from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
 
 if TYPE_CHECKING:
     from narthex.comparison import Comparison
     from narthex.programs import Program
+    from narthex.report.parts import Chart
 
 MOST_REGIONS = 20
 """Regions of which the terminal shows where their time went."""
@@ -69,10 +80,6 @@ MOST_PAIRS = 12
 
 MOST_FUNCTIONS, MOST_LINES, MOST_CATEGORIES = 20, 10, 2
 """Of a profile: functions, lines, and categories of a function that the terminal shows."""
-
-LEDGER_NAMES, LEDGER_NODE, LEDGER_GROUP = 39, 9, 17
-"""Characters of a ledger's activity and occupation, of a node, and of nodes that are alike."""
-
 
 SURROUNDINGS = """
 
@@ -96,7 +103,7 @@ def register(app: typer.Typer) -> None:
             "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
             "narthex run em3d 64 2 --nodes 4 --trace em3d.html --trace-functions",
-            "narthex run em3d --profile --region main",
+            "narthex run em3d --profile - --profile-region main",
             "narthex run em3d --profile em3d.svg",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
@@ -110,7 +117,7 @@ def register(app: typer.Typer) -> None:
         "compare",
         epilog=examples(
             "narthex compare roundtrip 64 --interface all",
-            "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json",
+            "narthex compare bandwidth 256 --interface NI2w,CNI32Qm --json -",
             "narthex compare roundtrip 64 --report roundtrip.html",
             "narthex compare roundtrip 64 --interface NI2w,CNI4,CNI32Qm --plot ranking.svg",
             "narthex compare roundtrip 64 -m isca96 -i 'NI2w, NI2w on io-bus'",
@@ -125,17 +132,11 @@ def run(
     ),
     args: list[str] | None = ARGUMENTS,
     machine: str = MACHINE,
-    interface: str = typer.Option(
-        "CNI32Qm",
-        "--interface",
-        "-i",
-        help=f"The network interface. {WHERE}",
-        autocompletion=completion.interfaces,
-    ),
+    interface: list[str] = INTERFACE,
     nodes: int | None = NODES,
     set_: list[str] = SET_OPTION,
     job: list[str] = JOB,
-    jobs_file: Path | None = JOBS,
+    job_file: Path | None = JOB_FILE,
     firmware: list[str] = FIRMWARE,
     threads: int = THREADS,
     seed: int | None = SEED,
@@ -152,31 +153,35 @@ def run(
     trace_functions: bool = TRACE_FUNCTIONS,
     traffic: bool = TRAFFIC,
     profile: str | None = PROFILE,
-    region: str | None = REGION,
+    profile_region: str | None = PROFILE_REGION,
     profile_by_node: bool = PROFILE_BY_NODE,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
+    plot: Path | None = PLOT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Run a program and show where its time went."""
     from narthex import jobs, running
     from narthex.programs import find
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
+    over = only_one("run", interface)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    picture = PlotTarget(plot)
     timeline = running.trace_request(
         trace, trace_nodes, trace_from, trace_to, functions=trace_functions
     )
     if trace:
         check_writable(trace, "--trace")
     keeper = ProfileTarget(profile, by_node=profile_by_node)
-    listed = [*job, *(jobs.read_file(jobs_file) if jobs_file else [])]
-    guest, described = jobs.request(find(program) if program else None, listed, inform, interface)
-    compile_program(guest, interface)
+    listed = [*job, *(jobs.read_file(job_file) if job_file else [])]
+    guest, described = jobs.request(find(program) if program else None, listed, inform, over)
+    compile_program(guest, over)
     wanted = running.request(
         guest,
         args or [],
         jobs=described,
         machine=machine,
-        interface=interface,
+        interface=over,
         nodes=nodes,
         set=set_,
         firmware=firmware,
@@ -189,14 +194,14 @@ def run(
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
     running.check_traffic(wanted, traffic=traffic)
-    divided = running.profile_request(wanted, region, profile=keeper.wanted)
-    warn_of_idle(machine, set_, [interface])
+    divided = running.profile_request(wanted, profile_region, profile=keeper.wanted)
+    warn_of_idle(machine, set_, [over])
     printer = Printer(
         sys.stderr if target.to_stdout else sys.stdout,
-        goes_on=bool(report or trace or target.is_file or keeper.file),
+        goes_on=bool(report or plot or trace or target.is_file or keeper.file),
     )
     observed = {"trace": timeline, "traffic": traffic, "profile": divided}
-    _simulate(wanted, guest, printer, target, page, keeper, observed)
+    _simulate(wanted, guest, printer, target, page, picture, keeper, observed)
     running.forget_checkpoint(wanted)
 
 
@@ -206,6 +211,7 @@ def _simulate(
     printer: "Printer",
     target: JsonTarget,
     page: ReportTarget,
+    picture: PlotTarget,
     keeper: "ProfileTarget",
     observed: dict[str, Any],
 ) -> None:
@@ -230,10 +236,19 @@ def _simulate(
         printer.finish,
         lambda: target.write(document),
         lambda: page.write_document(document),
+        lambda: picture.draw(document, lambda: _ledger(document)),
         lambda: keeper.write(document),
         lambda: None if target.to_stdout else show(document),
         problem=NarthexError("; ".join(lost), NOT_WRITTEN) if lost else None,
     )
+
+
+def _ledger(document: dict[str, Any]) -> "tuple[Chart, str]":
+    """Return where the time went as a chart, and what it is of."""
+    from narthex.report.runs import ledger_chart
+    from narthex.results import Result
+
+    return ledger_chart(document, "activity"), Result(document).title
 
 
 def _keep_what_was(
@@ -259,6 +274,8 @@ class ProfileTarget:
     def __init__(self, place: str | None, *, by_node: bool) -> None:
         from narthex import profiles
 
+        if place is not None:
+            place = file_of("--profile", place)
         self.wanted = place is not None
         """Whether there is a `--profile` at all."""
         self.file = None if place in (None, "-") else Path(str(place))
@@ -336,7 +353,6 @@ def show(document: dict[str, Any]) -> None:
     from narthex import jobs
     from narthex.results import (
         ledger_rows,
-        ledger_shares,
         place,
         region_ledger_rows,
         reports_of,
@@ -360,13 +376,11 @@ def show(document: dict[str, Any]) -> None:
         ]
     if reports:
         print_table("Reported", columns, reports, ["node", "value"])
-    most = _ledger_columns(len(document["nodes"]))
-    shares = ledger_shares(document, ledger_rows(document), most)
-    _show_ledger("Where the time went, in percent", *shares)
+    _show_ledger("Where the time went, in percent", document, list(ledger_rows(document)))
     names = list(dict.fromkeys(region["name"] for region in document["regions"]))
     for name in names[:MOST_REGIONS]:
-        shares = ledger_shares(document, region_ledger_rows(document, name), most)
-        _show_ledger(f"Where the time of region '{name}' went, in percent", *shares)
+        title = f"Where the time of region '{name}' went, in percent"
+        _show_ledger(title, document, list(region_ledger_rows(document, name)))
     if len(names) > MOST_REGIONS:
         more = notation.counted(len(names) - MOST_REGIONS, "more region")
         say(f"not shown: {more}; --json FILE has them all")
@@ -429,41 +443,45 @@ def _show_profile(document: dict[str, Any]) -> None:
     columns = [*numbers, "function", "of self, percent"]
     region = document["profile"]["region"]
     of = "" if region is None else f" of region '{region}'"
-    print_table(f"Time{of} by function, all processors", columns, rows, numbers)
+    title = f"Time{of} by function, all processors"
+    optional = ["total, us", "of self, percent", "self, us"]
+    print_table(title, columns, rows, numbers, prose=columns[5:], optional=optional)
     shown = [
         (f"{100 * time / all_ps:.1f}", notation.text(time / 1e6), function, place)
         for function, place, time in profiles.lines(document)[:MOST_LINES]
     ]
     if shown:
         columns = ["self, %", "self, us", "function", "line"]
-        print_table(f"Time{of} by line, all processors", columns, shown, columns[:2])
+        title = f"Time{of} by line, all processors"
+        print_table(title, columns, shown, columns[:2], optional=columns[1:3])
     if len(found) > MOST_FUNCTIONS:
         more = notation.counted(len(found) - MOST_FUNCTIONS, "more function")
         say(f"not shown: {more}; --profile FILE has them all")
 
 
-def _ledger_columns(nodes: int) -> int:
-    """Return how many columns a ledger can have beside its names: each node, or groups."""
-    from narthex.results import LARGEST_NODES
+def _show_ledger(
+    title: str, document: dict[str, Any], ledger: list[tuple[int, int, str, str, int]]
+) -> None:
+    """Print a ledger, in as few groups of processors as the terminal has room for."""
+    from narthex.results import LARGEST_NODES, ledger_shares
 
-    room = console().width - LEDGER_NAMES
-    if nodes <= min(LARGEST_NODES, room // LEDGER_NODE):
-        return nodes
-    return max(2, min(LARGEST_NODES, room // LEDGER_GROUP))
-
-
-def _show_ledger(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    print_table(title, ["activity", "spent in", *columns], rows, columns)
+    for most in range(LARGEST_NODES, 1, -1):
+        processors, rows = ledger_shares(document, ledger, most)
+        columns = ["activity", "spent in", *processors]
+        if fits_whole(columns_of(columns, rows, processors), console().width):
+            break
+    print_table(title, columns, rows, processors)
 
 
 def compare(
     program: str = PROGRAM,
     args: list[str] | None = ARGUMENTS,
-    interface: str = typer.Option(
-        "all",
+    interface: list[str] = typer.Option(
+        ["all"],
         "--interface",
         "-i",
-        help=f"'all', or names with commas between. {WHERE}",
+        metavar="NAMES",
+        help=f"'all', or names {SEVERAL}. {WHERE}",
         autocompletion=completion.several_interfaces,
     ),
     by: str | None = typer.Option(
@@ -477,31 +495,23 @@ def compare(
     seed: int | None = SEED,
     until: str | None = UNTIL,
     timeout: str | None = TIMEOUT,
-    jobs: int = typer.Option(1, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
+    jobs: int = AT_A_TIME,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
-    plot: Path | None = typer.Option(
-        None, "--plot", metavar="FILE", help="Draw the ranking: .html, .svg or .png."
-    ),
+    plot: Path | None = PLOT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Run the same binary over several interfaces and rank them."""
     from narthex import comparison
     from narthex.programs import find
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
-    if plot:
-        from narthex.report import pictures
-
-        pictures.check_file(plot)
-    every = interface.casefold() == "all"
-    names, left_out = split_names(interface), dict[str, str]()
-    if every:
-        names, left_out = comparison.interfaces_of(machine, set_)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    picture = PlotTarget(plot)
+    names = split_names(interface)
     guest = find(program)
     compile_program(guest)
-    for line in comparison.reasons_of(left_out):
-        inform(line)
-    warn_of_idle(machine, set_, names)
+    is_all = [name.casefold() for name in names] == ["all"]
+    warn_of_idle(machine, set_, comparison.interface_names() if is_all else names)
     with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(
             guest,
@@ -522,31 +532,43 @@ def compare(
             ),
         )
     document = found.document
-
-    def draw() -> None:
-        if plot:
-            with keeping(document, plot):
-                pictures.save([found.ranking()], found.title, plot)
-
     finish(
         lambda: target.write(document),
         lambda: page.write_document(document),
-        draw,
+        lambda: picture.draw(document, lambda: (found.ranking(), found.title)),
         lambda: None if target.to_stdout else _show_ranking(found, machine),
     )
+    failed = [each.exit_code for each in found.unranked if each.status == comparison.FAILED]
+    raise typer.Exit(failed[0] if failed else 0)
 
 
 def _show_ranking(found: "Comparison", machine: str) -> None:
-    """Print the interfaces, best first."""
+    """Print the interfaces, best first, and why others have no value."""
+    from narthex.comparison import RANKED
+
     rows = [
         (row["rank"], row["interface"], notation.text(row["value"]), row["unit"], _ratio(row))
         for row in found.rows()
+        if row["status"] == RANKED
     ]
     columns = ["rank", "interface", found.measure, "unit", "from the best"]
     first = found.document["runs"][0]
     words = " ".join([first["program"], *first["arguments"]])
     title = f"{words} on {machine}, by {found.measure}"
     print_table(title, columns, rows, ["rank", found.measure, "from the best"])
+    _show_unranked(found)
+
+
+def _show_unranked(found: "Comparison") -> None:
+    """Print the interfaces without a value, those of the same reason together."""
+    from narthex.comparison import grouped
+
+    for status in dict.fromkeys(each.status for each in found.unranked):
+        reasons = {each.interface: each.reason for each in found.unranked if each.status == status}
+        for names, reason in grouped(reasons):
+            first, _, more = reason.partition("\n")
+            all_of_it = f" ('narthex run' with -i '{names[0]}' says more)" if more else ""
+            say(f"{status}: {', '.join(names)}: {first}{all_of_it}")
 
 
 def _ratio(row: dict[str, Any]) -> str:

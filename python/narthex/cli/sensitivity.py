@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from narthex.cli.console import print_table
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def show(outcome: "Outcome") -> None:
             "Assumed values that were not tried",
             ["parameter", "value", "reason"],
             [(each.key, each.value, each.reason) for each in outcome.untried],
+            prose=["reason"],
         )
 
 
@@ -66,7 +67,12 @@ def _show_rows(assumed: "list[Varied]") -> None:
             (name, parameter, "; ".join(told))
             for name, (parameter, told) in zip(names, changes.items(), strict=False)
         ]
-    print_table("What moves each row most", ["row", "parameter", "at other values"], rows)
+    print_table(
+        "What moves each row most",
+        ["row", "parameter", "at other values"],
+        rows,
+        prose=["at other values"],
+    )
 
 
 def _most(each: "Varied") -> tuple[int, float]:

@@ -8,17 +8,18 @@ import typer
 from narthex import notation
 from narthex.cli.console import (
     JSON_OPTION,
+    SET_OPTION,
     JsonTarget,
     Waiting,
     check_writable,
     compile_program,
     examples,
     finish,
-    print_table,
     within,
 )
-from narthex.cli.options import TIMEOUT, UNTIL
-from narthex.cli.reporting import REPORT_OPTION, ReportTarget
+from narthex.cli.options import NODES, TIMEOUT, UNTIL
+from narthex.cli.reporting import OPEN_OPTION, PLOT_OPTION, REPORT_OPTION, ReportTarget
+from narthex.cli.tables import print_table
 from narthex.cli.terminal import inform, say, tell, warn
 from narthex.errors import GUEST_FAILED, INTERRUPTED, NarthexError
 
@@ -78,16 +79,20 @@ def sweep(
         False, "--restart", help="Move the folder of results aside, and begin anew."
     ),
     retry_failed: bool = typer.Option(False, "--retry-failed", help="Repeat runs that failed."),
+    nodes: int | None = NODES,
+    set_: list[str] = SET_OPTION,
+    threads: int | None = typer.Option(
+        None, "--threads", **within("threads"), help="Host threads of a run."
+    ),
     until: str | None = UNTIL,
     timeout: str | None = TIMEOUT,
     keep_documents: bool = typer.Option(
         False, "--keep-documents", help="Keep all that each run returned, as compressed JSON."
     ),
     json_file: str | None = JSON_OPTION,
-    plot: Path | None = typer.Option(
-        None, metavar="FILE", help="Draw each report into FILE.html, FILE.svg or FILE.png."
-    ),
+    plot: Path | None = PLOT_OPTION,
     report: Path | None = REPORT_OPTION,
+    open_: bool = OPEN_OPTION,
     x: str | None = typer.Option(None, "--x", metavar="PARAMETER", help="What is drawn across."),
     color: str | None = typer.Option(
         None, "--color", metavar="PARAMETER", help="What has a line for each value."
@@ -110,8 +115,16 @@ def sweep(
     from narthex.documents import read_sweep
     from narthex.sweeps import execution, plots
 
-    target, page = JsonTarget(json_file), ReportTarget(report)
-    planned = execution.planned_of(file, compile_program, until=until, timeout=timeout)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    planned = execution.planned_of(
+        file,
+        compile_program,
+        nodes=nodes,
+        set=set_,
+        threads=threads,
+        until=until,
+        timeout=timeout,
+    )
     plots.check(planned, x, color, is_drawn=plot is not None)
     warn(warnings.of_requests(run.request for run in planned.runs))
     _check_plot(plot)

@@ -66,8 +66,9 @@ class _Cell:
 
 
 def fit_logp(
-    interfaces: str | Sequence[str],
+    interfaces: str | Sequence[str] | None = None,
     *,
+    interface: str | Sequence[str] | None = None,
     machine: str | Path = DEFAULT_MACHINE,
     nodes: int = NODES,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
@@ -78,7 +79,7 @@ def fit_logp(
     fresh: bool = False,
     progress: Progress = lambda _finished, _all, _left_s: None,
 ) -> list[Fit]:
-    """Measure the LogGP parameters of interfaces, as a program on them sees them.
+    """Measure the LogGP parameters of `interfaces` (or `interface`), as a program sees them.
 
     Messages of each of `sizes` bytes are measured from the seeds 1 to `seeds`,
     with bursts of up to `burst` messages; `jobs` runs are made at a time, and those
@@ -92,7 +93,7 @@ def fit_logp(
 
     Raises `NarthexError` when something is wrong with the arguments.
     """
-    names = arguments.names("interfaces", interfaces)
+    names = arguments.either(interface, interfaces) or []
     _check(names, nodes, seeds, burst)
     program = find(PROGRAM)
     jobs = arguments.whole_number("jobs", jobs)

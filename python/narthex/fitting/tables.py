@@ -16,6 +16,8 @@ class Table:
     rows: list[list[str]]
     numbers: list[str]
     """Columns that hold numbers."""
+    prose: list[str]
+    """Columns that hold sentences."""
 
 
 def tables(fits: Sequence[Fit]) -> list[Table]:
@@ -29,12 +31,14 @@ def tables(fits: Sequence[Fit]) -> list[Table]:
             ["interface", *message, "largest residual"],
             [[fit.interface, *_first(fit), _residual(fit)] for fit in fits],
             message,
+            ["largest residual"],
         ),
         Table(
             "And in ns for each further byte",
             ["interface", *byte],
             [[fit.interface, *_per_byte(fit)] for fit in fits],
             byte,
+            [],
         ),
     ]
 
@@ -43,7 +47,7 @@ def caution_table(fits: Sequence[Fit]) -> Table | None:
     """Lay out where the model does not fit, if there is such a place."""
     rows = [[fit.interface, caution] for fit in fits for caution in fit.cautions]
     columns = ["interface", "caution"]
-    return Table("Where LogGP does not fit", columns, rows, []) if rows else None
+    return Table("Where LogGP does not fit", columns, rows, [], columns[1:]) if rows else None
 
 
 def _first(fit: Fit) -> list[str]:

@@ -13,9 +13,18 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from narthex.charts import drawings
 from narthex.report.lives import Diagram, Step
-from narthex.report.parts import Chart, Facts, Mark, Paragraph, Section, Table, columns, number
+from narthex.report.parts import (
+    Cell,
+    Facts,
+    Mark,
+    Paragraph,
+    Section,
+    Table,
+    bar,
+    columns,
+    number,
+)
 
 PARTS = re.compile(
     r"\b(?:cache [A-Z](?:'s processor)?|node \d+|tile \d+|processor \d+"
@@ -88,34 +97,33 @@ def _section(check: dict[str, Any], version: str) -> Section:
     return Section(f"Check of {title(check)}", parts, sections, mark=verdict(check))
 
 
-def _explored(explorations: list[dict[str, Any]]) -> Chart | Table:
+def _explored(explorations: list[dict[str, Any]]) -> Table:
     names = ["states", "transitions", "depth"]
-    cells = [
+    largest = max(each["states"] for each in explorations)
+    cells: list[list[Cell]] = [
         [
-            each["traffic"], *(number(each[name]) for name in names),
+            each["traffic"], bar("states", each["states"], largest),
+            *(number(each[name]) for name in names),
             Mark("all", "good") if each["complete"] else Mark("not all", "plain"),
         ]
         for each in explorations
     ]  # fmt: skip
-    table = Table("Explorations", columns("what happens", *names, "visited", numbers=names), cells)
-    if len(explorations) == 1:
-        return table
-    drawn = [{"interface": each["traffic"], "value": each["states"]} for each in explorations]
-    told = "Bars: different states visited; the table has the events tried and the longest way"
-    spec = drawings.bars(drawn, "states", [row["interface"] for row in drawn])
-    return Chart("States visited", told, spec, table)
+    named = columns("what happens", "", *names, "visited", numbers=names)
+    return Table("Explorations: states visited, events tried, the longest way", named, cells)
 
 
-def _overview(checks: list[dict[str, Any]]) -> Chart:
-    cells = [
-        [title(check), verdict(check), number(check["states"]), _seconds(check)] for check in checks
-    ]
-    names = columns("what", "verdict", "states", "s", numbers=["states", "s"])
-    drawn = [{"interface": title(check), "value": check["states"]} for check in checks]
+def _overview(checks: list[dict[str, Any]]) -> Table:
+    largest = max(check["states"] for check in checks)
+    cells: list[list[Cell]] = [
+        [
+            title(check), verdict(check), bar("states", check["states"], largest),
+            number(check["states"]), _seconds(check),
+        ]
+        for check in checks
+    ]  # fmt: skip
+    names = columns("what", "verdict", "", "states", "s", numbers=["states", "s"])
     failed = sum(verdict(check) is FAILS for check in checks)
-    told = f"Bars: states visited of each; {failed} of {len(checks)} fail"
-    spec = drawings.bars(drawn, "states", [row["interface"] for row in drawn])
-    return Chart("States of each", told, spec, Table("Checks", names, cells))
+    return Table(f"Checks: {failed} of {len(checks)} fail", names, cells)
 
 
 def _seconds(check: dict[str, Any]) -> str:

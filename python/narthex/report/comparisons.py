@@ -6,8 +6,19 @@ from typing import Any
 
 from narthex import notation
 from narthex.charts import drawings
+from narthex.comparison import FAILED, RANKED
 from narthex.report import runs
-from narthex.report.parts import Chart, Facts, Section, Table, columns, number, percent
+from narthex.report.parts import (
+    Cell,
+    Chart,
+    Facts,
+    Mark,
+    Section,
+    Table,
+    columns,
+    number,
+    percent,
+)
 from narthex.results import ledger_rows, region_ledger_rows
 
 MAIN = "main"
@@ -36,14 +47,33 @@ def section(document: dict[str, Any]) -> Section:
     )
     sections = [Section("Where the time went", [ledgers(document)])]
     sections += [runs.section(run) for run in document["runs"]]
-    return Section(
-        f"{program} over {len(document['runs'])} interfaces", [facts, ranking(document)], sections
-    )
+    parts: list[Any] = [facts, ranking(document)]
+    unranked = [row for row in document["rows"] if row["status"] != RANKED]
+    if unranked:
+        parts.append(_reasons(unranked))
+    return Section(f"{program} over {len(document['runs'])} interfaces", parts, sections)
+
+
+def _reasons(unranked: list[dict[str, Any]]) -> Table:
+    """Return the interfaces without a value, and why they have none."""
+    cells: list[list[Cell]] = [
+        [
+            row["interface"],
+            Mark(row["status"], "bad" if row["status"] == FAILED else "plain"),
+            row["reason"],
+        ]
+        for row in unranked
+    ]
+    return Table("Interfaces without a value", columns("interface", "status", "reason"), cells)
 
 
 def _rows(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the ranking, with the values as numbers."""
-    return [{**row, "value": notation.read(row["value"])} for row in document["rows"]]
+    return [
+        {**row, "value": notation.read(row["value"])}
+        for row in document["rows"]
+        if row["status"] == RANKED
+    ]
 
 
 def ranking(document: dict[str, Any]) -> Chart | Table:

@@ -40,7 +40,7 @@ def sections(document: dict[str, Any]) -> list[Section]:
     names = columns("interface", "arguments", "largest error of one way")
     return [
         Section("Parameters", [facts, Paragraph(LINES), *map(_table, tables(fits))]),
-        Section("Measured and fitted", [_chart(fits)]),
+        Section("Measured and fitted", [chart(fits)]),
         Section("Where the model does not fit", told),
         Section("For LogGOPSim", [Table("Arguments of LogGOPSim", names, list(arguments))]),
     ]
@@ -57,7 +57,8 @@ def _error(entry: dict[str, Any]) -> str:
     return f"{percent:+.1f} % at {size} bytes"
 
 
-def _chart(fits: Sequence[Any]) -> Chart:
+def chart(fits: Sequence[Any]) -> Chart:
+    """Return what was measured and the lines of the model."""
     rows = [row for fit in fits for row in _rows(fit)]
     names = [fit.interface for fit in fits]
     cells = [

@@ -17,7 +17,17 @@ from narthex import explanation
 from narthex.charts import drawings
 from narthex.explanation import condensed, words
 from narthex.report import player
-from narthex.report.parts import Chart, Facts, Paragraph, Section, Table, columns
+from narthex.report.parts import (
+    Cell,
+    Chart,
+    Column,
+    Facts,
+    Paragraph,
+    Section,
+    Table,
+    bar,
+    columns,
+)
 
 LANES = (
     "processor 0",
@@ -146,7 +156,7 @@ def section(document: dict[str, Any]) -> Section:
     played = (
         [player.player(document, steps(document))] if explanation.ends(document) == "node" else []
     )
-    parts = [facts, *played, Paragraph(told), diagram(document), breakdown(document)]
+    parts = [facts, *played, Paragraph(told), diagram(document), parts_of(document)]
     return Section(f"{about.one}: {_over(document, about)}", parts)
 
 
@@ -231,6 +241,18 @@ def _meaning(row: dict[str, Any]) -> str:
 
 def _from(row: dict[str, Any]) -> str:
     return f"The data come {row['data']}."
+
+
+def parts_of(document: dict[str, Any]) -> Table:
+    """Return the parts of the latency as a table with bars: a life needs no plotting library."""
+    largest = max(entry["time_ps"] for entry in document["breakdown"])
+    bars: list[Cell] = [
+        bar(entry["part"], entry["time_ps"], largest) for entry in document["breakdown"]
+    ]
+    table = breakdown(document).table
+    rows = [[row[0], cell, *row[1:]] for row, cell in zip(table.rows, [*bars, ""], strict=True)]
+    first, *others = table.columns
+    return Table("Where the latency goes", [first, Column(""), *others], rows)
 
 
 def breakdown(document: dict[str, Any]) -> Chart:

@@ -37,6 +37,11 @@ class Shares:
 Cell = str | Mark | Shares
 
 
+def bar(name: str, value: float, largest: float) -> Shares:
+    """Return a cell with a bar as long as a value is large, beside the largest of its column."""
+    return Shares([(name, "var(--measured)", value / largest if largest else 0)])
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from narthex import arguments, strict
+from narthex.arguments import Settings
 from narthex.errors import NarthexError
 from narthex.programs import Program
 from narthex.remaining import Remaining
@@ -71,6 +72,9 @@ def sweep(
     restart: bool = False,
     retry_failed: bool = False,
     keep_documents: bool = False,
+    nodes: int | None = None,
+    set: Settings = (),  # noqa: A002 - the option's name on the command line
+    threads: int | None = None,
     until: str | None = None,
     timeout: str | None = None,
     progress: Callable[[Progress], object] = lambda _progress: None,
@@ -85,7 +89,8 @@ def sweep(
     results are in the folder `output`, `results/NAME` if not given. Runs that are there
     are not made again, unless they failed and `retry_failed`; with `restart` the
     folder is moved aside first. `keep_documents` keeps all that each run
-    returned. A run that has not ended by the simulated time `until`, or in this computer's
+    returned. `nodes` and `threads` take the place of the file's, and `set` comes behind it.
+    A run that has not ended by the simulated time `until`, or in this computer's
     time `timeout`, has failed. A run that fails has its error in the table, and stops no other.
 
     >>> import narthex
@@ -106,7 +111,11 @@ def sweep(
     Raises `NarthexError` when the sweep, the folder or the cluster is not right.
     """
     jobs = arguments.whole_number_or_none("jobs", jobs)
-    planned = what if isinstance(what, Plan) else planned_of(what, until=until, timeout=timeout)
+    planned = (
+        what
+        if isinstance(what, Plan)
+        else planned_of(what, nodes=nodes, set=set, threads=threads, until=until, timeout=timeout)
+    )
     path = Path("results") / planned.definition.name
     if output is not None:
         path = Path(arguments.file("output", output))
@@ -132,12 +141,15 @@ def planned_of(
     what: str | Path | dict[str, Any],
     compile_program: Callable[[Program], object] = Program.elf,
     *,
+    nodes: int | None = None,
+    set: Settings = (),  # noqa: A002 - the option's name on the command line
+    threads: int | None = None,
     until: str | None = None,
     timeout: str | None = None,
 ) -> Plan:
     """Return the runs of a sweep's file, or of what one would hold.
 
-    `until` and `timeout` take the place of the file's where they are given.
+    What is given takes the place of the file's; `set` comes behind the file's.
     """
     if isinstance(what, dict):
         file = Path("sweep")
@@ -146,10 +158,21 @@ def planned_of(
     else:
         file = Path(arguments.text("a sweep", what))
         definition = load(file)
-    limited = replace(
-        definition, until=until or definition.until, timeout=timeout or definition.timeout
-    )
-    return plan(limited, file, compile_program)
+    given: dict[str, Any] = {
+        "nodes": arguments.whole_number_or_none("nodes", nodes),
+        "threads": arguments.whole_number_or_none("threads", threads),
+        "until": until,
+        "timeout": timeout,
+    }
+    settings = arguments.settings(set)
+    keys = [key for key, value in given.items() if value is not None]
+    keys += [each.partition("=")[0] for each in settings]
+    for axis in definition.axes:
+        if axis.name in keys:
+            raise NarthexError(f"{file}: '{axis.name}' is a parameter that varies; it is not given")
+    stated = {key: value for key, value in given.items() if value is not None}
+    changed = replace(definition, set=[*definition.set, *settings], **stated)
+    return plan(changed, file, compile_program)
 
 
 def cores() -> int:

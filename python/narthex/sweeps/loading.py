@@ -13,7 +13,9 @@ from typing import Any
 
 from narthex import strict
 from narthex.arguments import RANGES, words
+from narthex.compiler import SOURCE_SUFFIXES
 from narthex.errors import NarthexError, shown, unknown
+from narthex.programs import is_elf
 from narthex.sweeps.axes import axis, is_axis
 from narthex.sweeps.definition import NUMBERS, RUN_KEYS, Axis, Definition
 
@@ -30,12 +32,17 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 _TEMPLATES = ("program", "args", "machine", "interface")
 
 
+_REMEDY = 'name a TOML file, which says program = "PROGRAM" and what varies (docs/sweeps.md)'
+
+
 def load(path: str | Path) -> Definition:
     """Read a sweep's file."""
     file = Path(path)
     if not os.path.isfile(file):
         what = "is a folder" if os.path.isdir(file) else "does not exist"
-        raise NarthexError(f"the sweep '{file}' {what}; name a TOML file (see docs/sweeps.md)")
+        raise NarthexError(f"the sweep '{file}' {what}; {_REMEDY}")
+    if file.suffix in SOURCE_SUFFIXES or is_elf(file):
+        raise NarthexError(f"'{file}' is a program and no sweep; {_REMEDY}")
     return parse(strict.document(file), file)
 
 
