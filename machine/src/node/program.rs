@@ -37,6 +37,9 @@ impl Node {
         let (now, process) = (processor.now(), *process);
         let is_caller = std::mem::replace(state, State::Running) == State::Calling;
         self.callers -= usize::from(is_caller);
+        if let Some(fault) = self.processors[index].processor.has_faulted() {
+            return self.fault(index, &fault);
+        }
         if self.processes[process].personality == Personality::Bare {
             return self.fail(index, "firmware calls a system, and there is none on its processor");
         }
