@@ -4,6 +4,7 @@ use std::fmt;
 
 use narthex_memory::port::AccessFault;
 use narthex_memory::{Tag, TagError};
+use serde::{Deserialize, Serialize};
 
 use crate::traps::Trapped;
 
@@ -32,7 +33,7 @@ pub enum Stop {
 }
 
 /// An instruction that cannot be executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// What is wrong.
     pub kind: FaultKind,
@@ -46,7 +47,7 @@ pub struct Fault {
 }
 
 /// What is wrong with an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FaultKind {
     /// No instruction of RV64GC, or one that user mode may not execute.
     IllegalInstruction,
@@ -89,7 +90,7 @@ impl FaultKind {
 }
 
 /// Why no handler can take an access that a tag refuses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unhandled {
     /// None is installed.
     NoHandler,

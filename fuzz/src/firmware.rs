@@ -304,11 +304,12 @@ fn line(choice: &mut Choice, into: &str) -> String {
 
 fn sarc_address(choice: &mut Choice) -> u64 {
     let window = sarc::WINDOW + choice.below(4) * sarc::WINDOW_BYTES;
-    match choice.below(12) {
+    match choice.below(13) {
         0..6 => window + 8 * choice.below(1 << 12),
         6..9 => window + sarc::STATE + 8 * choice.below(1 << 10),
         9 => sarc::REGISTERS + 8 * choice.below(16),
         10 => sarc::LOCK_BOX + 8 * choice.below(64),
+        11 => sarc::REGIONS.start + 8 * choice.below(1 << 12),
         _ => sarc::DRAM + 8 * choice.below(1 << 14),
     }
 }

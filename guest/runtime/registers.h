@@ -112,6 +112,15 @@
 /* From one chip's DRAM to the next chip's. */
 #define SARC_DRAM_CHIP_BYTES UINT64_C(0x4000000)
 
+/* Addresses for regions that programs define. */
+#define SARC_REGIONS UINT64_C(0x1280000000)
+
+/* How many. */
+#define SARC_REGIONS_BYTES UINT64_C(0x80000000)
+
+/* Regions begin and end at multiples of it. */
+#define SARC_REGION_BYTES UINT64_C(0x1000)
+
 /* Role: a line of the cache. */
 #define SARC_ROLE_CACHE UINT64_C(0x0)
 
@@ -192,6 +201,19 @@
 /* ioctl: address -> the first word of its line's state; 0 unless the process may use the line. For
  * lines of other tiles, whose states cannot be loaded. */
 #define SARC_QUERY UINT64_C(0x6)
+
+/* ioctl: first address, bytes, place of the first byte (as allocated), SARC_LOADS | SARC_STORES; in
+ * the place of the region with the same first address, if there is one. */
+#define SARC_DEFINE_REGION UINT64_C(0x7)
+
+/* ioctl: first address of a region. */
+#define SARC_REMOVE_REGION UINT64_C(0x8)
+
+/* A region may be loaded from. */
+#define SARC_LOADS UINT64_C(0x1)
+
+/* A region may be stored to. */
+#define SARC_STORES UINT64_C(0x2)
 
 /* All processes of the job may use it. */
 #define SARC_SHARED UINT64_C(0x1)

@@ -12,6 +12,7 @@
 
 #include "messaging/narthex.h"
 #include "sarc/agent.h"
+#include "sarc/emulated_regions.h"
 #include "sarc/sarc.h"
 
 enum { TILES = 16, L2_BYTES = 256 << 10, LINES = L2_BYTES / SARC_LINE_BYTES, LOCKS = 16 };
@@ -126,8 +127,12 @@ static int serve(unsigned long number, uint64_t *words) {
         dram_allocated += words[0];
         return dram_allocated <= DRAM_BYTES ? 0 : ENOMEM;
     case SARC_QUERY:
-        words[1] = place_of((uint64_t *)(uintptr_t)words[0])->role;
+        words[1] = place_of(sarc_emulated_place(words[0], 0))->role;
         return 0;
+    case SARC_DEFINE_REGION:
+        return sarc_emulate_region(words);
+    case SARC_REMOVE_REGION:
+        return sarc_forget_region(words[0]);
     default:
         return EINVAL;
     }
@@ -150,14 +155,13 @@ int sarc_request(unsigned long number, uint64_t *words) {
 
 static void acknowledge(uint64_t address, uint64_t bytes) {
     if (address != 0)
-        write_words((uint64_t *)(uintptr_t)address, &bytes, 1);
+        write_words(sarc_emulated_place(address, SARC_STORES), &bytes, 1);
 }
 
 static void ask(uint64_t *queue, uint64_t to, uint64_t acknowledged);
 
 static void run_command(struct line *line, uint64_t *words) {
     uint64_t operation = words[0] & 0xff, bytes = words[0] >> 8 & 0xffffff;
-    uint64_t *to = (uint64_t *)(uintptr_t)words[1], *from = (uint64_t *)(uintptr_t)words[3];
     unsigned needed = operation == SARC_OPERATION_COPY || operation == SARC_OPERATION_READ
                           ? 0xf
                           : (1u << (3 + bytes / sizeof(uint64_t))) - 1;
@@ -165,6 +169,9 @@ static void run_command(struct line *line, uint64_t *words) {
         return;
     line->valid = 0;
     words[0] = 0;
+    bool is_copied = operation == SARC_OPERATION_COPY || operation == SARC_OPERATION_READ;
+    uint64_t *to = sarc_emulated_place(words[1], SARC_STORES);
+    uint64_t *from = is_copied ? sarc_emulated_place(words[3], SARC_LOADS) : &words[3];
     if (operation == SARC_OPERATION_READ && line_of(from)->role == SARC_ROLE_MULTIPLE_READER) {
         ask(from, words[1], words[2]);
     } else if (operation == SARC_OPERATION_READ) {
@@ -176,7 +183,7 @@ static void run_command(struct line *line, uint64_t *words) {
         memmove(to, from, bytes);
         acknowledge(words[2], bytes);
     } else {
-        write_words(to, &words[3], bytes / sizeof(uint64_t));
+        write_words(to, from, bytes / sizeof(uint64_t));
         acknowledge(words[2], bytes);
     }
 }
@@ -199,7 +206,7 @@ static void add(struct line *line, uint64_t *words, uint64_t value) {
     line->value = (int64_t)words[1];
     for (unsigned each = 4; each < SARC_LINE_WORDS; each++)
         if (words[each] != 0)
-            write_words((uint64_t *)(uintptr_t)words[each], &words[2], 1);
+            write_words(sarc_emulated_place(words[each], SARC_STORES), &words[2], 1);
 }
 
 /* Queues */
@@ -217,7 +224,7 @@ static uint64_t *place(uint64_t *queue, uint64_t number) {
 }
 
 static void answer(const struct request *request, const uint64_t *words, size_t count) {
-    write_words((uint64_t *)(uintptr_t)request->to, words, count);
+    write_words(sarc_emulated_place(request->to, SARC_STORES), words, count);
     acknowledge(request->acknowledged, count * sizeof(uint64_t));
 }
 
@@ -288,7 +295,7 @@ static void store(uint64_t *word, uint64_t value) {
 
 void sarc_store(volatile uint64_t *word, uint64_t value) {
     pthread_mutex_lock(&hardware);
-    store((uint64_t *)word, value);
+    store(sarc_emulated_place((uintptr_t)word, SARC_STORES), value);
     pthread_mutex_unlock(&hardware);
 }
 
@@ -345,20 +352,31 @@ uint64_t sarc_load(const volatile uint64_t *word) {
             sched_yield();
         last = word;
         pthread_mutex_lock(&hardware);
-        bool is_answered = load((uint64_t *)word, &value);
+        bool is_answered = load(sarc_emulated_place((uintptr_t)word, SARC_LOADS), &value);
         pthread_mutex_unlock(&hardware);
         if (is_answered)
             return value;
     }
 }
 
-/* The bytes of plain memory: no others are accessed by 32 bits. */
-static void move_bytes(void *to, const void *from, const volatile void *place, size_t bytes) {
+/* Bytes of plain memory: no others are accessed by 32 bits. */
+static void *plain_bytes(const volatile void *address, unsigned needed) {
+    uint64_t *place = sarc_emulated_place((uintptr_t)address, needed);
+    struct line *line = line_of(place);
+    narthex_check(!line || line->role == PLAIN, "an access of 32 bits to %p, which has words of 64",
+                  (void *)place);
+    return place;
+}
+
+static void load_bytes(void *to, const volatile void *address, size_t bytes) {
     pthread_mutex_lock(&hardware);
-    struct line *line = line_of((const volatile uint64_t *)place);
-    narthex_check(!line || line->role == PLAIN,
-                  "an access of %zu bytes to %p, which has words of 8", bytes, (void *)place);
-    memcpy(to, from, bytes);
+    memcpy(to, plain_bytes(address, SARC_LOADS), bytes);
+    pthread_mutex_unlock(&hardware);
+}
+
+static void store_bytes(volatile void *address, const void *from, size_t bytes) {
+    pthread_mutex_lock(&hardware);
+    memcpy(plain_bytes(address, SARC_STORES), from, bytes);
     pthread_mutex_unlock(&hardware);
 }
 
@@ -368,22 +386,22 @@ uint32_t sarc_load_32(const volatile uint32_t *word) {
     if (word == last)
         sched_yield();
     last = word;
-    move_bytes(&value, (const void *)word, word, sizeof value);
+    load_bytes(&value, word, sizeof value);
     return value;
 }
 
 void sarc_store_32(volatile uint32_t *word, uint32_t value) {
-    move_bytes((void *)word, &value, word, sizeof value);
+    store_bytes(word, &value, sizeof value);
 }
 
 float sarc_load_float(const volatile float *word) {
     float value;
-    move_bytes(&value, (const void *)word, word, sizeof value);
+    load_bytes(&value, word, sizeof value);
     return value;
 }
 
 void sarc_store_float(volatile float *word, float value) {
-    move_bytes((void *)word, &value, word, sizeof value);
+    store_bytes(word, &value, sizeof value);
 }
 
 void sarc_fence(void) {}

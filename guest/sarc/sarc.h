@@ -91,6 +91,25 @@ int sarc_swap_in(uint64_t *lines, unsigned count, const void *buffer);
 /* Memory off the chip that no cache keeps, for all tiles; NULL if there is not so much. */
 void *sarc_allocate_dram(size_t bytes);
 
+/* Address regions (Section 3.1) */
+
+/* Lets all tiles of the process use `bytes` of scratchpad or DRAM at `place`, an address as it was
+ * allocated, at a further address, too: `start`, a multiple of SARC_REGION_BYTES in the
+ * SARC_REGIONS_BYTES from SARC_REGIONS on, is that of the page (SARC_REGION_BYTES) in which `place`
+ * is. `permissions` are SARC_LOADS, SARC_STORES, or both; any other access ends the run, as does
+ * one that no region covers. A region that begins at `start` is replaced: its users follow to the
+ * new place. Lines with a second address are not kept in the first level.
+ *
+ * Programs need none: each begins with regions of all that the hardware has, at its own addresses.
+ * sarc_mark, sarc_remote and sarc_tile_of take those. Returns the further address of `place`; NULL
+ * with errno EINVAL (not a multiple, no such permission), EFAULT (nothing is there, or `start` is
+ * outside), EBUSY (it overlaps another region) or ENOMEM (the table,
+ * interfaces.sarc.region_table.entries, is full). */
+void *sarc_define_region(uint64_t start, const void *place, size_t bytes, unsigned permissions);
+
+/* Removes the region that begins at `start`. Returns 0 or an errno: ENOENT, none does. */
+int sarc_remove_region(uint64_t start);
+
 /* Transfers (nilib) */
 
 /* Whether the command that was last stored has left the buffer. */

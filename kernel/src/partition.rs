@@ -138,7 +138,9 @@ pub enum Status {
         /// When it had done its work.
         at: Time,
     },
-    /// It cannot go on (a fault): the run ends.
+    /// It cannot go on (a fault): the run ends soon, where all others have come to the same
+    /// instant. Up to then it answers others; if it cannot, it does nothing any more
+    /// ([`Partition::next_time`] is none).
     Stopped {
         /// When that happened.
         at: Time,
@@ -162,9 +164,9 @@ pub trait Partition: Send {
         self.next_time().unwrap_or(Time::NEVER)
     }
 
-    /// Everything before `at` happens next, and nothing later, before its state is looked at.
-    /// What others cannot notice may be done ahead, up to then. An observer that comes earlier
-    /// changes that: it tells the partition itself.
+    /// It may be looked at when everything before `at` has happened, and nothing later: what others
+    /// cannot notice may be done ahead, up to then. It is told before each
+    /// [`advance`](Self::advance); an observer that comes earlier tells it itself.
     fn expect_inspection(&mut self, _at: Time) {}
 
     /// Does everything that happens strictly before [`Outbox::until`], which may come nearer

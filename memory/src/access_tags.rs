@@ -65,7 +65,7 @@ impl Tag {
 }
 
 /// Why a tag cannot be changed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum TagError {
     /// The process has no tagged memory.
     #[error("the process has no tagged memory")]

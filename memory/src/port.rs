@@ -122,7 +122,7 @@ pub enum CacheBlockOperation {
 }
 
 /// Why an access is not allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessFault {
     /// No page is mapped at the address.
     Unmapped,

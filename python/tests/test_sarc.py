@@ -50,6 +50,9 @@ MISTAKES = {
     "freed": "cache",
     "swapped": "cache",
     "head": "",
+    "uncovered": r"processor 0: .*\n?.*no address region of the tile covers 0x1280000000",
+    "forbidden": "processor 0: .*allows loads alone, and this is a store at 0x1280000",
+    "source": "the source of its command: the address region 0x1280000000 .*allows stores alone",
 }
 
 
@@ -107,6 +110,14 @@ def test_threads_of_a_coherent_chip_have_locks_and_barriers_of_all_kinds(program
 @pytest.mark.parametrize("machine", MACHINES)
 def test_lines_work_as_told_and_regions_are_swapped_while_others_go_on(machine):
     run("sarc", machine=machine)
+
+
+def test_regions_of_two_chips_are_the_same_on_any_number_of_threads():
+    one, two = (
+        narthex.run("sarc", machine="sarc-prototype", interface="SARC", nodes=2, threads=threads)
+        for threads in (1, 2)
+    )
+    assert one.document == two.document
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

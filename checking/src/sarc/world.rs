@@ -101,7 +101,7 @@ fn device(tiles: u16, without: Option<Rule>) -> Sarc {
         "clock": "1GHz", "first_level": true, "load_cycles": 1, "store_cycles": 1, "out_cycles": 1, "in_cycles": 1,
         "packet_cycles": 1, "width": "8B", "job_list": { "kind": "fifo", "entries": 1 },
         "store_combining": { "kind": "none" }, "locks": 0, "lock_cycles": 1, "lock_bus_cycles": 1, "dram": "0B",
-        "dram_access_time": "1ns", "dram_line_time": "1ns", "chips": 1,
+        "region_table": { "entries": 3, "lookup_cycles": 0, "write_cycles": 0 }, "dram_access_time": "1ns", "dram_line_time": "1ns", "chips": 1,
     });
     let config: Config = serde_json::from_value(parameters).expect("sound parameters");
     let chip = Chip { tiles, tiles_of_process: tiles, second_level: Some((1 << 10, 2)), controllers: 1 };

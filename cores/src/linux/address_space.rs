@@ -99,7 +99,7 @@ impl Region {
 pub struct AddressSpace {
     /// By first address.
     regions: BTreeMap<u64, Region>,
-    /// Bytes in all regions.
+    /// Bytes in all regions but those of devices, which are no memory.
     taken_bytes: u64,
     /// From the heap's first address to the current break.
     heap: Range<u64>,
@@ -393,7 +393,7 @@ impl AddressSpace {
 
     fn insert(&mut self, range: Range<u64>, protection: Protection, purpose: Use) {
         self.cut(&range);
-        self.taken_bytes += range.end - range.start;
+        self.taken_bytes += purpose.memory_bytes(&range);
         let mut region = Region { end: range.end, protection, purpose };
         let mut start = range.start;
         let left = self.regions.range(..start).next_back().map(|(left, region)| (*left, *region));
@@ -423,7 +423,8 @@ impl AddressSpace {
             let Some(region) = self.regions.remove(&start) else {
                 continue;
             };
-            self.taken_bytes -= region.end.min(range.end) - start.max(range.start);
+            let cut = start.max(range.start)..region.end.min(range.end);
+            self.taken_bytes -= region.purpose.memory_bytes(&cut);
             if start < range.start {
                 self.regions.insert(start, Region { end: range.start, ..region });
             }

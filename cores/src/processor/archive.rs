@@ -37,7 +37,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
             line_mask: _,
             has_lines: _,
             exit,
-            fault: _,
+            fault,
             code,
             clock: _,
             slots: _,
@@ -55,6 +55,7 @@ impl<T: Timing + Archived> Archived for Core<T> {
         archive.value(trap)?;
         [pc, t, count].into_iter().try_for_each(|word| archive.value(word))?;
         archive.value(entering)?;
+        archive.value(fault)?;
         code.archive(archive)?;
         archive.value(expected)?;
         *loads_under_way = expected.iter().flatten().count();

@@ -80,6 +80,7 @@ impl<T: Timing> Processor<T> {
     ) -> Option<Stop> {
         match self.core.trap.take(self.fault(), self.core.pc) {
             Ok(()) => {
+                self.core.fault = None;
                 self.core.t = self.core.timing.trap(self.core.t);
                 self.enter_handler(follower);
                 None
@@ -94,6 +95,11 @@ impl<T: Timing> Processor<T> {
     /// If it has not stopped for a [`Stop::Fault`].
     pub fn fault(&self) -> Fault {
         self.core.fault.expect("it has stopped for a fault")
+    }
+
+    /// The same; none if it has not stopped for one.
+    pub fn has_faulted(&self) -> Option<Fault> {
+        self.core.fault
     }
 
     /// A trap was taken: its handler is next.

@@ -147,10 +147,48 @@ static void test_tokens(unsigned tile, uint64_t *queue, uint64_t *command) {
                   (long long)sarc_load(&queue[1]));
 }
 
+/* Stores, copies and counters by a region's addresses reach its place, which changes. */
+static void test_regions(unsigned tile, uint64_t *lines, uint64_t *command) {
+    enum { BYTES = 2 * SARC_LINE_BYTES };
+    uint64_t *flag = lines + 2 * SARC_LINE_WORDS, *counter = flag + SARC_LINE_WORDS;
+    for (unsigned owner = 1; owner < 3; owner++) {
+        if (tile == 0) {
+            uint64_t *there = sarc_define_region(SARC_REGIONS, sarc_remote(lines, owner), BYTES,
+                                                 SARC_LOADS | SARC_STORES);
+            uint64_t *own = sarc_define_region(SARC_REGIONS + 4 * SARC_REGION_BYTES, lines,
+                                               4 * SARC_LINE_BYTES, SARC_LOADS | SARC_STORES);
+            narthex_check(there && own, "no region: %s", strerror(errno));
+            uint64_t *told = own + (flag - lines);
+            for (unsigned word = 0; word < BYTES / 8; word++)
+                sarc_store(&own[word], pattern_word(owner, word));
+            sarc_make_counter(counter, -BYTES, -BYTES, 1, &told, 1);
+            sarc_copy(command, there, own, BYTES, own + (counter - lines));
+            sarc_await_flag(told);
+            sarc_store(&there[1], owner);
+            sarc_fence();
+            narthex_check(sarc_load(&there[1]) == owner, "a load by a region is wrong");
+            sarc_mark(counter, SARC_ROLE_SCRATCHPAD);
+        }
+        sarc_rendezvous(tile);
+        for (unsigned word = 0; tile == owner && word < BYTES / 8; word++)
+            narthex_check(
+                sarc_load(&lines[word]) == (word == 1 ? owner : pattern_word(owner, word)),
+                "word %u by a region is %#llx", word, (unsigned long long)sarc_load(&lines[word]));
+    }
+    if (tile == 0) {
+        int error = sarc_remove_region(SARC_REGIONS);
+        narthex_check(error == 0, "removing a region: %s", strerror(error));
+        narthex_check(sarc_remove_region(SARC_REGIONS) == ENOENT, "a region is removed twice");
+        narthex_check(!sarc_define_region(SARC_REGIONS + 8, lines, 8, SARC_LOADS) &&
+                          errno == EINVAL,
+                      "a region begins anywhere");
+    }
+}
+
 static void work(unsigned tile) {
     uint64_t *lines = take_lines(64), *queue = take_lines(16), *command = take_command();
     uint64_t *swapped = take_lines(2), *words = take_lines(1), *tokens = take_lines(2);
-    uint64_t *read = take_lines(3);
+    uint64_t *read = take_lines(3), *regions = take_lines(4);
     sarc_rendezvous(tile);
     narthex_check(sarc_tile_of(lines) == tile && sarc_is_local(lines), "tile %u is not itself",
                   tile);
@@ -163,6 +201,8 @@ static void work(unsigned tile) {
     test_reads(tile, read, command);
     sarc_rendezvous(tile);
     test_tokens(tile, tokens, command);
+    sarc_rendezvous(tile);
+    test_regions(tile, regions, command);
 }
 
 /* Mistakes: each ends the run */
@@ -261,6 +301,25 @@ static void move_a_head_too_far(void) {
     sarc_store(&queue[2], 1);
 }
 
+static void load_from_no_region(void) {
+    sarc_load((uint64_t *)SARC_REGIONS);
+}
+
+static uint64_t *region_of(unsigned permissions) {
+    return sarc_define_region(SARC_REGIONS, take_lines(1), SARC_LINE_BYTES, permissions);
+}
+
+static void store_to_what_is_loaded(void) {
+    sarc_store(region_of(SARC_LOADS), 1);
+    narthex_pause(1000);
+}
+
+static void copy_from_what_is_stored(void) {
+    uint64_t *command = take_command(), *lines = take_lines(1);
+    sarc_copy(command, lines, region_of(SARC_STORES), 64, NULL);
+    narthex_pause(1000);
+}
+
 static const struct {
     const char *name;
     void (*make)(void);
@@ -281,6 +340,9 @@ static const struct {
     {"freed", use_after_free},
     {"swapped", use_swapped_lines},
     {"head", move_a_head_too_far},
+    {"uncovered", load_from_no_region},
+    {"forbidden", store_to_what_is_loaded},
+    {"source", copy_from_what_is_stored},
 };
 
 int main(int count, char **values) {

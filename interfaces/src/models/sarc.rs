@@ -86,6 +86,7 @@ pub static MODEL: Model = Model {
             "in_cycles": 10,
             "packet_cycles": 2,
             "width": "8B",
+            "region_table": { "entries": 16, "lookup_cycles": 0, "write_cycles": 3 },
             "job_list": { "kind": "fifo", "entries": 4 },
             "store_combining": { "kind": "buffer", "wait_cycles": 4 },
             "locks": 16,

@@ -6,6 +6,7 @@ use narthex_memory::{Kind, Response, Transaction};
 use super::device::{Build, Sarc, State};
 use super::events::{Found, Problem, Reader};
 use super::messages::{Body, Cause, Message, Origin, Payload};
+use super::regions::Need;
 use super::registers::{LINE_BYTES, register};
 use super::space::{Spot, split};
 use crate::half::Context;
@@ -34,6 +35,8 @@ impl Sarc {
         self.state.answer_time = config.cycles(cycles);
         self.know_chip(context);
         let origin = Origin { process: context.network.own(), chip: self.chip, tile };
+        let need = if is_load { Need::Load } else { Need::Store };
+        let address = self.translate(tile, address, size.into(), need)?;
         let Some(spot) = self.space.at(address) else {
             return Err(format!("nothing is at {address:#x}"));
         };

@@ -1,12 +1,13 @@
 //! The kernel agent: what programs ask of the device through the operating system.
 //!
 //! It locks lines and gives them back, knows whose each is, and swaps them: their bytes and state
-//! go to memory and come back, while others go on.
+//! go to memory and come back, while others go on. It writes the tables of address regions.
 
 use serde::{Deserialize, Serialize};
 
 use super::device::Sarc;
 use super::lines::{LineState, Owner};
+use super::regions::RegionTable;
 use super::registers::{DRAM, DRAM_CHIP_BYTES, LINE_BYTES, Role, request, state};
 use super::space::{Spot, address_of};
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
@@ -65,7 +66,7 @@ impl Sarc {
         system: &mut dyn OperatingSystem,
     ) -> Result<i64, CallError> {
         let &DeviceCall { process, request, argument } = call;
-        if !(request::ALLOCATE..=request::QUERY).contains(&request) {
+        if !(request::ALLOCATE..=request::REMOVE_REGION).contains(&request) {
             return Err(CallError::UnknownRequest);
         }
         let mut bytes = [0; request::WORDS * 8];
@@ -91,7 +92,12 @@ impl Sarc {
             request::SWAP_OUT => self.swap_out(context, owner(0), &words, system)?,
             request::SWAP_IN => self.swap_in(owner(request::SHARED), &words, system)?,
             request::DRAM_ALLOCATE => self.allocate_dram(owner(words[1]), &mut words)?,
-            _ => self.query(own, &mut words)?,
+            request::QUERY => self.query(owner(0), &mut words)?,
+            request::DEFINE_REGION => {
+                let (region, entries) = (self.region_of(&words)?, self.build.config.region_table.entries);
+                self.write_regions(context, process, system, |table| table.define(region, entries))?;
+            }
+            _ => self.write_regions(context, process, system, |table| table.remove(words[0]))?,
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         system.write(argument, &bytes)?;
@@ -146,7 +152,7 @@ impl Sarc {
     /// Tile, first line and number of the lines that a request names, which its process owns.
     fn named(&self, owner: Owner, words: &Words) -> Result<(u16, usize, usize), CallError> {
         let [address, lines, ..] = *words;
-        let (tile, first, lines) = self.place(address, lines)?;
+        let (tile, first, lines) = self.place(owner, address, lines)?;
         let own = &self.state.tiles[usize::from(tile)].lines;
         let is_its = |line| own.state(line).owner.is_some_and(|its| its.process == owner.process);
         if !(first..first + lines).all(is_its) {
@@ -155,7 +161,8 @@ impl Sarc {
         Ok((tile, first, lines))
     }
 
-    fn place(&self, address: u64, lines: u64) -> Result<(u16, usize, usize), CallError> {
+    fn place(&self, owner: Owner, address: u64, lines: u64) -> Result<(u16, usize, usize), CallError> {
+        let address = self.place_of(owner.number, address)?;
         let Some(Spot::Line(chip, tile, offset)) = self.space.at(address) else {
             return Err(CallError::BadAddress);
         };
@@ -196,7 +203,7 @@ impl Sarc {
         system: &mut dyn OperatingSystem,
     ) -> Result<(), CallError> {
         let [address, lines, buffer, ..] = *words;
-        let (tile, first, lines) = self.place(address, lines)?;
+        let (tile, first, lines) = self.place(owner, address, lines)?;
         let own = &self.state.tiles[usize::from(tile)].lines;
         if (first..first + lines).any(|line| own.state(line).owner.is_some()) {
             return Err(CallError::Busy);
@@ -225,11 +232,32 @@ impl Sarc {
     }
 
     /// What a line of any tile is, for those who may use it.
-    fn query(&self, process: narthex_fabrics::Rank, words: &mut Words) -> Result<(), CallError> {
-        let (tile, line, _) = self.place(words[0], 1)?;
+    fn query(&self, asks: Owner, words: &mut Words) -> Result<(), CallError> {
+        let (tile, line, _) = self.place(asks, words[0], 1)?;
         let lines = &self.state.tiles[usize::from(tile)].lines;
-        let is_its = lines.state(line).owner.is_some_and(|owner| owner.lets(process));
+        let is_its = lines.state(line).owner.is_some_and(|owner| owner.lets(asks.process));
         words[1] = if is_its { lines.state_word(line, 0) } else { 0 };
+        Ok(())
+    }
+
+    /// The tables of all tiles of a process change alike. What their first levels have by the old
+    /// ones they lose.
+    fn write_regions(
+        &mut self,
+        context: &mut Context<'_>,
+        process: u8,
+        system: &mut dyn OperatingSystem,
+        change: impl Fn(&mut RegionTable) -> Result<(), CallError>,
+    ) -> Result<(), CallError> {
+        let tiles = self.build.chip.tiles_of_process;
+        for tile in u16::from(process) * tiles..(u16::from(process) + 1) * tiles {
+            let own = &mut self.state.tiles[usize::from(tile)];
+            change(&mut own.regions)?;
+            (0..own.lines.count()).for_each(|line| own.lines.leave_first_level(line));
+            self.clear_first_level(context, tile);
+        }
+        let config = &self.build.config;
+        system.take_time(config.cycles(config.region_table.write_cycles) * u64::from(tiles));
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use super::device::Sarc;
 use super::events::{Effect, Found, Item, Problem, Reader};
 use super::jobs::{Copying, Job};
 use super::messages::{Body, Cause, Message, Origin};
+use super::regions::Need;
 use super::registers::{LINE_BYTES, Role};
 use super::rules::Rule;
 use super::space::Spot;
@@ -35,6 +36,7 @@ impl Sarc {
             match effect {
                 Effect::Launch(line) => self.launch(context, tile, line, origin)?,
                 Effect::Notify(to, word) => {
+                    let to = self.translate(tile, to, 8, Need::Store)?;
                     self.statistics.notifications.increment();
                     self.send_words(
                         context,

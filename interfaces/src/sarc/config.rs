@@ -5,6 +5,7 @@ use narthex_kernel::quantity::{Bytes, Frequency};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::regions::RegionTable;
 use super::registers::{DRAM_CHIP_BYTES, LINE_BYTES, STATE};
 use crate::interface::Chip;
 use crate::models::Problem;
@@ -41,6 +42,22 @@ pub enum StoreCombining {
     },
 }
 
+/// The table of address regions of a tile (Section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Regions {
+    /// Its entries, of which some are written when a program starts: for each chip its scratchpads
+    /// and its DRAM, one for the registers, and one for the lock box.
+    #[schemars(range(min = 1, max = 65536))]
+    pub entries: u32,
+    /// Cycles of a look-up at the second port, before a packet leaves the tile.
+    #[schemars(range(max = 1000))]
+    pub lookup_cycles: u32,
+    /// Cycles in which the operating system writes an entry of a tile's table.
+    #[schemars(range(max = 1000))]
+    pub write_cycles: u32,
+}
+
 /// The parameters of a cache-integrated interface.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -67,6 +84,8 @@ pub struct Config {
     pub packet_cycles: u32,
     /// Bytes that the interface reads from the second level in a cycle.
     pub width: Bytes,
+    /// The table by which a tile's addresses are translated and checked.
+    pub region_table: Regions,
     /// Where a tile keeps what it has still to do.
     pub job_list: JobList,
     /// What a remote store does before it leaves.
@@ -159,6 +178,24 @@ impl Config {
         let dram = self.dram.as_u64();
         if dram > DRAM_CHIP_BYTES || !dram.is_multiple_of(4096) {
             return wrong("dram", format!("{} is no multiple of 4KiB up to 64MiB", self.dram));
+        }
+        self.check_regions()
+    }
+
+    fn check_regions(&self) -> Result<(), Problem> {
+        let wrong = |key: &str, problem: String| Err(Problem { key: format!("region_table.{key}"), problem });
+        let Regions { entries, lookup_cycles, write_cycles } = self.region_table;
+        for (key, value) in [("lookup_cycles", lookup_cycles), ("write_cycles", write_cycles)] {
+            if value > 1000 {
+                return wrong(key, format!("{value} is not from 0 to 1000"));
+            }
+        }
+        let first = RegionTable::at_start(self).count();
+        if !(first..=1 << 16).contains(&(entries as usize)) {
+            return wrong(
+                "entries",
+                format!("{entries} is not from {first}, the regions with which programs start, to 65536"),
+            );
         }
         Ok(())
     }

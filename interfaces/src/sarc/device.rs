@@ -1,12 +1,11 @@
 //! The device as its node has it: a seat in each tile, and which part serves what.
 //!
-//! A processor's accesses to any address of [`SPACE`](super::registers::SPACE) come to the seat of
+//! A processor's accesses to any address of [`ADDRESSES`](super::registers::ADDRESSES) come to the seat of
 //! its own tile. What is in the tile is done there; for all else the tile's interface sends
 //! packets, and a load waits for its answer.
 
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
@@ -22,7 +21,8 @@ use super::events::Effect;
 use super::jobs;
 use super::lines::Lines;
 use super::messages::{Message, PacketKind};
-use super::registers::{CHIP_BYTES, DRAM, DRAM_CHIP_BYTES, LINE_BYTES, REGISTERS, SPACE, WINDOW};
+use super::regions::RegionTable;
+use super::registers::{ADDRESSES, LINE_BYTES, LOCK_BOX, REGION_BYTES};
 use super::space::{Space, Spot, split};
 use crate::address_names::AddressName;
 use crate::description::{self, DeviceDescription, DeviceSeat, Engine, LargestPacket};
@@ -69,6 +69,7 @@ narthex_kernel::statistics! {
 /// A tile's part.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Tile {
+    pub regions: RegionTable,
     pub lines: Lines,
     pub engine: jobs::Engine,
     pub combining: CombiningBuffer,
@@ -154,6 +155,7 @@ impl Sarc {
         let Build { config, chip, .. } = &build;
         let (l2_bytes, _) = chip.second_level.expect("checked with the parameters");
         let tile = Tile {
+            regions: RegionTable::at_start(config),
             lines: Lines::new(l2_bytes),
             engine: jobs::Engine::default(),
             combining: CombiningBuffer::default(),
@@ -298,7 +300,7 @@ impl DeviceDescription for Sarc {
             process: self.process_of(tile),
             name: format!("the interface of tile {tile}"),
             is_engine: true,
-            of_tile: Some(SPACE),
+            of_tile: Some(ADDRESSES),
             ..DeviceSeat::default()
         };
         (0..self.build.chip.tiles).map(seat).collect()
@@ -321,21 +323,11 @@ impl DeviceDescription for Sarc {
     }
 
     fn layouts(&self, _process: u8) -> Vec<description::Layout> {
-        let Build { config, chip, .. } = &self.build;
-        let of_chip = |own: u32| {
-            let start = WINDOW + u64::from(own) * CHIP_BYTES;
-            start..start + u64::from(chip.tiles) * super::registers::WINDOW_BYTES
-        };
-        let dram = |own: u32| {
-            let start = DRAM + u64::from(own) * DRAM_CHIP_BYTES;
-            start..start + config.dram.as_u64()
-        };
-        let lock_box = super::registers::LOCK_BOX;
-        let windows = (0..config.chips).map(of_chip).chain((0..config.chips).map(dram));
-        let lock_box = lock_box..lock_box + 4096;
-        let pages = [REGISTERS..REGISTERS + 4096, lock_box.clone()];
+        // What no region covers is an access to the interface, too, which refuses it.
+        let lock_box = LOCK_BOX..LOCK_BOX + REGION_BYTES;
+        let around = [ADDRESSES.start..lock_box.start, lock_box.end..ADDRESSES.end];
         vec![description::Layout {
-            windows: windows.chain(pages).filter(|part: &Range<u64>| !part.is_empty()).collect(),
+            windows: around.into_iter().chain([lock_box.clone()]).collect(),
             // It is on an OPB, which posts nothing: a MicroBlaze waits for the end of its store.
             waiting_windows: vec![lock_box],
             transactions: vec![Kind::UncachedLoad, Kind::UncachedStore],
@@ -344,8 +336,8 @@ impl DeviceDescription for Sarc {
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
-        let (_, address) = split(address);
-        let (name, part) = match self.space.at(address)? {
+        let (process, address) = split(address);
+        let (name, part) = match self.space.at(self.place_of(process, address).ok()?)? {
             Spot::Line(_, tile, offset) => {
                 let line = (offset / LINE_BYTES) as usize;
                 let role = self.state.tiles[usize::from(tile)].lines.state(line).role.name();

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{LineState, Lines};
 use super::queues::Pointers;
-use super::registers::{LINE_BYTES, LINE_WORDS, Role, SPACE, command, counter, operation, queue};
+use super::registers::{ADDRESSES, LINE_BYTES, LINE_WORDS, Role, SPACE, command, counter, operation, queue};
 use super::rules::Rule;
 
 /// Tag of a command buffer: complete, and waiting for the job list.
@@ -94,7 +94,7 @@ impl Item {
 pub enum Effect {
     /// The command in this line is complete.
     Launch(usize),
-    /// A word is to be sent to an address, without an acknowledgement.
+    /// A word is to be sent to an address of the tile's process, without an acknowledgement.
     Notify(u64, u64),
     /// A reader that has waited gets an item.
     Deliver(Reader, Item),
@@ -341,7 +341,7 @@ fn check_command(first: u64) -> Result<(), Problem> {
 
 /// Refuses the address of a notification.
 fn check_notified(address: u64) -> Result<(), Problem> {
-    match address == 0 || SPACE.contains(&address) && address.is_multiple_of(8) {
+    match address == 0 || ADDRESSES.contains(&address) && address.is_multiple_of(8) {
         true => Ok(()),
         false => Err(format!("nothing is at {address:#x} that could be told when it comes to zero")),
     }

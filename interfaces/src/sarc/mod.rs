@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | [`registers`] | what programs see: addresses, words of lines, commands, requests |
 //! | [`config`] | its parameters |
-//! | [`space`] | what an address means |
+//! | [`space`] | what an address of the hardware means |
+//! | [`regions`] | the tables by which addresses of programs are translated and checked |
 //! | [`lines`] | the lines of a tile: bytes, roles, tags, owners |
 //! | [`events`], [`queues`] | what accesses to event-sensitive lines do |
 //! | [`messages`] | what packets say |
@@ -35,6 +36,7 @@ pub mod lines;
 pub mod messages;
 mod port;
 pub mod queues;
+pub mod regions;
 pub mod registers;
 pub mod rules;
 pub mod space;

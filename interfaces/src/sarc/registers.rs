@@ -7,10 +7,12 @@
 //! SARC_REGISTERS  ├──────────────┤ registers of the tile that accesses them
 //! SARC_LOCK_BOX   ├──────────────┤ its chip's lock box
 //! SARC_DRAM       ├──────────────┤ non-cacheable DRAM, chips each SARC_DRAM_CHIP_BYTES
+//! SARC_REGIONS    ├──────────────┤ addresses for regions that programs define, SARC_REGIONS_BYTES
 //! ```
 //!
-//! They are virtual addresses, the same in every process: the interface sees an access with
-//! its process's number in front, and so knows whose it is.
+//! All but the last are addresses of the hardware. A program's are virtual: the table of regions of
+//! its tile ([`super::regions`]) translates them, to themselves at first. The interface sees an access
+//! with its process's number in front, and so knows whose it is.
 
 use std::ops::Range;
 
@@ -45,8 +47,14 @@ pub const DRAM: u64 = 0x12_0000_0000;
 /// From one chip's DRAM to the next chip's; most bytes of it.
 pub const DRAM_CHIP_BYTES: u64 = 1 << 26;
 
-/// All of it.
+/// All addresses of the hardware.
 pub const SPACE: Range<u64> = WINDOW..DRAM + MOST_CHIPS * DRAM_CHIP_BYTES;
+/// Addresses at which there is nothing but what programs define.
+pub const REGIONS: Range<u64> = SPACE.end..0x13_0000_0000;
+/// All addresses that regions may have.
+pub const ADDRESSES: Range<u64> = SPACE.start..REGIONS.end;
+/// Regions begin and end at multiples of so many bytes.
+pub const REGION_BYTES: u64 = 4096;
 
 /// Registers, at their offsets in the page at [`REGISTERS`].
 pub mod register {
@@ -214,10 +222,18 @@ pub mod request {
     pub const DRAM_ALLOCATE: u64 = 5;
     /// Tells what a line is.
     pub const QUERY: u64 = 6;
+    /// Writes an entry of the table of regions.
+    pub const DEFINE_REGION: u64 = 7;
+    /// Clears one.
+    pub const REMOVE_REGION: u64 = 8;
     /// All processes of the job may use it.
     pub const SHARED: u64 = 1;
     /// The first level may keep the lines, where the hardware lets it.
     pub const FIRST_LEVEL: u64 = 2;
+    /// A region may be loaded from.
+    pub const LOADS: u64 = 1;
+    /// A region may be stored to.
+    pub const STORES: u64 = 2;
     /// Bytes of a line that was swapped out: its own, and its state.
     pub const SWAPPED_LINE_BYTES: u64 = super::LINE_BYTES + super::STATE_BYTES;
 }
@@ -258,6 +274,9 @@ pub const CONSTANTS: &[Constant] = &[
     ),
     ("SARC_DRAM", DRAM, "Non-cacheable DRAM of chip 0."),
     ("SARC_DRAM_CHIP_BYTES", DRAM_CHIP_BYTES, "From one chip's DRAM to the next chip's."),
+    ("SARC_REGIONS", REGIONS.start, "Addresses for regions that programs define."),
+    ("SARC_REGIONS_BYTES", REGIONS.end - REGIONS.start, "How many."),
+    ("SARC_REGION_BYTES", REGION_BYTES, "Regions begin and end at multiples of it."),
     ("SARC_ROLE_CACHE", Role::Cache as u64, "Role: a line of the cache."),
     ("SARC_ROLE_SCRATCHPAD", Role::Scratchpad as u64, "Role: directly addressed memory."),
     (
@@ -335,6 +354,14 @@ pub const CONSTANTS: &[Constant] = &[
         request::QUERY,
         "ioctl: address -> the first word of its line's state; 0 unless the process may use the line. For lines of other tiles, whose states cannot be loaded.",
     ),
+    (
+        "SARC_DEFINE_REGION",
+        request::DEFINE_REGION,
+        "ioctl: first address, bytes, place of the first byte (as allocated), SARC_LOADS | SARC_STORES; in the place of the region with the same first address, if there is one.",
+    ),
+    ("SARC_REMOVE_REGION", request::REMOVE_REGION, "ioctl: first address of a region."),
+    ("SARC_LOADS", request::LOADS, "A region may be loaded from."),
+    ("SARC_STORES", request::STORES, "A region may be stored to."),
     ("SARC_SHARED", request::SHARED, "All processes of the job may use it."),
     (
         "SARC_FIRST_LEVEL",

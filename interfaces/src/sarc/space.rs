@@ -1,4 +1,6 @@
-//! What an address of a process means.
+//! What an address of the hardware means.
+
+use std::fmt;
 
 use narthex_memory::translation::Translation;
 
@@ -20,6 +22,30 @@ pub enum Spot {
     Lock(u64),
     /// Non-cacheable DRAM: chip, offset.
     Dram(u16, u64),
+}
+
+/// What the hardware has at neighbouring addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Area {
+    /// The second levels of a chip's tiles, with their lines' states.
+    Tiles(u64),
+    /// Registers.
+    Registers,
+    /// The lock box.
+    LockBox,
+    /// The DRAM of a chip.
+    Dram(u64),
+}
+
+impl fmt::Display for Area {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Area::Tiles(chip) => write!(formatter, "scratchpads of chip {chip}"),
+            Area::Registers => formatter.write_str("registers"),
+            Area::LockBox => formatter.write_str("lock box"),
+            Area::Dram(chip) => write!(formatter, "DRAM of chip {chip}"),
+        }
+    }
 }
 
 /// What a chip has at its addresses.
@@ -46,23 +72,31 @@ pub fn address_of(chip: u16, tile: u16, offset: u64) -> u64 {
 }
 
 impl Space {
+    /// The area of an address; none if it is none of the hardware's.
+    pub fn area_of(address: u64) -> Option<Area> {
+        match address {
+            _ if !SPACE.contains(&address) => None,
+            DRAM.. => Some(Area::Dram((address - DRAM) / DRAM_CHIP_BYTES)),
+            LOCK_BOX.. => Some(Area::LockBox),
+            REGISTERS.. => Some(Area::Registers),
+            _ => Some(Area::Tiles((address - WINDOW) / CHIP_BYTES)),
+        }
+    }
+
     /// What is at an address; none if nothing is.
     pub fn at(&self, address: u64) -> Option<Spot> {
-        if !SPACE.contains(&address) {
-            return None;
-        }
-        if address >= DRAM {
-            let (chip, offset) = ((address - DRAM) / DRAM_CHIP_BYTES, (address - DRAM) % DRAM_CHIP_BYTES);
-            return (offset < self.dram_bytes).then_some(Spot::Dram(chip as u16, offset));
-        }
-        if address >= LOCK_BOX {
-            let lock = (address - LOCK_BOX) / 8;
-            return (lock < self.locks).then_some(Spot::Lock(lock));
-        }
-        if address >= REGISTERS {
-            return Some(Spot::Register(address - REGISTERS));
-        }
-        let chip = (address - WINDOW) / CHIP_BYTES;
+        let chip = match Self::area_of(address)? {
+            Area::Dram(chip) => {
+                let offset = (address - DRAM) % DRAM_CHIP_BYTES;
+                return (offset < self.dram_bytes).then_some(Spot::Dram(chip as u16, offset));
+            }
+            Area::LockBox => {
+                let lock = (address - LOCK_BOX) / 8;
+                return (lock < self.locks).then_some(Spot::Lock(lock));
+            }
+            Area::Registers => return Some(Spot::Register(address - REGISTERS)),
+            Area::Tiles(chip) => chip,
+        };
         let tile = (address - WINDOW) % CHIP_BYTES / WINDOW_BYTES;
         let offset = address % WINDOW_BYTES;
         if chip >= MOST_CHIPS || tile >= self.tiles.into() {

@@ -10,6 +10,7 @@ use super::device::Sarc;
 use super::events::{Item, Problem, Reader};
 use super::jobs::{Copying, Job, Waiting};
 use super::messages::{Body, Cause, Message, Origin, Payload};
+use super::regions::Need;
 use super::registers::{LINE_BYTES, Role, command, operation};
 use super::rules::Rule;
 use super::space::{Spot, address_of};
@@ -153,13 +154,19 @@ impl Sarc {
         let lines = &self.state.tiles[usize::from(tile)].lines;
         let word = |own| lines.word(line, own);
         let (number, bytes) = (word(command::OPERATION) & 0xff, word(command::OPERATION) >> 8);
-        let (to, acknowledge) = (word(command::DESTINATION), word(command::ACKNOWLEDGEMENT));
-        let named = |what: &str, problem: Problem| format!("the {what} of its command: {problem}");
-        self.check_range(origin.process, to, bytes).map_err(|problem| named("destination", problem))?;
-        if acknowledge != 0 {
-            self.check_range(origin.process, acknowledge, 8)
-                .map_err(|problem| named("acknowledgement", problem))?;
-        }
+        let named = |what: &str, address: u64, bytes: u64, need: Need| {
+            let translated = self.translate(tile, address, bytes, need);
+            let checked = translated.and_then(|place| {
+                self.check_range(origin.process, place, bytes)?;
+                Ok(place)
+            });
+            checked.map_err(|problem| format!("the {what} of its command: {problem}"))
+        };
+        let to = named("destination", word(command::DESTINATION), bytes, Need::Store)?;
+        let acknowledge = match word(command::ACKNOWLEDGEMENT) {
+            0 => 0,
+            address => named("acknowledgement", address, 8, Need::Store)?,
+        };
         match number {
             operation::MESSAGE | operation::STORE => {
                 let words: Vec<u64> =
@@ -169,8 +176,7 @@ impl Sarc {
                 Ok(Job::Send(Message { origin, body }))
             }
             _ => {
-                let from = word(command::SOURCE);
-                self.check_range(origin.process, from, bytes).map_err(|problem| named("source", problem))?;
+                let from = named("source", word(command::SOURCE), bytes, Need::Load)?;
                 Ok(Job::Copy(Copying { origin, from, to, acknowledge, left: bytes as u32 }))
             }
         }
@@ -388,7 +394,7 @@ impl Sarc {
         let data = config.cycles(u64::from(data_bytes).div_ceil(width) as u32);
         let (occupied, out) = match from {
             End::Controller(_) => (config.dram_line_time, config.dram_access_time),
-            _ => (header + data, config.cycles(config.out_cycles)),
+            _ => (header + data, config.cycles(config.out_cycles + config.region_table.lookup_cycles)),
         };
         let address = destination(&message);
         let Some(to) = self.end_of(address) else {

@@ -6,13 +6,25 @@
 //! is still under way arrives or does not for a reason that is part of the
 //! model; the watch over progress looks at instants that follow from the
 //! patience.
+//!
+//! **When a partition stops**, the others are each as far as windows have let them go, which differs
+//! with the number of threads, and nothing undoes what they have done. So the run goes on until all
+//! have come to an instant that none can have passed, and rests there; a partition that is
+//! alone rests where it has stopped:
+//!
+//! ```text
+//!   partition 0   |--------X ·  ·  ·  ·  ·  ·  ·  ·|   it stops
+//!   partition 1   |-------------->·  ·  ·  ·  ·  · |   the end of its window
+//!   partition 2   |-->  ·  ·  ·  ·  ·  ·  ·  ·  ·  |   it has stayed behind
+//!                          |<----- FURTHEST ------>|
+//! ```
 
 use std::ops::ControlFlow;
 
 use super::group::Group;
 use super::tiers::Tiers;
 use super::watch::Watch;
-use super::window::{Covered, INSTANT, Stretch};
+use super::window::{Covered, FURTHEST, INSTANT, Stretch};
 use super::{Ending, Limits, Stall};
 use crate::archive::{Archive, Archived, Damage};
 use crate::partition::{Partition, Status};
@@ -45,17 +57,17 @@ impl Archived for Control {
     }
 }
 
-/// What the partitions have come to.
-enum Verdict {
-    Stopped {
-        partition: usize,
-        at: Time,
-    },
-    /// All have finished, the last of them at this instant.
-    Finished {
-        at: Time,
-    },
-    Running,
+/// A run is over at this instant, as this.
+#[derive(Clone, Copy)]
+struct End {
+    at: Time,
+    ending: Ending,
+}
+
+impl End {
+    fn is_stop(&self) -> bool {
+        matches!(self.ending, Ending::Stopped { .. })
+    }
 }
 
 impl Control {
@@ -76,15 +88,11 @@ impl Control {
         let mut until_observation = windows_per_observation;
         loop {
             all.refresh();
-            let finished_at = match verdict(all) {
-                Verdict::Stopped { partition, at } => return Some(Ending::Stopped { partition, at }),
-                Verdict::Finished { at } => Some(at.saturating_add(self.lookahead.max(INSTANT))),
-                Verdict::Running => None,
-            };
-            if let Some(ending) = self.ending(all, limits, finished_at) {
+            let end = self.foreseen_end(all);
+            if let Some(ending) = self.ending(all, limits, end) {
                 return Some(ending);
             }
-            let stretch = self.stretch(all, limits, finished_at, until_observation.max(1));
+            let stretch = self.stretch(all, limits, end, until_observation.max(1));
             let covered = engine(all, &stretch)?;
             if let Some(stall) = self.cover(covered) {
                 return Some(Ending::NoProgress(stall));
@@ -106,20 +114,34 @@ impl Control {
         all.earliest() >= self.now
     }
 
+    /// When the run is over because of what partitions have come to, and as what.
+    fn foreseen_end<P: Partition>(&self, all: &Group<'_, P>) -> Option<End> {
+        if let Some((partition, at)) = first_stop(all.members()) {
+            let end = if all.is_alone() { Time::ZERO } else { at.saturating_add(FURTHEST) };
+            return Some(End { at: end, ending: Ending::Stopped { partition, at } });
+        }
+        let at = last_finish(all.members())?.saturating_add(self.lookahead.max(INSTANT));
+        Some(End { at, ending: Ending::AllFinished })
+    }
+
     /// Why the run is over, if it is. What is not due yet lets time pass.
     fn ending<P: Partition>(
         &mut self,
         all: &Group<'_, P>,
         limits: &Limits,
-        finished_at: Option<Time>,
+        end: Option<End>,
     ) -> Option<Ending> {
         let earliest = all.earliest();
-        if let Some(end) = finished_at.filter(|&end| earliest >= end && end <= limits.until) {
-            // A window may have been meant for longer.
-            self.now = end;
-            return Some(Ending::AllFinished);
+        if let Some(End { at, ending }) = end.filter(|end| earliest >= end.at && end.at <= limits.until) {
+            if at > Time::ZERO {
+                // A window may have been meant for longer.
+                self.now = at;
+            }
+            return Some(ending);
         }
-        loop {
+        // What waits for a partition that has stopped makes no progress.
+        let is_watched = !end.is_some_and(|end| end.is_stop());
+        while is_watched {
             let due = self.watch.due(limits.patience);
             if self.now < due && (earliest.min(limits.until) < due || due == Time::NEVER) {
                 break;
@@ -149,18 +171,22 @@ impl Control {
         &self,
         all: &Group<'_, P>,
         limits: &Limits,
-        finished_at: Option<Time>,
+        end: Option<End>,
         windows: u64,
     ) -> Stretch {
-        let bound = self.watch.due(limits.patience).min(limits.until);
+        let watched_until = match end {
+            Some(end) if end.is_stop() => Time::NEVER,
+            _ => self.watch.due(limits.patience),
+        };
+        let bound = watched_until.min(limits.until);
         Stretch {
             now: self.now,
             begin: all.summary(),
-            bound: finished_at.map_or(bound, |end| end.min(bound)),
+            bound: end.map_or(bound, |end| end.at.min(bound)),
             windows,
             lookahead: if all.is_alone() { Duration::MAX } else { self.lookahead },
             tiers: self.tiers,
-            outlasts_work: finished_at.is_some(),
+            outlasts_work: end.is_some(),
         }
     }
 
@@ -186,22 +212,21 @@ pub(super) fn total_progress<'a, P: Partition + 'a>(partitions: impl Iterator<It
     partitions.fold(0, |total, partition| total.wrapping_add(partition.progress()))
 }
 
-/// The first partition that stopped, or when all had finished.
-fn verdict<P: Partition>(all: &Group<'_, P>) -> Verdict {
-    let mut last = Some(Time::ZERO);
-    let mut first: Option<(Time, usize)> = None;
-    for (partition, status) in all.members().map(Partition::status).enumerate() {
-        match status {
-            Status::Running => last = None,
-            Status::Finished { at } => last = last.map(|last| last.max(at)),
-            Status::Stopped { at } => {
-                first = Some(first.map_or((at, partition), |first| first.min((at, partition))));
-            }
-        }
-    }
-    match (first, last) {
-        (Some((at, partition)), _) => Verdict::Stopped { partition, at },
-        (None, Some(at)) => Verdict::Finished { at },
-        (None, None) => Verdict::Running,
-    }
+/// The first partition that stopped, and when.
+pub(super) fn first_stop<'a, P: Partition + 'a>(
+    partitions: impl Iterator<Item = &'a P>,
+) -> Option<(usize, Time)> {
+    let stops = partitions.enumerate().filter_map(|(partition, own)| match own.status() {
+        Status::Stopped { at } => Some((partition, at)),
+        Status::Running | Status::Finished { .. } => None,
+    });
+    stops.min_by_key(|&(partition, at)| (at, partition))
+}
+
+/// When the last of the partitions has finished, if all have.
+fn last_finish<'a, P: Partition + 'a>(mut partitions: impl Iterator<Item = &'a P>) -> Option<Time> {
+    partitions.try_fold(Time::ZERO, |last, own| match own.status() {
+        Status::Finished { at } => Some(last.max(at)),
+        Status::Running | Status::Stopped { .. } => None,
+    })
 }

@@ -236,14 +236,8 @@ impl<'a, P: Partition> Group<'a, P> {
         self.mail = mail;
     }
 
-    /// A stretch begins, after which all partitions are inspected at this instant at the latest.
-    pub fn begin_stretch(&mut self, bound: Time) {
-        self.members.iter_mut().for_each(|slot| slot.partition.expect_inspection(bound));
-    }
-
     /// Simulates a stretch; it has all partitions.
     pub fn simulate_stretch(&mut self, stretch: &Stretch) -> Option<Covered> {
-        self.begin_stretch(stretch.bound);
         stretch.simulate(|window| {
             self.simulate(window, false, |_, _| unreachable!("all partitions are here"));
             Some(self.summary())
@@ -299,6 +293,7 @@ impl<'a, P: Partition> Group<'a, P> {
             }
         }
         slot.outbox.begin(end, answer_time, departure.saturating_add(window.latency));
+        slot.partition.expect_inspection(window.ahead_until.max(end));
         slot.partition.advance(&mut slot.outbox);
         let end = slot.outbox.until();
         if first.is_some() {
@@ -311,10 +306,7 @@ impl<'a, P: Partition> Group<'a, P> {
         }
         let stopped = matches!(status, Status::Stopped { .. });
         let finished = matches!(status, Status::Finished { .. });
-        assert!(
-            next >= end || stopped || finished,
-            "a partition left work for {next} when it advanced to {end}"
-        );
+        assert!(next >= end || finished, "a partition left work for {next} when it advanced to {end}");
         self.next_times[position] = next;
         self.departures[position] = slot.partition.earliest_departure();
         self.stopped |= stopped;

@@ -50,7 +50,7 @@ pub use tiers::Tiers;
 use crate::archive::{Archive, Archived, Damage};
 use crate::partition::Partition;
 use crate::time::{Duration, Time};
-use control::{Control, total_progress};
+use control::{Control, first_stop, total_progress};
 use group::{Group, Slot};
 
 /// How many host threads a run has. They never change a result.
@@ -145,6 +145,12 @@ impl<P: Partition> Simulation<P> {
     /// How many windows there were, on whatever threads.
     pub fn windows(&self) -> u64 {
         self.control.windows
+    }
+
+    /// The first partition that has stopped, as what a run ends that may go no further.
+    pub fn stopped(&mut self) -> Option<Ending> {
+        let first = first_stop(self.partitions());
+        first.map(|(partition, at)| Ending::Stopped { partition, at })
     }
 
     /// The partitions, to read their statistics.

@@ -52,6 +52,7 @@ impl Tiers {
         Window {
             members: Members::First,
             end,
+            ahead_until: bound,
             is_complete: end == bound,
             first_arrivals,
             latency,
@@ -68,6 +69,7 @@ impl Tiers {
         Window {
             members: Members::Second,
             end,
+            ahead_until: end,
             is_complete: true,
             first_arrivals,
             latency,

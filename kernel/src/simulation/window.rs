@@ -31,6 +31,8 @@ pub(super) struct Window {
     pub members: Members,
     /// How far partitions go in it.
     pub end: Time,
+    /// What others cannot notice they may do ahead, up to then.
+    pub ahead_until: Time,
     /// Everything before its end happens. In other windows a partition from which nothing
     /// leaves before the end may stay behind.
     pub is_complete: bool,
@@ -162,7 +164,7 @@ pub(super) struct Stretch {
     pub lookahead: Duration,
     /// How soon they do if they are in tiers.
     pub tiers: Option<Tiers>,
-    /// It goes on when all partitions have finished.
+    /// It goes on when all partitions have finished, or one has stopped.
     pub outlasts_work: bool,
 }
 
@@ -181,6 +183,10 @@ pub(super) const INSTANT: Duration = Duration::from_ps(1);
 /// The longest window, however long the lookahead is: the observer sees nothing,
 /// and cannot interrupt, inside a window.
 const LONGEST: Duration = Duration::from_ns(10_000);
+
+/// No partition is further ahead of what another one does next: it goes, in a window or beyond it, no
+/// further than the longest window that begins where the first of them stands.
+pub(super) const FURTHEST: Duration = LONGEST;
 
 impl Stretch {
     /// Simulates window after window: `window` does one of them, on whatever
@@ -240,6 +246,7 @@ impl Stretch {
         Some(Window {
             members: Members::All,
             end,
+            ahead_until: longest,
             is_complete: is_plain || has_finished || end == longest,
             first_arrivals: [first_arrival; 2],
             latency: self.lookahead,
@@ -253,6 +260,7 @@ impl Stretch {
         Window {
             members,
             end,
+            ahead_until: end,
             is_complete: true,
             first_arrivals: [end; 2],
             latency: self.tiers.map_or(self.lookahead, |tiers| tiers.to_second),
@@ -270,7 +278,7 @@ impl Stretch {
 
     /// Whether it ends because of what partitions have come to.
     fn is_over(&self, flags: Flags) -> bool {
-        flags.stopped || (flags.finished && !self.outlasts_work)
+        !self.outlasts_work && (flags.stopped || flags.finished)
     }
 }
 

@@ -45,7 +45,7 @@ impl Node {
             if self.processors[0].is_active(limit) {
                 let stop = self.run_processor(0, limit);
                 // The run may end soon after a node that finishes: it goes on from there.
-                if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
+                if matches!(stop, Stop::SystemCall) && matches!(self.status(), Status::Finished { .. }) {
                     break;
                 }
             } else if limit >= until || !self.handle_next(until) {
@@ -69,13 +69,13 @@ impl Node {
             };
             self.wake_sleepers(next.min(until), until);
             if let Some(stop) = self.run_next(limit) {
-                if matches!(stop, Stop::SystemCall) && self.status() != Status::Running {
+                if matches!(stop, Stop::SystemCall) && matches!(self.status(), Status::Finished { .. }) {
                     break;
                 }
             } else if let Some(index) = call.filter(|_| next < until) {
                 self.catch_up_all(next);
                 self.system_call(index);
-                if self.status() != Status::Running {
+                if matches!(self.status(), Status::Finished { .. }) {
                     break;
                 }
             } else if let Some((now, happening)) = if is_chip { self.pop_on_chip(until) } else { None } {
@@ -305,7 +305,7 @@ impl Node {
             Stop::Horizon => {}
             Stop::Wait => self.wait(index),
             Stop::NotReady => self.wait_for_load(index),
-            Stop::SystemCall if self.is_shared() => self.call_system(index),
+            Stop::SystemCall | Stop::Fault if self.is_shared() => self.call_system(index),
             Stop::SystemCall => self.system_call(index),
             Stop::Marker(immediate) => self.mark(index, immediate),
             Stop::WaitForInterrupt => self.wait_for_interrupt(index),
@@ -313,8 +313,8 @@ impl Node {
         }
     }
 
-    /// A thread calls the system, which answers when all other processors have come to that
-    /// instant.
+    /// A thread calls the system, or faults: it is answered, or ends its process, when all other
+    /// processors have come to that instant.
     fn call_system(&mut self, index: usize) {
         let unit = &mut self.processors[index];
         unit.state = State::Calling;

@@ -147,7 +147,8 @@ const FURTHEST_AHEAD: Duration = Duration::from_ns(1_000);
 impl Node {
     /// Unless something comes from the network, no frame leaves before this instant.
     pub(super) fn foreseen_departure(&self) -> Time {
-        let Some(reaction) = self.foreseen_reaction() else {
+        let is_endless = self.instant.is_endless();
+        let Some(reaction) = self.foreseen_reaction().filter(|_| !is_endless) else {
             return self.next_time().unwrap_or(Time::NEVER);
         };
         let programs = match &self.processors[..] {

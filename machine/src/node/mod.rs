@@ -281,6 +281,9 @@ impl Partition for Node {
     type Payload = Mail<Frame>;
 
     fn next_time(&self) -> Option<Time> {
+        if self.instant.is_endless() {
+            return None;
+        }
         let events = match self.on_chip {
             None => self.events.next_instant(),
             Some(_) => self.next_event_time().unwrap_or(Time::NEVER),

@@ -82,7 +82,7 @@ pub(super) enum State {
     /// It waits for an interconnect.
     Waiting,
     /// Its thread calls the system, which answers when all other processors have come
-    /// to that instant.
+    /// to that instant; or it has faulted, and its process ends then.
     Calling,
     /// Its thread sleeps in a system call.
     Sleeping,

@@ -16,7 +16,7 @@ use narthex_cores::linux::{
 };
 use narthex_interfaces::Device;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::sarc::registers::SPACE;
+use narthex_interfaces::sarc::registers::ADDRESSES;
 use narthex_kernel::{Duration, Time};
 
 use super::Node;
@@ -37,6 +37,9 @@ impl Node {
         let (now, process) = (processor.now(), *process);
         let is_caller = std::mem::replace(state, State::Running) == State::Calling;
         self.callers -= usize::from(is_caller);
+        if let Some(fault) = self.processors[index].processor.has_faulted() {
+            return self.fault(index, &fault);
+        }
         if self.processes[process].personality == Personality::Bare {
             return self.fail(index, "firmware calls a system, and there is none on its processor");
         }
@@ -238,7 +241,8 @@ impl Node {
     /// Whose an address of SARC is on a node whose interface is another one.
     fn sarc_at(&self, address: u64) -> Option<String> {
         let has_tiles = |device: &dyn Device| device.seats().iter().any(|seat| seat.of_tile.is_some());
-        let is_missing = SPACE.contains(&address) && !self.devices.iter().any(|device| has_tiles(&**device));
+        let is_missing =
+            ADDRESSES.contains(&address) && !self.devices.iter().any(|device| has_tiles(&**device));
         let words = "SARC's scratchpads, registers and DRAM, which this machine's interface lacks: run the program \
                      with --machine sarc-prototype or sarc-chip and --interface SARC";
         is_missing.then(|| words.to_owned())

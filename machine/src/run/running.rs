@@ -98,7 +98,7 @@ impl Running {
                     self.stop(monitor);
                 }
                 if ending == Ending::TimeLimit && until == limits.until {
-                    return ending;
+                    return self.simulation.stopped().unwrap_or(ending);
                 }
                 if !interrupted {
                     continue;
@@ -138,8 +138,13 @@ impl Running {
         observer(Progress::Over);
         let Running { simulation, mut written } = self;
         let stopped_at = simulation.now();
-        let is_halted = !matches!(ending, Ending::AllFinished | Ending::Stopped { .. });
         let (mut nodes, switches) = apart(simulation.into_partitions());
+        // Where one has stopped the others come to the same instant; one that is alone is at its end.
+        let is_halted = match ending {
+            Ending::AllFinished => false,
+            Ending::Stopped { .. } => nodes.len() + switches.len() > 1,
+            _ => true,
+        };
         nodes.iter_mut().for_each(|node| match is_halted {
             true => node.rest_at(stopped_at),
             false => node.end_waiting(stopped_at),

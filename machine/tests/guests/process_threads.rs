@@ -334,3 +334,24 @@ proptest! {
         compared(&several(machine, count), &program(count, &work, "ld t0, 0(s10)\n report count, t0"));
     }
 }
+
+/// The first of two threads faults on each node while the second one computes. How long windows are
+/// follows from the network's latency, which nothing else feels here.
+#[test]
+fn a_thread_that_faults_ends_its_process_where_its_other_threads_have_come_too() {
+    let guest = format!(
+        "{}\n bnez s8, compute\n li t1, 1001\n later: addi t1, t1, -1\n bnez t1, later\n ld t0, 0(zero)\n \
+         compute: addi s7, s7, 1\n mul s6, s7, s7\n j compute",
+        threads(2)
+    );
+    let counts = |latency: &str| {
+        let request = of_several(RunRequest { nodes: Some(2), ..request("hpca98", "NI2w") }, 2);
+        let failed = failure(&with(request, &format!("network.latency={latency}")), &guest);
+        assert!(failed.message.contains("node 0, processor 0: load from 0x0"), "{failed}");
+        let document = failed.document.expect("what was counted");
+        assert_ledgers_add_up(&document);
+        (document["simulated_ps"].clone(), document["nodes"].clone())
+    };
+    let short = counts("7ns");
+    assert!(["30ns", "100ns", "1us"].map(counts).iter().all(|other| *other == short));
+}

@@ -175,6 +175,10 @@ fn what_the_hardware_refuses_is_told_with_the_line_and_the_instruction() {
             "nothing is at 0x999 that could be told",
         ),
         (
+            "li t1, 0x128\n slli t1, t1, 28\n ld t0, 0(t1)\n".to_owned(),
+            "no address region of the tile covers 0x1280000000",
+        ),
+        (
             format!(
                 "{} {} li t0, 0x8001\n sd t0, 0(s4)\n sd s4, 8(s4)\n sd zero, 16(s4)\n sd s4, 24(s4)\n",
                 allocate("1", "s4"),

@@ -20,7 +20,7 @@ use narthex_machine::{Progress, RunRequest, config, run};
 use crate::listener::Listener;
 use crate::machines_and_interfaces;
 use crate::support::exchange::{Exchange, both_ways, exchange, ping_pong};
-use crate::support::{Guest, failure, request, result, run_guest, with};
+use crate::support::{Guest, assert_ledgers_add_up, failure, request, result, run_guest, with};
 use delayed::Delayed;
 
 const THREADS: [usize; 4] = [1, 2, 3, 16];
@@ -117,6 +117,35 @@ fn failures_read_the_same() {
     let ends = |threads| failure(&of_threads(threads), "exit 3");
     assert_eq!((waits(1).exit_code, ends(1).exit_code), (3, 1));
     assert_eq!((waits(2), ends(2)), (waits(1), ends(1)));
+}
+
+/// What nodes 0 to 5 have done when one of them ends the run, in the middle of what the others do.
+#[test]
+fn a_run_that_a_program_ends_leaves_the_same_counts() {
+    let last_words = [
+        ("hpca98", "CNI32Qm", "execute ld 0x40000000 0", "no memory is mapped there"),
+        ("isca96", "CNI0Qm on memory-bus", "execute ld 0x40000000 0", "no memory is mapped there"),
+        ("hpca98", "NI2w", "send-header 0x7fff", "node 2"),
+        ("voyager", "Voyager-resident", "receive any receive any receive 5", "node 2"),
+    ];
+    for (machine, interface, words, part) in last_words {
+        let guest = exchange(format!(
+            "on 2 repeat 12 send ^1 64 receive ^1 end {words}
+             on 3 repeat 12 receive ^1 send ^1 64 end repeat 9 send ^1 8 end
+             on even repeat 300 send ^1 64 receive ^1 end on odd repeat 300 receive ^1 send ^1 64 end"
+        ));
+        let fails = |threads| failure(&RunRequest { threads, ..of_nodes(machine, interface) }, &guest);
+        let alone = fails(1);
+        let document = alone.document.as_ref().expect("what was counted");
+        assert!(alone.message.contains(part), "{interface}: {alone}");
+        assert_eq!(document["ending"], "failed");
+        assert_ledgers_add_up(document);
+        for threads in [2, 3] {
+            assert!(fails(threads) == alone, "{interface}, {threads} threads");
+        }
+        let stepwise = RunRequest { schedule_steps: true, ..of_nodes(machine, interface) };
+        assert!(failure(&stepwise, &guest) == alone, "{interface}, all steps are events");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::STACK_BYTES;
 use crate::linux::Protection;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::Range;
 
 /// What a region is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,13 @@ pub enum Use {
     Shared,
     /// Memory and registers of devices, put there by the machine.
     Devices,
+}
+
+impl Use {
+    /// How much of the memory that a program may have mapped a part of such a region takes.
+    pub(super) fn memory_bytes(self, part: &Range<u64>) -> u64 {
+        if self == Use::Devices { 0 } else { part.end - part.start }
+    }
 }
 
 impl fmt::Display for Use {

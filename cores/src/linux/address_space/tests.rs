@@ -93,6 +93,13 @@ proptest! {
 }
 
 #[test]
+fn addresses_of_devices_take_no_memory() {
+    let (mut space, _) = space();
+    space.reserve_device(MMAP_START / 2, 3 * MEMORY_LIMIT_BYTES, Protection::READ_WRITE);
+    assert!(space.has_room_for(MEMORY_LIMIT_BYTES / 2));
+}
+
+#[test]
 fn devices_are_out_of_the_programs_reach() {
     let (mut space, mut memory) = space();
     space.reserve_device(DEVICE_START, PAGE_BYTES, Protection::READ);

@@ -8,4 +8,5 @@ mod first_level;
 mod lines;
 mod protection;
 mod queues;
+mod regions;
 mod reordering;

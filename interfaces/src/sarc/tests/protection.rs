@@ -38,7 +38,7 @@ fn a_command_is_refused_that_names_what_its_process_may_not_use() {
         ([copy(64), shared, 0, alien], "the source of its command: line 0 of tile 1"),
         ([copy(192), shared, 0, shared], "line 3 of tile 1 (a line of the cache"),
         ([copy(1 << 16), shared, 0, shared], "nothing is at 0x100011003f"),
-        ([store, 0x1000, 0, 1], "nothing is at 0x1000"),
+        ([store, 0x1000, 0, 1], "no address region of the tile covers 0x1000; the nearest"),
         ([store, DRAM, 0, 1], "nobody has allocated the DRAM at 0x1200000000"),
     ] {
         let refused =

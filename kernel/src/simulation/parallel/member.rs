@@ -37,7 +37,6 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
     /// `None` if another thread has panicked.
     pub fn simulate(&mut self, order: &Order, places: &[ThreadPosition]) -> Option<Covered> {
         self.group.take(self.team.slots, places);
-        self.group.begin_stretch(order.stretch.bound);
         let mut number = order.first_window;
         let covered = order.stretch.simulate(|window| {
             self.simulate_window(number, window);

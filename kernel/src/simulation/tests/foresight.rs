@@ -1,5 +1,6 @@
 //! What partitions foresee changes nothing but how often they are called.
 
+use super::super::window::FURTHEST;
 use super::delayed::Delayed;
 use super::gossip::Fate;
 use super::*;
@@ -92,14 +93,15 @@ fn at_a_time_limit_everything_before_it_has_happened_and_nothing_later() {
 }
 
 #[test]
-fn the_first_that_stops_is_found_however_far_the_others_are() {
+fn the_first_that_stops_is_found_and_all_rest_at_one_instant_however_far_the_others_were() {
     for talks in 20..40 {
         let mut fates = [Fate::Finish; NODES];
         (fates[3], fates[5]) = (Fate::Stop(100), Fate::Stop(60 + 2 * talks));
         let [plain, foreseen] =
             [false, true].map(|foresees| run((fates, foresees), ALONE, &Limits::default()));
-        assert!(matches!(plain.0, Ending::Stopped { .. }));
-        assert_eq!(foreseen.0, plain.0, "{talks} talks");
+        let Ending::Stopped { at, .. } = plain.0 else { panic!("it ended as {:?}", plain.0) };
+        assert_eq!(plain.1, at + FURTHEST);
+        assert!((foreseen.0, foreseen.1, foreseen.3) == (plain.0, plain.1, plain.3), "{talks} talks");
     }
 }
 

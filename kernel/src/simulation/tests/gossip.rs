@@ -97,11 +97,11 @@ impl Partition for Gossip {
     type Payload = u64;
 
     fn next_time(&self) -> Option<Time> {
-        self.events.next_time()
+        self.events.next_time().filter(|_| !self.stopped)
     }
 
     fn earliest_departure(&self) -> Time {
-        self.events.next_instant().saturating_add(self.foresight)
+        self.next_time().unwrap_or(Time::NEVER).saturating_add(self.foresight)
     }
 
     fn advance(&mut self, outbox: &mut Outbox<u64>) {

@@ -38,6 +38,7 @@ fn simulate(all: &mut Group<'_, Gossip>, start: Time, end: Time) {
     let window = Window {
         members: Members::All,
         end,
+        ahead_until: end,
         is_complete: true,
         first_arrivals: [start + LOOKAHEAD; 2],
         latency: LOOKAHEAD,

@@ -80,15 +80,11 @@ fn threads_that_are_used_only_where_they_pay_change_nothing() {
 }
 
 #[test]
-fn the_first_that_stops_is_the_same() {
+fn the_first_that_stops_and_what_the_others_do_then_are_the_same() {
     let mut fates = but(5, Fate::Stop(100));
     fates[2] = Fate::Stop(101);
-    let ending = |threads| simulation(fates, threads).run(&Limits::default(), &mut go_on);
-    let alone = ending(1);
-    assert!(matches!(alone, Ending::Stopped { .. }));
-    for threads in THREADS {
-        assert_eq!(ending(threads), alone, "{threads} threads");
-    }
+    let alone = assert_same(fates, &Limits::default());
+    assert!(matches!(alone.endings[..], [Ending::Stopped { .. }]));
 }
 
 #[test]
