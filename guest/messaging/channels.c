@@ -10,7 +10,7 @@
  * their handler number and the channel's number as message number, so the receive path knows where
  * each payload goes and copies it there; nobody is called. A slot is whole when all packets up to
  * the last one have come. The sender starts with a credit for each slot; a release, a packet
- * without payload, returns one. */
+ * without payload, returns one or, by another handler number, both. */
 #include "messaging/channels.h"
 
 #include <stdbool.h>
@@ -39,6 +39,7 @@ struct narthex_channel {
     int credits; /* slots that are free */
     /* The receiving end's. */
     bool in_use; /* the transfer received last is not released */
+    int untold;  /* slots that are released, and the sender does not know */
     struct slot slots[SLOTS];
 };
 
@@ -107,12 +108,12 @@ static char *take_release(uint64_t header) {
                   "node %d released channel %u, which node %d has not opened with "
                   "narthex_channel_to",
                   header_peer(header), header_number(header), narthex_node());
-    channel->credits += 1;
+    channel->credits += header_handler(header) - HANDLER_CHANNEL_RELEASE + 1;
     return nothing;
 }
 
 char *channel_place(uint64_t header) {
-    if (header_handler(header) == HANDLER_CHANNEL_RELEASE)
+    if (header_handler(header) >= HANDLER_CHANNEL_RELEASE)
         return take_release(header);
     struct narthex_channel *channel = find(incoming, header);
     narthex_check(channel,
@@ -208,14 +209,32 @@ const void *narthex_channel_receive(struct narthex_channel *channel, size_t *byt
     return slot->data;
 }
 
-void narthex_channel_release(struct narthex_channel *channel) {
-    check_end(__func__, incoming, channel);
+/* Frees the slot of the transfer received last, for `function`. */
+static void free_slot(const char *function, struct narthex_channel *channel) {
+    check_end(function, incoming, channel);
     narthex_check(channel->in_use,
-                  "node %d calls narthex_channel_release on channel %d from node %d, of which it "
-                  "has received nothing since the last release",
-                  narthex_node(), channel->number, channel->peer);
+                  "node %d calls %s on channel %d from node %d, of which it has received nothing "
+                  "since the last release",
+                  narthex_node(), function, channel->number, channel->peer);
     channel->slots[channel->turn].arrangement = NO_PACKETS;
     channel->turn ^= 1;
     channel->in_use = false;
-    send_on(channel, HANDLER_CHANNEL_RELEASE, NULL, 0);
+    channel->untold += 1;
+}
+
+static void tell_sender(struct narthex_channel *channel) {
+    int handler = HANDLER_CHANNEL_RELEASE + channel->untold - 1;
+    channel->untold = 0;
+    send_on(channel, handler, NULL, 0);
+}
+
+void narthex_channel_release(struct narthex_channel *channel) {
+    free_slot(__func__, channel);
+    tell_sender(channel);
+}
+
+void narthex_channel_release_later(struct narthex_channel *channel) {
+    free_slot(__func__, channel);
+    if (channel->untold == SLOTS)
+        tell_sender(channel);
 }

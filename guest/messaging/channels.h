@@ -48,8 +48,13 @@ void narthex_channel_send(struct narthex_channel *channel, const void *data, siz
  * bytes and stay valid until they are released. Its length goes to `*bytes` unless that is NULL. */
 const void *narthex_channel_receive(struct narthex_channel *channel, size_t *bytes);
 
-/* Gives the memory of the transfer that was received last back to the channel. */
+/* Gives the memory of the transfer that was received last back to the channel, and tells the
+ * sender. */
 void narthex_channel_release(struct narthex_channel *channel);
+
+/* The same, but the sender is told with the channel's next release, or when both memories are given
+ * back: one message for two transfers. Until then it may send one transfer less. */
+void narthex_channel_release_later(struct narthex_channel *channel);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@ enum {
     HANDLER_BARRIER = 248,
     HANDLER_COLLECTIVE,
     HANDLER_CHANNEL, /* packets for a channel's first slot; those for its second follow */
-    HANDLER_CHANNEL_RELEASE = HANDLER_CHANNEL + 2
+    HANDLER_CHANNEL_RELEASE = HANDLER_CHANNEL + 2 /* of one slot; of both follows */
 };
 
 /* As narthex_register_handler and narthex_send, for any number up to 255 and without checks. */

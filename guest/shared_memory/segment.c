@@ -10,7 +10,7 @@
 #include "shared_memory/invalidation.h"
 #include "shared_memory/shared_memory.h"
 
-enum { SMALLEST_BLOCK = 16, LARGEST_BLOCK = 1024, PAGE_BYTES = 4096 };
+enum { SMALLEST_BLOCK = 16, LARGEST_BLOCK = 1024 };
 
 #define LARGEST_SEGMENT ((size_t)512 << 20)
 
@@ -69,7 +69,7 @@ void *segment_memory(size_t bytes) {
 
 void narthex_shared_start(size_t bytes, size_t block_bytes) {
     check_start(bytes, block_bytes);
-    segment.bytes = round_up(bytes, PAGE_BYTES);
+    segment.bytes = round_up(bytes, NARTHEX_SHARED_PAGE_BYTES);
     segment.block_bytes = block_bytes;
     segment.block_shift = logarithm(block_bytes);
     segment.homes = segment_memory(segment_blocks() * sizeof *segment.homes);

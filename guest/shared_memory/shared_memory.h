@@ -35,6 +35,10 @@
 extern "C" {
 #endif
 
+/* A page of the segment. Chunks of this size have their homes by address, whichever node writes
+ * there, as pages have under Tempest's default protocol. */
+#define NARTHEX_SHARED_PAGE_BYTES 4096
+
 /* Sets the segment up: `bytes` bytes in blocks of `block_bytes` (a power of two, 16 to 1024).
  * Called once by every node with the same arguments, before anything else here but locks; returns
  * when every node has called it. */

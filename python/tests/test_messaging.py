@@ -1,5 +1,7 @@
 """The messaging library on simulated machines: programs that check themselves, and wrong calls."""
 
+from collections import Counter
+
 import pytest
 
 import narthex
@@ -47,6 +49,15 @@ def test_every_byte_arrives_over_every_interface(program, arguments, words, wher
 )
 def test_senders_that_block_each_other_finish_over_every_kind_of_queue(interface):
     narthex.run("flood", machine="hpca98", interface=interface, nodes=4)
+
+
+def test_transfers_that_are_released_later_take_one_message_for_two():
+    result = narthex.run("unstructured", 2, 4, 4, 6, machine="hpca98", nodes=4)
+    sent = Counter()
+    for region in result.document["regions"]:
+        sent.update({each["bytes"]: each["messages"] for each in region["message_sizes"]})
+    barriers = 4 * 2
+    assert sent[8] - barriers == (sent.total() - sent[8]) / 2 > 0
 
 
 def test_parts_of_messages_find_their_place_in_any_order():

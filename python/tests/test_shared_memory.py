@@ -96,7 +96,7 @@ def test_the_faulting_access_is_found_behind_the_handler():
 def test_the_table_that_the_library_includes_holds():
     report = check(4)
     assert report["counter_example"] is None, report["text"]
-    assert report["states"] == 23830
+    assert report["states"] == 34453
     assert any(
         "every load reads the last value stored" in sentence for sentence in report["proven"]
     )

@@ -18,7 +18,7 @@ fn the_shipped_table_holds_in_this_many_states() {
         assert_eq!(report.proven, PROPERTIES, "{report}");
         report.states
     });
-    assert_eq!(states, [39, 986, 23830]);
+    assert_eq!(states, [50, 1378, 34453]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn is_found(mutant: &Table) -> bool {
 #[test]
 fn every_wrong_word_is_found() {
     let mutants = mutants();
-    assert_eq!(mutants.len(), 728);
+    assert_eq!(mutants.len(), 660);
     let survivors: Vec<&String> =
         mutants.iter().filter(|(mutant, _)| !is_found(mutant)).map(|(_, change)| change).collect();
     assert_eq!(survivors, RIGHT_TOO.iter().collect::<Vec<_>>());

@@ -96,7 +96,7 @@ static void lay_out(void) {
         lay_out_passages(direction);
     size_t all_bytes = part_bytes * (size_t)narthex_nodes();
     narthex_shared_start(all_bytes, block_bytes);
-    parts = narthex_shared_allocate(all_bytes, 0, part_bytes);
+    parts = narthex_shared_allocate(all_bytes, 0, NARTHEX_SHARED_PAGE_BYTES);
 }
 
 static char *part_of(int node) {

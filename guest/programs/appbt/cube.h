@@ -1,7 +1,7 @@
 /* The cube of points, its division into one subcube a node, and where in shared memory everything
  * lies.
  *
- * A node's part of shared memory is contiguous and its home is the node:
+ * A node's part of shared memory is contiguous; its pages have their homes by address:
  *
  *     fields     of each point of its subcube, z fastest
  *     passages   for each of the three directions and both senses: what this node hands to the next

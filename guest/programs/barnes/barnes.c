@@ -23,8 +23,6 @@
 
 #define TIME_STEP 0.025
 
-enum { PAGE_BYTES = 4096 };
-
 static struct pull *pulls; /* on the members of the zone */
 static const struct zone *zone;
 
@@ -77,7 +75,7 @@ static struct totals step(double lag) {
 
 static void start(uint32_t total) {
     uint64_t bytes = bodies_shared_bytes(total) + tree_shared_bytes(total);
-    narthex_shared_start((bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, BLOCK_BYTES);
+    narthex_shared_start(bytes, BLOCK_BYTES);
     bodies_create(total);
     tree_create();
     pulls = malloc(bodies.capacity * sizeof *pulls);

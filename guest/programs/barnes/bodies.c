@@ -125,8 +125,9 @@ static struct generation allocate(void) {
     size_t points = (size_t)bodies.capacity * sizeof(struct point);
     size_t motions = (size_t)bodies.capacity * sizeof(struct motion);
     size_t nodes = (size_t)narthex_nodes();
-    return (struct generation){narthex_shared_allocate(points * nodes, 0, points),
-                               narthex_shared_allocate(motions * nodes, 0, motions), 0};
+    return (struct generation){
+        narthex_shared_allocate(points * nodes, 0, NARTHEX_SHARED_PAGE_BYTES),
+        narthex_shared_allocate(motions * nodes, 0, NARTHEX_SHARED_PAGE_BYTES), 0};
 }
 
 uint64_t bodies_shared_bytes(uint32_t total) {

@@ -6,7 +6,9 @@
  * never changed while a node reads it, and a body moves to another node by being written there.
  *
  *     current    | node 0: points, 4 a block | node 1 | ...      read by all, written by none
- *     following  | node 0                    | node 1 | ...      written by each at home */
+ *     following  | node 0                    | node 1 | ...      written by each in its part
+ *
+ * Pages have their homes by address, so a node's part is mostly not at home there. */
 #ifndef BARNES_BODIES_H
 #define BARNES_BODIES_H
 

@@ -30,7 +30,8 @@ uint64_t tree_shared_bytes(uint32_t total) {
 
 void tree_create(void) {
     size_t part = bodies.capacity * sizeof(struct cell);
-    tree.cells = narthex_shared_allocate(part * (size_t)narthex_nodes(), 0, part);
+    tree.cells =
+        narthex_shared_allocate(part * (size_t)narthex_nodes(), 0, NARTHEX_SHARED_PAGE_BYTES);
     first_cell = (uint32_t)narthex_node() * bodies.capacity;
 }
 

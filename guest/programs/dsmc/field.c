@@ -1,4 +1,4 @@
-/* Producers and consumers. After each iteration a node adds up its molecules in private sums and
+/* Producers and consumers. At a sample a node adds up its molecules in private sums and
  * writes the averages to shared memory; after a barrier it reads those of the cells next to its
  * own, of which other nodes have the outermost. The copies that they read are what the next
  * writing invalidates. */
@@ -14,9 +14,9 @@
 #include "narthex.h"
 #include "shared_memory/shared_memory.h"
 
-enum { BLOCK_STATES = BLOCK_BYTES / sizeof(struct state), PAGE_BYTES = 4096, POLL_CELLS = 4 };
+enum { BLOCK_STATES = BLOCK_BYTES / sizeof(struct state), POLL_CELLS = 4 };
 
-/* Sums over molecules and iterations. */
+/* Sums over molecules and samples. */
 struct sums {
     double count, momentum[3], energy, rotation;
 };
@@ -64,8 +64,8 @@ void field_create(void) {
     size_t nodes = (size_t)narthex_nodes();
     part = (grid.most + BLOCK_STATES - 1) / BLOCK_STATES * BLOCK_STATES;
     size_t bytes = nodes * part * sizeof(struct state);
-    narthex_shared_start((bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES, BLOCK_BYTES);
-    field = narthex_shared_allocate(bytes, 0, part * sizeof(struct state));
+    narthex_shared_start(bytes, BLOCK_BYTES);
+    field = narthex_shared_allocate(bytes, 0, NARTHEX_SHARED_PAGE_BYTES);
     own = field + (size_t)narthex_node() * part;
     sums = calloc(part, sizeof *sums);
     surroundings = calloc(part, sizeof *surroundings);
@@ -90,7 +90,7 @@ static void add_molecules(struct sums *cell, const struct molecule *list, uint32
 }
 
 /* A cell that no molecule has visited yet has no temperature. */
-static struct state average(const struct sums *cell, int iterations) {
+static struct state average(const struct sums *cell, int samples) {
     struct state state = {0};
     if (cell->count == 0)
         return state;
@@ -100,7 +100,7 @@ static struct state average(const struct sums *cell, int iterations) {
         kinetic += velocity * velocity / 2;
         state.velocity[axis] = (float)velocity;
     }
-    double density = cell->count / iterations;
+    double density = cell->count / samples;
     double temperature = (cell->energy / cell->count - kinetic) * (2.0 / 3);
     state.density = (float)density;
     state.temperature = (float)temperature;
@@ -110,11 +110,11 @@ static struct state average(const struct sums *cell, int iterations) {
     return state;
 }
 
-void field_publish(int iterations) {
+void field_publish(int samples) {
     for (uint32_t place = 0; place < grid.own_count; place++) {
         uint32_t begin = molecules.start[place], end = molecules.start[place + 1];
         add_molecules(&sums[place], molecules.all + begin, end - begin);
-        own[place] = average(&sums[place], iterations);
+        own[place] = average(&sums[place], samples);
         if (place % POLL_CELLS == 0)
             narthex_poll();
     }

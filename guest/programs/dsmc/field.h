@@ -13,12 +13,11 @@ struct state {
 
 enum { BLOCK_BYTES = 128 };
 
-/* Starts shared memory and allocates the field, each node's cells at home there. */
+/* Starts shared memory and allocates the field, whose pages have their homes by address. */
 void field_create(void);
 
-/* Adds the present molecules to the averages and publishes them; `iterations` have been averaged
- * then. */
-void field_publish(int iterations);
+/* Adds the present molecules to the averages and publishes them, which are of `samples` then. */
+void field_publish(int samples);
 
 /* The sum over this node's cells of the local Knudsen number, from the published averages of the
  * cells and their neighbours: the mean free path over the length in which density or temperature

@@ -12,8 +12,8 @@
 #include "narthex.h"
 
 enum {
-    PAIRS_PER_PARTICLE = 192, /* room in the list; about 130 are used */
-    POLL_CANDIDATES = 128     /* looked at between polls, about a microsecond */
+    PAIRS_PER_PARTICLE = 64, /* room in the list; about 43 are used */
+    POLL_CANDIDATES = 128    /* looked at between polls, about a microsecond */
 };
 
 static const vector *positions;

@@ -1,7 +1,7 @@
 /* The sparse lower triangular matrix L of spsolve, whole on every node: rows in compressed form.
  *
- * L is the triangle of an incomplete factor without fill-in of a stiffness matrix: a thin shell of
- * finite elements, LINE nodes wide, with six unknowns a node (three displacements, three
+ * L is the triangle of an incomplete factor without fill-in of a stiffness matrix: a plate of
+ * finite elements in bending, LINE nodes wide, with three unknowns a node (its deflection and two
  * rotations). Two unknowns are coupled if their nodes are the same or belong to one element:
  *
  *     * - * - *      a node and its eight neighbours; the nodes are numbered in a random order, as
@@ -16,7 +16,7 @@
 #ifndef NARTHEX_PROGRAMS_SPSOLVE_MATRIX_H
 #define NARTHEX_PROGRAMS_SPSOLVE_MATRIX_H
 
-enum { LINE = 20, UNKNOWNS = 6 };
+enum { LINE = 31, UNKNOWNS = 3 };
 
 struct matrix {
     int elements;

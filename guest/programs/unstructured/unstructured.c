@@ -198,7 +198,7 @@ static void receive_densities(const struct link *link) {
     const double *received = narthex_channel_receive(link->in, NULL);
     for (int index = 0; index < producer->receives; index++)
         density[producer->first_ghost + index] = received[index];
-    narthex_channel_release(link->in);
+    narthex_channel_release_later(link->in); /* with that of the iteration's other stage */
 }
 
 static void exchange(void) {
