@@ -78,4 +78,4 @@ static inline void receive(void *payload, size_t bytes, size_t extra) {
 }
 
 SEND_DRIVER(send_block_buffer, start, has_room, send);
-RECEIVE_DRIVER(receive_block_buffer, start, arrived, receive);
+RECEIVE_DRIVER(receive_block_buffer, start, arrived, receive, NULL);

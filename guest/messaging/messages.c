@@ -132,15 +132,13 @@ static void save_arrivals(void) {
 }
 
 /* An interface that overflows to memory takes arrivals in by itself, but into a queue that ends
- * somewhere. Who has waited this long, many times as long as a packet takes, may be part of
- * a ring of nodes that wait for room in each other's full queues, so it makes room in its own. */
-enum { PATIENCE_CYCLES = 20000 };
-
+ * somewhere. Nodes may wait in a ring for room in each other's full queues, so this one makes room in
+ * its own; and as an interface whose queue was full takes nothing in before half of it is read
+ * (interfaces/src/cachable_queue/unread.rs), it does so from half a queue on. */
 static OUT_OF_LINE void wait_for_room(void) {
     ENTER(ACTIVITY_WAIT_TO_SEND);
-    uint64_t start = narthex_cycles();
     do {
-        if (!machine->overflows_to_memory || narthex_cycles() - start > PATIENCE_CYCLES)
+        if (!machine->overflows_to_memory || receiver.is_half_full())
             save_arrivals();
     } while (!sender.has_room());
     LEAVE();
@@ -154,15 +152,22 @@ static inline void send_packet(uint64_t header, const void *payload, size_t byte
     sender.send(header | (uint64_t)bytes << HEADER_BYTES_SHIFT, payload, bytes);
 }
 
+/* Sends one network message of several, as one of its own. */
+static OUT_OF_LINE void send_part(uint64_t header, const void *payload, size_t bytes) {
+    ENTER(ACTIVITY_SEND);
+    send_packet(header, payload, bytes);
+    LEAVE();
+}
+
 static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, size_t bytes) {
     const size_t part = payload_bytes;
     const uint64_t step = header_behind(part);
     for (; bytes > part; bytes -= part) {
-        send_packet(header, payload, part);
+        send_part(header, payload, part);
         payload += part;
         header += step;
     }
-    send_packet(header | HEADER_LAST, payload, bytes);
+    send_part(header | HEADER_LAST, payload, bytes);
 }
 
 #ifdef LONG_MESSAGES
@@ -304,6 +309,17 @@ static inline void receive_payload(void *payload, size_t bytes) {
         receiver.receive(payload, bytes);
 }
 
+/* Takes in one network message of several, as one of its own. */
+static OUT_OF_LINE int receive_part(uint64_t header) {
+    struct deposit deposit = partial_deposit(header);
+    receive_payload(deposit.place, header_bytes(header));
+    const struct partial_message *completed = deposit.completed;
+    if (!completed)
+        return 0;
+    handle(header, completed->buffer, completed->arrangement.bytes);
+    return 1;
+}
+
 /* Takes in the packet with this header; returns 1 when it completed a message, which is then
  * handled. */
 static inline int receive_packet(uint64_t header) {
@@ -318,12 +334,7 @@ static inline int receive_packet(uint64_t header) {
         long_take(header);
         return 0;
     } else {
-        struct deposit deposit = partial_deposit(header);
-        receive_payload(deposit.place, bytes);
-        if (!deposit.completed)
-            return 0;
-        buffer = deposit.completed->buffer;
-        bytes = deposit.completed->arrangement.bytes;
+        return receive_part(header);
     }
     handle(header, buffer, bytes);
     return 1;
