@@ -26,10 +26,14 @@ struct receive_driver {
     /* Copies the payload of that packet to `payload` (4-byte aligned) and takes it from the
      * interface. */
     void (*receive)(void *payload, size_t bytes);
-    /* Whether arrivals fill half of their queue in memory; NULL where they do not overflow to memory
-     * by themselves (overflows_to_memory of the information page). */
+    /* Whether arrivals fill half of their queue in memory; NULL where they do not overflow to
+     * memory by themselves (overflows_to_memory of the information page). */
     bool (*is_half_full)(void);
 };
+
+static inline size_t smaller(size_t one, size_t other) {
+    return one < other ? one : other;
+}
 
 /* The header of a packet with `extra` more bytes than the library counts, and back. */
 static inline uint64_t header_out(uint64_t header, size_t extra) {

@@ -1,11 +1,14 @@
 /* Active messages over any driver.
  *
- * Sending. A message becomes one packet or more, all but the last full. Before each packet the
- * driver is asked for room. A sender without room waits, and while it waits it must keep the
- * network moving: "if a processor blocks on a message send, it reads messages from the NI and
- * buffers them in user space (except for CNI16Qm in which messages automatically overflow to main
- * memory)" (cni-isca96 Section 4.1). Handlers do not run then, so a send never calls into the
- * application and is safe anywhere, handlers included.
+ * Sending. A message becomes one packet or more, all but the last full: "Each message is broken
+ * into one or more 256-byte network message(s)" (cni-isca96 Section 5.1, note). Each of them is
+ * sent and received by a call of its own, as a message of one packet is, so that the layer that
+ * breaks messages stands on the one that sends and receives packets, and the compiler makes no one
+ * loop of both. Before each packet the driver is asked for room. A sender without room waits, and
+ * while it waits it must keep the network moving: "if a processor blocks on a message send, it
+ * reads messages from the NI and buffers them in user space (except for CNI16Qm in which messages
+ * automatically overflow to main memory)" (cni-isca96 Section 4.1). Handlers do not run then, so a
+ * send never calls into the application and is safe anywhere, handlers included.
  *
  * Receiving. A poll takes first the packets buffered so, in their order, then the interface's. A
  * message of one packet is copied to a buffer and handled; the packets of a longer one are copied
@@ -132,8 +135,8 @@ static void save_arrivals(void) {
 }
 
 /* An interface that overflows to memory takes arrivals in by itself, but into a queue that ends
- * somewhere. Nodes may wait in a ring for room in each other's full queues, so this one makes room in
- * its own; and as an interface whose queue was full takes nothing in before half of it is read
+ * somewhere. Nodes may wait in a ring for room in each other's full queues, so this one makes room
+ * in its own; and as an interface whose queue was full takes nothing in before half of it is read
  * (interfaces/src/cachable_queue/unread.rs), it does so from half a queue on. */
 static OUT_OF_LINE void wait_for_room(void) {
     ENTER(ACTIVITY_WAIT_TO_SEND);
@@ -152,7 +155,7 @@ static inline void send_packet(uint64_t header, const void *payload, size_t byte
     sender.send(header | (uint64_t)bytes << HEADER_BYTES_SHIFT, payload, bytes);
 }
 
-/* Sends one network message of several, as one of its own. */
+/* Sends one packet of several, as a message of its own. */
 static OUT_OF_LINE void send_part(uint64_t header, const void *payload, size_t bytes) {
     ENTER(ACTIVITY_SEND);
     send_packet(header, payload, bytes);
@@ -309,7 +312,8 @@ static inline void receive_payload(void *payload, size_t bytes) {
         receiver.receive(payload, bytes);
 }
 
-/* Takes in one network message of several, as one of its own. */
+/* Takes in one packet of several, as a message of its own; returns 1 when it completed the message,
+ * which is then handled. */
 static OUT_OF_LINE int receive_part(uint64_t header) {
     struct deposit deposit = partial_deposit(header);
     receive_payload(deposit.place, header_bytes(header));
@@ -323,21 +327,20 @@ static OUT_OF_LINE int receive_part(uint64_t header) {
 /* Takes in the packet with this header; returns 1 when it completed a message, which is then
  * handled. */
 static inline int receive_packet(uint64_t header) {
-    size_t bytes = header_bytes(header);
-    struct buffer *buffer;
     if (header_is_alone(header)) {
-        buffer = take_buffer(bytes);
+        size_t bytes = header_bytes(header);
+        struct buffer *buffer = take_buffer(bytes);
         receive_payload(buffer_data(buffer), bytes);
-    } else if (header & HEADER_CHANNEL) {
+        handle(header, buffer, bytes);
+        return 1;
+    }
+    if (header & HEADER_CHANNEL)
         return receive_for_channel(header);
-    } else if (is_of_long_message(header)) {
+    if (is_of_long_message(header)) {
         long_take(header);
         return 0;
-    } else {
-        return receive_part(header);
     }
-    handle(header, buffer, bytes);
-    return 1;
+    return receive_part(header);
 }
 
 /* The header of the next packet, 0 if there is none. Saved ones come first: they arrived earlier.

@@ -133,7 +133,7 @@ impl InterfaceHalf for Send {
         self.fifo.register_delay()
     }
 
-    fn block_delay(&self) -> Duration {
+    fn block_store_delay(&self) -> Duration {
         self.block_store_time
     }
 
@@ -209,7 +209,7 @@ impl InterfaceHalf for Receive {
         self.fifo.register_delay()
     }
 
-    fn block_delay(&self) -> Duration {
+    fn block_load_delay(&self) -> Duration {
         self.block_load_time
     }
 
@@ -288,7 +288,7 @@ pub static MODEL: Model = Model {
     sample: || {
         json!({
             "register_access_time": "60ns",
-            "block_store_time": "0ns",
+            "block_store_time": "20ns",
             "block_load_time": "80ns",
             "send_time": "16ns",
             "receive_time": "60ns",
