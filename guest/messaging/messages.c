@@ -1,14 +1,11 @@
 /* Active messages over any driver.
  *
- * Sending. A message becomes one packet or more, all but the last full: "Each message is broken
- * into one or more 256-byte network message(s)" (cni-isca96 Section 5.1, note). Each of them is
- * sent and received by a call of its own, as a message of one packet is, so that the layer that
- * breaks messages stands on the one that sends and receives packets, and the compiler makes no one
- * loop of both. Before each packet the driver is asked for room. A sender without room waits, and
- * while it waits it must keep the network moving: "if a processor blocks on a message send, it
- * reads messages from the NI and buffers them in user space (except for CNI16Qm in which messages
- * automatically overflow to main memory)" (cni-isca96 Section 4.1). Handlers do not run then, so a
- * send never calls into the application and is safe anywhere, handlers included.
+ * Sending. A message becomes one packet or more, all but the last full. Before each packet the
+ * driver is asked for room. A sender without room waits, and while it waits it must keep the
+ * network moving: "if a processor blocks on a message send, it reads messages from the NI and
+ * buffers them in user space (except for CNI16Qm in which messages automatically overflow to main
+ * memory)" (cni-isca96 Section 4.1). Handlers do not run then, so a send never calls into the
+ * application and is safe anywhere, handlers included.
  *
  * Receiving. A poll takes first the packets buffered so, in their order, then the interface's. A
  * message of one packet is copied to a buffer and handled; the packets of a longer one are copied
@@ -155,22 +152,15 @@ static inline void send_packet(uint64_t header, const void *payload, size_t byte
     sender.send(header | (uint64_t)bytes << HEADER_BYTES_SHIFT, payload, bytes);
 }
 
-/* Sends one packet of several, as a message of its own. */
-static OUT_OF_LINE void send_part(uint64_t header, const void *payload, size_t bytes) {
-    ENTER(ACTIVITY_SEND);
-    send_packet(header, payload, bytes);
-    LEAVE();
-}
-
 static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, size_t bytes) {
     const size_t part = payload_bytes;
     const uint64_t step = header_behind(part);
     for (; bytes > part; bytes -= part) {
-        send_part(header, payload, part);
+        send_packet(header, payload, part);
         payload += part;
         header += step;
     }
-    send_part(header | HEADER_LAST, payload, bytes);
+    send_packet(header | HEADER_LAST, payload, bytes);
 }
 
 #ifdef LONG_MESSAGES
@@ -312,35 +302,29 @@ static inline void receive_payload(void *payload, size_t bytes) {
         receiver.receive(payload, bytes);
 }
 
-/* Takes in one packet of several, as a message of its own; returns 1 when it completed the message,
- * which is then handled. */
-static OUT_OF_LINE int receive_part(uint64_t header) {
-    struct deposit deposit = partial_deposit(header);
-    receive_payload(deposit.place, header_bytes(header));
-    const struct partial_message *completed = deposit.completed;
-    if (!completed)
-        return 0;
-    handle(header, completed->buffer, completed->arrangement.bytes);
-    return 1;
-}
-
 /* Takes in the packet with this header; returns 1 when it completed a message, which is then
  * handled. */
 static inline int receive_packet(uint64_t header) {
+    size_t bytes = header_bytes(header);
+    struct buffer *buffer;
     if (header_is_alone(header)) {
-        size_t bytes = header_bytes(header);
-        struct buffer *buffer = take_buffer(bytes);
+        buffer = take_buffer(bytes);
         receive_payload(buffer_data(buffer), bytes);
-        handle(header, buffer, bytes);
-        return 1;
-    }
-    if (header & HEADER_CHANNEL)
+    } else if (header & HEADER_CHANNEL) {
         return receive_for_channel(header);
-    if (is_of_long_message(header)) {
+    } else if (is_of_long_message(header)) {
         long_take(header);
         return 0;
+    } else {
+        struct deposit deposit = partial_deposit(header);
+        receive_payload(deposit.place, bytes);
+        if (!deposit.completed)
+            return 0;
+        buffer = deposit.completed->buffer;
+        bytes = deposit.completed->arrangement.bytes;
     }
-    return receive_part(header);
+    handle(header, buffer, bytes);
+    return 1;
 }
 
 /* The header of the next packet, 0 if there is none. Saved ones come first: they arrived earlier.
