@@ -26,7 +26,14 @@ struct receive_driver {
     /* Copies the payload of that packet to `payload` (4-byte aligned) and takes it from the
      * interface. */
     void (*receive)(void *payload, size_t bytes);
+    /* Whether arrivals fill half of their queue in memory; NULL where they do not overflow to
+     * memory by themselves (overflows_to_memory of the information page). */
+    bool (*is_half_full)(void);
 };
+
+static inline size_t smaller(size_t one, size_t other) {
+    return one < other ? one : other;
+}
 
 /* The header of a packet with `extra` more bytes than the library counts, and back. */
 static inline uint64_t header_out(uint64_t header, size_t extra) {
@@ -75,7 +82,7 @@ enum { SMALL_HEADER, LARGE_HEADER, HEADER_VARIANTS };
     const struct send_driver driver[HEADER_VARIANTS] = {{start, has_room, send##_small},           \
                                                         {start, has_room, send##_large}}
 
-#define RECEIVE_DRIVER(driver, start, arrived, receive)                                            \
+#define RECEIVE_DRIVER(driver, start, arrived, receive, is_half_full)                              \
     static uint64_t arrived##_small(void) {                                                        \
         return arrived(0);                                                                         \
     }                                                                                              \
@@ -89,7 +96,8 @@ enum { SMALL_HEADER, LARGE_HEADER, HEADER_VARIANTS };
         receive(payload, bytes, HEADER_EXTRA_BYTES);                                               \
     }                                                                                              \
     const struct receive_driver driver[HEADER_VARIANTS] = {                                        \
-        {start, arrived##_small, receive##_small}, {start, arrived##_large, receive##_large}}
+        {start, arrived##_small, receive##_small, is_half_full},                                   \
+        {start, arrived##_large, receive##_large, is_half_full}}
 
 /* driver_NAME.c defines send_NAME and receive_NAME; the header has the names (EVERY_DRIVER). */
 #ifdef ONLY_DRIVER

@@ -31,10 +31,6 @@ static bool has_room(void) {
     return *status & STATUS_ROOM;
 }
 
-static inline size_t smaller(size_t one, size_t other) {
-    return one < other ? one : other;
-}
-
 static inline void send(uint64_t header, const void *payload, size_t bytes, size_t extra) {
     const char *source = payload;
     char *target = buffers + BLOCK_BUFFER_SEND;
@@ -78,4 +74,4 @@ static inline void receive(void *payload, size_t bytes, size_t extra) {
 }
 
 SEND_DRIVER(send_block_buffer, start, has_room, send);
-RECEIVE_DRIVER(receive_block_buffer, start, arrived, receive);
+RECEIVE_DRIVER(receive_block_buffer, start, arrived, receive, NULL);

@@ -101,6 +101,16 @@ static inline uint64_t arrived(size_t extra) {
     return header >> HEADER_SENSE_SHIFT == sense(head.pointer) ? header_in(header, extra) : 0;
 }
 
+/* Packets fill entries in order, so the one at the end of the half that begins at the head tells. A
+ * look hits in the cache until the interface fills that entry. */
+static bool is_half_full(void) {
+    uint64_t index = (uint32_t)head.pointer + (head.entries + 1) / 2 - 1;
+    bool wraps = index >= head.entries;
+    const char *entry = head.queue + (wraps ? index - head.entries : index) * entry_bytes;
+    uint64_t header = *(const volatile uint64_t *)entry;
+    return header >> HEADER_SENSE_SHIFT == (sense(head.pointer) ^ wraps);
+}
+
 static inline void receive(void *payload, size_t bytes, size_t extra) {
     copy_in(payload, head.entry + sizeof(uint64_t), bytes, extra);
     advance(&head);
@@ -109,4 +119,4 @@ static inline void receive(void *payload, size_t bytes, size_t extra) {
 }
 
 SEND_DRIVER(send_cachable_queue, start_sending, has_room, send);
-RECEIVE_DRIVER(receive_cachable_queue, start_receiving, arrived, receive);
+RECEIVE_DRIVER(receive_cachable_queue, start_receiving, arrived, receive, is_half_full);

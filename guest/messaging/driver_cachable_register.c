@@ -107,4 +107,4 @@ static inline void receive(void *payload, size_t bytes, size_t extra) {
 }
 
 SEND_DRIVER(send_cachable_register, start_sending, has_room, send);
-RECEIVE_DRIVER(receive_cachable_register, start_receiving, arrived, receive);
+RECEIVE_DRIVER(receive_cachable_register, start_receiving, arrived, receive, NULL);

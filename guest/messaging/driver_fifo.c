@@ -6,4 +6,4 @@ static bool has_room(void) {
 }
 
 SEND_DRIVER(send_fifo, fifo_start, has_room, fifo_send);
-RECEIVE_DRIVER(receive_fifo, fifo_start, fifo_arrived, fifo_receive);
+RECEIVE_DRIVER(receive_fifo, fifo_start, fifo_arrived, fifo_receive, NULL);

@@ -304,4 +304,4 @@ static void receive(void *payload, size_t bytes, size_t extra) {
 }
 
 SEND_DRIVER(send_sarc, start_sending, has_room, send);
-RECEIVE_DRIVER(receive_sarc, start, arrived, receive);
+RECEIVE_DRIVER(receive_sarc, start, arrived, receive, NULL);

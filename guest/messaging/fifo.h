@@ -23,51 +23,84 @@ static inline uint64_t load(uintptr_t offset) {
     return *(volatile uint64_t *)(registers + offset);
 }
 
-static inline void store(uintptr_t offset, uint64_t value) {
-    *(volatile uint64_t *)(registers + offset) = value;
-}
-
 static inline void fifo_start(const struct narthex_information *machine) {
     registers = machine->register_page;
 }
 
-/* The next doubleword of a payload. Behind a header that is not whole doublewords it is assembled
- * from words. */
-static inline uint64_t doubleword_at(const char *source, size_t extra) {
-    uint64_t value;
+/* The register's address is a variable of the loops below: what they store might change a static
+ * one, as far as the compiler knows, and would have it loaded for each doubleword. */
+static inline volatile uint64_t *fifo_at(uintptr_t offset) {
+    return (volatile uint64_t *)(registers + offset);
+}
+
+/* What a payload is aligned to, which is asked once. */
+enum alignment { DOUBLEWORDS, WORDS, BYTES };
+
+static inline enum alignment alignment_of(const char *source) {
     if ((uintptr_t)source % sizeof(doubleword) == 0)
+        return DOUBLEWORDS;
+    return (uintptr_t)source % sizeof(word) == 0 ? WORDS : BYTES;
+}
+
+/* The next doubleword of a payload; of one that is less aligned, assembled. */
+static inline uint64_t doubleword_at(const char *source, enum alignment alignment) {
+    uint64_t value;
+    if (alignment == DOUBLEWORDS)
         return *(const doubleword *)source;
-    if (extra > 0 && (uintptr_t)source % sizeof(word) == 0)
+    if (alignment == WORDS)
         return ((const word *)source)[0] | (uint64_t)((const word *)source)[1] << 32;
     memcpy(&value, source, sizeof value);
     return value;
 }
 
+/* Whether the first of the bytes are a word that one access moves, as nearly all payloads have. */
+static inline bool is_whole_word(const char *at, size_t bytes) {
+    return bytes >= sizeof(word) && (uintptr_t)at % sizeof(word) == 0;
+}
+
+/* Stores all whole doublewords of a payload, whose alignment is a constant here. */
+static inline void store_doublewords(volatile uint64_t *fifo, const char *source, size_t bytes,
+                                     enum alignment alignment) {
+    const char *last_two = source + bytes / FOUR_WORDS_BYTES * FOUR_WORDS_BYTES;
+    for (; source != last_two; source += FOUR_WORDS_BYTES) {
+        *fifo = doubleword_at(source, alignment);
+        *fifo = doubleword_at(source + sizeof(doubleword), alignment);
+    }
+    if (bytes & sizeof(doubleword))
+        *fifo = doubleword_at(source, alignment);
+}
+
 static inline void fifo_send(uint64_t header, const void *payload, size_t bytes, size_t extra) {
+    volatile uint64_t *fifo = fifo_at(REGISTER_SEND);
     const char *source = payload;
-    store(REGISTER_SEND, header_out(header, extra));
+    *fifo = header_out(header, extra);
     if (extra > 0) {
-        size_t first = bytes < sizeof(word) ? bytes : sizeof(word);
+        size_t first = sizeof(word);
         uint32_t value = 0;
-        copy(&value, source, first);
-        store(REGISTER_SEND, (uint64_t)value << 32);
+        if (is_whole_word(source, bytes))
+            value = *(const word *)source;
+        else
+            copy(&value, source, first = smaller(bytes, first));
+        *fifo = (uint64_t)value << 32;
         source += first;
         bytes -= first;
     }
-    for (; bytes >= FOUR_WORDS_BYTES; bytes -= FOUR_WORDS_BYTES) {
-        store(REGISTER_SEND, doubleword_at(source, extra));
-        store(REGISTER_SEND, doubleword_at(source + sizeof(doubleword), extra));
-        source += FOUR_WORDS_BYTES;
+    switch (alignment_of(source)) {
+    case DOUBLEWORDS:
+        store_doublewords(fifo, source, bytes, DOUBLEWORDS);
+        break;
+    case WORDS:
+        store_doublewords(fifo, source, bytes, WORDS);
+        break;
+    case BYTES:
+        store_doublewords(fifo, source, bytes, BYTES);
+        break;
     }
-    if (bytes >= sizeof(doubleword)) {
-        store(REGISTER_SEND, doubleword_at(source, extra));
-        source += sizeof(doubleword);
-        bytes -= sizeof(doubleword);
-    }
-    if (bytes > 0) {
+    size_t left = bytes % sizeof(doubleword);
+    if (left > 0) {
         uint64_t rest = 0;
-        copy(&rest, source, bytes);
-        store(REGISTER_SEND, rest);
+        copy(&rest, source + bytes - left, left);
+        *fifo = rest;
     }
 }
 
@@ -75,33 +108,37 @@ static inline uint64_t fifo_arrived(size_t extra) {
     return load(REGISTER_STATUS) & STATUS_ARRIVED ? header_in(load(REGISTER_RECEIVE), extra) : 0;
 }
 
-static inline void receive_doubleword(char *target) {
-    uint64_t value = load(REGISTER_RECEIVE);
+static inline void receive_doubleword(const volatile uint64_t *fifo, char *target) {
+    uint64_t value = *fifo;
     ((word *)target)[0] = (uint32_t)value;
     ((word *)target)[1] = (uint32_t)(value >> 32);
 }
 
 static inline void fifo_receive(void *payload, size_t bytes, size_t extra) {
+    const volatile uint64_t *fifo = fifo_at(REGISTER_RECEIVE);
     char *target = payload;
     if (extra > 0) {
-        uint32_t value = (uint32_t)(load(REGISTER_RECEIVE) >> 32);
-        size_t first = bytes < sizeof(word) ? bytes : sizeof(word);
-        copy(target, &value, first);
+        size_t first = sizeof(word);
+        uint32_t value = (uint32_t)(*fifo >> 32);
+        if (is_whole_word(target, bytes))
+            *(word *)target = value;
+        else
+            copy(target, &value, first = smaller(bytes, first));
         target += first;
         bytes -= first;
     }
     for (; bytes >= FOUR_WORDS_BYTES; bytes -= FOUR_WORDS_BYTES) {
-        receive_doubleword(target);
-        receive_doubleword(target + sizeof(doubleword));
+        receive_doubleword(fifo, target);
+        receive_doubleword(fifo, target + sizeof(doubleword));
         target += FOUR_WORDS_BYTES;
     }
     if (bytes >= sizeof(doubleword)) {
-        receive_doubleword(target);
+        receive_doubleword(fifo, target);
         target += sizeof(doubleword);
         bytes -= sizeof(doubleword);
     }
     if (bytes > 0) {
-        uint64_t rest = load(REGISTER_RECEIVE);
+        uint64_t rest = *fifo;
         copy(target, &rest, bytes);
     }
 }

@@ -132,15 +132,13 @@ static void save_arrivals(void) {
 }
 
 /* An interface that overflows to memory takes arrivals in by itself, but into a queue that ends
- * somewhere. Who has waited this long, many times as long as a packet takes, may be part of
- * a ring of nodes that wait for room in each other's full queues, so it makes room in its own. */
-enum { PATIENCE_CYCLES = 20000 };
-
+ * somewhere. Nodes may wait in a ring for room in each other's full queues, so this one makes room
+ * in its own; and as an interface whose queue was full takes nothing in before half of it is read
+ * (interfaces/src/cachable_queue/unread.rs), it does so from half a queue on. */
 static OUT_OF_LINE void wait_for_room(void) {
     ENTER(ACTIVITY_WAIT_TO_SEND);
-    uint64_t start = narthex_cycles();
     do {
-        if (!machine->overflows_to_memory || narthex_cycles() - start > PATIENCE_CYCLES)
+        if (!machine->overflows_to_memory || receiver.is_half_full())
             save_arrivals();
     } while (!sender.has_room());
     LEAVE();

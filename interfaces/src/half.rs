@@ -174,8 +174,13 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
     /// The time that a register access takes beyond the bus's own cycles.
     fn register_delay(&self) -> Duration;
 
-    /// The time that a block load or block store takes beyond the bus's own cycles.
-    fn block_delay(&self) -> Duration {
+    /// The time that a block store takes beyond the bus's own cycles.
+    fn block_store_delay(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// The time that a block load takes beyond the bus's own cycles.
+    fn block_load_delay(&self) -> Duration {
         Duration::ZERO
     }
 

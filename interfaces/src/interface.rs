@@ -149,8 +149,10 @@ pub struct Interface {
     /// What an access to a register takes beyond the interconnect's own cycles: as long as
     /// that of the slowest half.
     pub(crate) register_time: Duration,
-    /// The same for a block.
-    pub(crate) block_time: Duration,
+    /// The same for a block that is stored.
+    pub(crate) block_store_time: Duration,
+    /// The same for a block that is loaded.
+    pub(crate) block_load_time: Duration,
     /// Processors move blocks between it and their block buffers.
     pub(crate) moves_blocks: bool,
 }
@@ -168,8 +170,15 @@ impl Clone for Interface {
 
 impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Interface { name: _, halves, concern: _, register_time: _, block_time: _, moves_blocks: _ } =
-            self;
+        let Interface {
+            name: _,
+            halves,
+            concern: _,
+            register_time: _,
+            block_store_time: _,
+            block_load_time: _,
+            moves_blocks: _,
+        } = self;
         halves.iter_mut().try_for_each(|half| {
             let layout = half.layout();
             half.archive(archive)?;
@@ -209,10 +218,19 @@ impl Interface {
             halves.iter().map(|half| time(&**half)).max().unwrap_or_default()
         };
         let register_time = slowest(|half| half.register_delay());
-        let block_time = slowest(|half| half.block_delay());
+        let block_store_time = slowest(|half| half.block_store_delay());
+        let block_load_time = slowest(|half| half.block_load_delay());
         let is_block_access = |kind: &Kind| matches!(kind, Kind::BlockLoad | Kind::BlockStore);
         let moves_blocks = layouts.iter().any(|layout| layout.transactions.iter().any(is_block_access));
-        Ok(Interface { name, halves, concern, register_time, block_time, moves_blocks })
+        Ok(Interface {
+            name,
+            halves,
+            concern,
+            register_time,
+            block_store_time,
+            block_load_time,
+            moves_blocks,
+        })
     }
 
     /// The same interface without a rule, for a model checker.

@@ -223,7 +223,7 @@ pub fn needs_a_bus(directory: &str) -> String {
     format!(
         "learns from others' transactions what they do with its blocks, which a {directory} tells nobody \
          without a copy; expected an interface that keeps no copies and is the home of no blocks, such as \
-         NI2w, NI16w+Blkbuf or CNI0Qm, or a machine with a bus"
+         NI2w, NI16w+Blkbuf or CNI0Qm with interfaces.cni_0qm.fetch = \"read-once\", or a machine with a bus"
     )
 }
 

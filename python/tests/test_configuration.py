@@ -77,7 +77,7 @@ def test_every_preset_is_as_the_schema_says(machines, file):
         '[flow_control]\nbuffers = "infinite"',
         "[flow_control]\n[block_buffers]\n",
         '[bus]\nclock = { value = "125MHz", assumed = "a slower one" }',
-        "[interfaces.cni_iqm]\nqueue_blocks = 1024",
+        "[interfaces.cni_iqm]\nreceive_queue_blocks = 1024",
     ],
 )
 def test_a_machine_that_states_its_difference_is_as_the_schema_says(machines, text):
@@ -113,7 +113,9 @@ def test_a_wrong_machine_is_not(machines, text):
 
 def test_editors_are_told_what_a_parameter_means_and_may_be():
     bus = schemas.machine()["properties"]["interfaces"]["properties"]["cni_iqm"]["properties"]
-    assert bus["queue_blocks"]["description"] == "Blocks of each queue in main memory."
+    assert (
+        bus["receive_queue_blocks"]["description"] == "Blocks of the receive queue in main memory."
+    )
     quantities = schemas.machine()["$defs"]
     assert "MHz" in quantities["Frequency"]["pattern"]
     assert "MHz" in quantities["Frequency"]["description"]
@@ -232,7 +234,7 @@ def _is_setting(line: str) -> bool:
         ["bus.clock=125MHz", "data_cache.snarfing=true"],
         ["flow_control.kind=sliding-window", "flow_control.window=4"],
         ['bus.clock={value="125MHz", assumed="half of it"}'],
-        ["interfaces.cni_iqm.queue_blocks=1024", "machine.name=other"],
+        ["interfaces.cni_iqm.receive_queue_blocks=1024", "machine.name=other"],
         ['block_buffers={kind="none"}'],
     ],
 )
@@ -336,11 +338,14 @@ def test_a_folder_and_a_file_that_is_not_there_are_told_as_such(tmp_path):
 
 def test_check_warns_of_what_has_no_effect_with_an_interface(tmp_path):
     file = tmp_path / "mine.toml"
-    text = 'base = "hpca98"\n[interfaces.cni_iqm]\nqueue_blocks = 1024\n'
+    text = 'base = "hpca98"\n[interfaces.cni_iqm]\nreceive_queue_blocks = 1024\n'
     file.write_text(text, encoding="utf-8")
     idle = narthex("machine", "check", str(file), "--interface", "NI2w")
     assert idle.returncode == 0
-    assert "mine.toml:3:16: interfaces.cni_iqm.queue_blocks: has no effect with NI2w" in idle.stderr
+    assert (
+        "mine.toml:3:24: interfaces.cni_iqm.receive_queue_blocks: has no effect with NI2w"
+        in idle.stderr
+    )
     used = narthex("machine", "check", str(file), "--interface", "CNI32Qm")
     assert (used.returncode, used.stderr) == (0, "")
     assert narthex("machine", "check", str(file)).stderr == ""
@@ -357,7 +362,7 @@ def _asked(interface: str, *settings: str) -> dict:
 
 
 def test_a_setting_that_one_of_several_runs_needs_is_no_mistake():
-    queue = "interfaces.cni_iqm.queue_blocks=1024"
+    queue = "interfaces.cni_iqm.receive_queue_blocks=1024"
     assert warnings.of_requests([_asked("NI2w", queue), _asked("CNI32Qm", queue)]) == []
     (told,) = warnings.of_requests([_asked("NI2w", queue), _asked("CNI512Q", queue)])
     assert "has no effect with CNI512Q" in told
@@ -378,7 +383,7 @@ def test_no_published_experiment_sets_anything_in_vain():
 
 
 def test_a_run_warns_and_its_document_has_the_warning():
-    idle = ("--set", "interfaces.cni_iqm.queue_blocks=1024")
+    idle = ("--set", "interfaces.cni_iqm.receive_queue_blocks=1024")
     run = ("run", "roundtrip", "8", "2", "--nodes", "2", "--interface", "NI2w", "--json", "-")
     done = narthex(*run, *idle)
     (warning,) = json.loads(done.stdout)["warnings"]
@@ -390,7 +395,7 @@ def test_a_sweep_warns_once_of_what_no_run_needs(tmp_path):
     def listed(interfaces: str) -> str:
         (tmp_path / "sweep.toml").write_text(
             'program = "roundtrip"\nargs = "8 2"\nnodes = 2\n[parameters]\n'
-            f"interface = {interfaces}\ninterfaces.cni_iqm.queue_blocks = [512, 1024]\n",
+            f"interface = {interfaces}\ninterfaces.cni_iqm.receive_queue_blocks = [512, 1024]\n",
             encoding="utf-8",
         )
         done = narthex("sweep", "sweep.toml", "--list", cwd=tmp_path)
@@ -398,7 +403,10 @@ def test_a_sweep_warns_once_of_what_no_run_needs(tmp_path):
         return done.stderr
 
     assert (
-        listed('["NI2w", "CNI512Q"]').count("interfaces.cni_iqm.queue_blocks: has no effect") == 1
+        listed('["NI2w", "CNI512Q"]').count(
+            "interfaces.cni_iqm.receive_queue_blocks: has no effect"
+        )
+        == 1
     )
     assert "has no effect" not in listed('["NI2w", "CNI32Qm"]')
 

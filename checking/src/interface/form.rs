@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(small_of("CNI512Q").0, "CNI6Q");
         let (name, config) = small_of("CNI32Qm");
         assert_eq!(name, "CNI4Qm");
-        assert_eq!(config.interfaces["cni_iqm"]["queue_blocks"], 6);
+        assert_eq!(config.interfaces["cni_iqm"]["receive_queue_blocks"], 6);
         assert_eq!(config.interfaces["cni_iqm"]["engine_time"], "4294967296ps");
     }
 

@@ -25,7 +25,12 @@ pub enum Copies {
         access_time: Duration,
     },
     /// The interface keeps nothing but the blocks of the message on its way.
-    Passing(Vec<(u64, BlockData)>),
+    Passing {
+        /// Blocks of the message, by address.
+        blocks: Vec<(u64, BlockData)>,
+        /// The transaction that brings one.
+        fetch: Kind,
+    },
 }
 
 impl Copies {
@@ -36,12 +41,15 @@ impl Copies {
 
     /// Whether the interface sees and answers the transactions of others.
     pub fn are_coherent(&self) -> bool {
-        !matches!(self, Copies::Passing(_))
+        !matches!(self, Copies::Passing { .. })
     }
 
     /// The transaction that brings a block.
     pub fn fetch(&self) -> Kind {
-        if self.are_coherent() { Kind::Read } else { Kind::ReadOnce }
+        match self {
+            Copies::Home(_) | Copies::Cache { .. } => Kind::Read,
+            Copies::Passing { fetch, .. } => *fetch,
+        }
     }
 
     /// Kinds of the transactions that go before new bytes of a block, or carry them.
@@ -49,7 +57,7 @@ impl Copies {
         match self {
             Copies::Home(_) => &[Kind::Invalidate],
             Copies::Cache { .. } => &[Kind::Invalidate, Kind::WriteBack, Kind::WriteBlock],
-            Copies::Passing(_) => &[Kind::WriteBlock],
+            Copies::Passing { .. } => &[Kind::WriteBlock],
         }
     }
 
@@ -58,7 +66,7 @@ impl Copies {
         match self {
             Copies::Home(memory) => memory.latest(address),
             Copies::Cache { cache, .. } => cache.peek(address),
-            Copies::Passing(blocks) => {
+            Copies::Passing { blocks, .. } => {
                 blocks.iter().find(|(own, _)| *own == address).map(|(_, data)| &data[..])
             }
         }
@@ -75,13 +83,13 @@ impl Copies {
                 }
                 cache.fill(address, Request::Read, shared, Some(data));
             }
-            Copies::Passing(blocks) => blocks.push((address, data.clone())),
+            Copies::Passing { blocks, .. } => blocks.push((address, data.clone())),
         }
     }
 
     /// The message whose blocks were taken in is gone.
     pub fn release(&mut self) {
-        if let Copies::Passing(blocks) = self {
+        if let Copies::Passing { blocks, .. } = self {
             blocks.clear();
         }
     }
@@ -94,7 +102,7 @@ impl Copies {
             Copies::Cache { cache, .. } => {
                 !matches!(cache.state(address), State::Modified | State::Exclusive)
             }
-            Copies::Passing(_) => true,
+            Copies::Passing { .. } => true,
         }
     }
 
@@ -103,7 +111,7 @@ impl Copies {
         match self {
             Copies::Home(memory) => memory.produce(address, data),
             Copies::Cache { cache, .. } => cache.place(address, State::Modified, Some(data)),
-            Copies::Passing(_) => unreachable!("blocks that the interface does not keep go to memory"),
+            Copies::Passing { .. } => unreachable!("blocks that the interface does not keep go to memory"),
         }
     }
 
@@ -111,7 +119,7 @@ impl Copies {
     pub fn victim_for(&self, address: u64) -> Option<Victim> {
         match self {
             Copies::Cache { cache, .. } => cache.victim_for(address),
-            Copies::Home(_) | Copies::Passing(_) => None,
+            Copies::Home(_) | Copies::Passing { .. } => None,
         }
     }
 
@@ -130,7 +138,7 @@ impl Copies {
                 Some(snoop) => SnoopReply { delay: *access_time, ..cache.snoop(snoop, transaction.address) },
                 None => SnoopReply::default(),
             },
-            Copies::Passing(_) => SnoopReply::default(),
+            Copies::Passing { .. } => SnoopReply::default(),
         }
     }
 
@@ -139,7 +147,7 @@ impl Copies {
     pub fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
         match self {
             Copies::Cache { cache, .. } => cache.push(transaction.kind.snoop()?, transaction.address),
-            Copies::Home(_) | Copies::Passing(_) => None,
+            Copies::Home(_) | Copies::Passing { .. } => None,
         }
     }
 
@@ -147,7 +155,7 @@ impl Copies {
     pub fn serve(&mut self, transaction: &Transaction) -> HomeReply {
         match self {
             Copies::Home(memory) => memory.serve(transaction),
-            Copies::Cache { .. } | Copies::Passing(_) => unreachable!("the home of the queue is main memory"),
+            Copies::Cache { .. } | Copies::Passing { .. } => unreachable!("the home of the queue is main memory"),
         }
     }
 }

@@ -25,6 +25,7 @@
 pub mod copies;
 pub mod deposit;
 pub mod device_memory;
+pub mod in_memory;
 pub mod pointers;
 pub mod protocol_rule;
 pub mod receive;

@@ -31,6 +31,8 @@ pub enum Pointers {
     Memory {
         /// Bytes of a block.
         block_bytes: usize,
+        /// The transaction that reads a pointer.
+        fetch: Kind,
         /// The pointer that has just been read, for the load that asked for it.
         read: Option<u64>,
     },
@@ -47,8 +49,8 @@ impl Pointers {
     }
 
     /// Pointers in main memory that the interface does not cache.
-    pub fn in_memory(block_bytes: usize) -> Self {
-        Pointers::Memory { block_bytes, read: None }
+    pub fn in_memory(block_bytes: usize, fetch: Kind) -> Self {
+        Pointers::Memory { block_bytes, fetch, read: None }
     }
 
     /// Pointers in memory of the interface, all of them with their first value.
@@ -71,7 +73,8 @@ impl Pointers {
     pub fn transactions(&self) -> &'static [Kind] {
         match self {
             Pointers::Cached(_) => &[Kind::Read, Kind::ReadExclusive, Kind::Upgrade],
-            Pointers::Memory { .. } => &[Kind::ReadOnce, Kind::WriteBlock],
+            Pointers::Memory { fetch: Kind::ReadOnce, .. } => &[Kind::ReadOnce, Kind::WriteBlock],
+            Pointers::Memory { .. } => &[Kind::Read, Kind::WriteBlock],
             Pointers::Home(_) => &[Kind::Read, Kind::Invalidate],
         }
     }
@@ -90,7 +93,7 @@ impl Pointers {
                 cache.read(address, &mut bytes);
                 Ok(u64::from_le_bytes(bytes))
             }
-            Pointers::Memory { read, .. } => read.take().ok_or(Kind::ReadOnce),
+            Pointers::Memory { read, fetch, .. } => read.take().ok_or(*fetch),
             Pointers::Home(memory) => memory.latest(address).map(pointer_in).ok_or(Kind::Read),
         }
     }

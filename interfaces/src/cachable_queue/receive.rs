@@ -225,7 +225,7 @@ impl CachableQueueReceive {
     /// message.
     fn choose_place(&mut self) -> bool {
         match (&self.copies, self.overflow) {
-            (Copies::Passing(_), _) => self.set_place(Destination::Memory),
+            (Copies::Passing { .. }, _) => self.set_place(Destination::Memory),
             (Copies::Cache { .. }, overflow) if overflow.bypasses() => match self.victims() {
                 Knowledge::Consumed => self.set_place(Destination::Own),
                 Knowledge::Unread if overflow == Overflow::BypassUnfetched => {

@@ -14,8 +14,8 @@
 //! not care. "For such push and pop the CM-5-like NI uses uncached loads/stores,
 //! the Udma-based NI uses User-Level DMA (or UDMA), and AP3000-like uses block
 //! loads/stores" (hpca98, Section 6.2). The send FIFO holds one packet and knows
-//! its end from its header. The receive FIFO *is* the flow control's incoming
-//! buffers (the same section): one is free again when the last byte of its
+//! its end from its header. The receive FIFO holds what the flow control's incoming
+//! buffers hold (the same section): one is free again when the last byte of its
 //! packet has been popped.
 //!
 //! An arriving packet can be seen once it is in the FIFO's memory, which takes an

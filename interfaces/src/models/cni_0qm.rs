@@ -2,7 +2,7 @@
 //! Section 4).
 //!
 //! ```text
-//!   send:     processor cache ── ReadOnce ──► interface ──► network
+//!   send:     processor cache ──── Read ────► interface ──► network
 //!   receive:  network ──► interface ── WriteBlock ──► main memory ── miss ──► processor cache
 //! ```
 //!
@@ -13,7 +13,10 @@
 //! network but keeps none, and does not see what others do on the bus:
 //! - it "cannot prefetch cache blocks of a message" (hpca98, Section 6.1.1) and
 //!   reads them one by one after the message ready signal, an uncached store;
-//!   the cache or memory that has a block supplies it and keeps it;
+//!   the cache or memory that has a block supplies it and keeps it. With an
+//!   ordinary coherent read the processor's cache no longer has the only copy: it
+//!   needs an upgrade before it writes the block again. A read that asks for no copy
+//!   leaves it the right to write; `fetch` says which one the bus has;
 //! - an arriving message goes to memory, which makes the processor's old copies
 //!   go, the block with the header last;
 //! - the pointers, too, are in memory. The interface shows its head of the send
@@ -22,6 +25,7 @@
 //!   cannot see it change.
 
 use narthex_kernel::Duration;
+use narthex_memory::Kind;
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -34,8 +38,27 @@ use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
-use crate::cachable_queue::{self, MessageReady, Parts, QueueShape};
+use crate::cachable_queue::{self, MessageReady, Parts, QueueShape, in_memory};
 use crate::taxonomy::{self, Queue};
+
+/// How an interface that keeps no copies reads a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fetch {
+    /// As a cache would: a processor that owns the block shares it from then on.
+    Read,
+    /// By a transaction that asks for no copy: nobody's rights change.
+    ReadOnce,
+}
+
+impl Fetch {
+    fn kind(self) -> Kind {
+        match self {
+            Fetch::Read => Kind::Read,
+            Fetch::ReadOnce => Kind::ReadOnce,
+        }
+    }
+}
 
 /// The parameters of an interface that moves blocks between memory and network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,31 +68,36 @@ pub struct Config {
     pub register_access_time: Duration,
     /// Time that an engine works on a message, on each side.
     pub engine_time: Duration,
-    /// Blocks of each queue in main memory.
-    pub queue_blocks: u64,
+    /// How the interface reads blocks: "read" or "read-once".
+    pub fetch: Fetch,
+    /// Blocks of the send queue in main memory.
+    #[schemars(extend("half" = "send"))]
+    pub send_queue_blocks: u64,
+    /// Blocks of the receive queue in main memory.
+    #[schemars(extend("half" = "receive"))]
+    pub receive_queue_blocks: u64,
     /// Time from a look at the head of a full receive queue to the next one.
     #[schemars(extend("half" = "receive"))]
     pub head_pause: Duration,
 }
 
-/// The queue at `address` in main memory, and what goes with it.
-fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Problem> {
-    let queue = QueueShape::new(address, config.queue_blocks, setup.packet_bytes, setup.block_bytes)
-        .map_err(|problem| Problem { key: "queue_blocks".into(), problem })?;
-    Ok(Parts {
+/// What goes with a queue in main memory.
+fn parts(setup: &Setup<'_>, config: &Config, queue: QueueShape) -> Parts {
+    let fetch = config.fetch.kind();
+    Parts {
         agent: setup.agent,
         addresses: setup.addresses,
         queue,
-        copies: Copies::Passing(Vec::new()),
-        pointers: Pointers::in_memory(setup.block_bytes as usize),
+        copies: Copies::Passing { blocks: Vec::new(), fetch },
+        pointers: Pointers::in_memory(setup.block_bytes as usize, fetch),
         register_delay: config.register_access_time,
         engine_time: config.engine_time,
-    })
+    }
 }
 
 fn send(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, setup.addresses.send_queue())?;
+    let parts = parts(setup, &config, in_memory::send_queue(setup, config.send_queue_blocks)?);
     Ok(Box::new(CachableQueueSend::new(parts, MessageReady::UncachedStore)))
 }
 
@@ -79,7 +107,7 @@ fn receive(setup: &Setup<'_>) -> Built {
         let problem = "without a pause a full interface would fill the bus with reads of the head".into();
         return Err(Problem { key: "head_pause".into(), problem });
     }
-    let parts = parts(setup, &config, setup.addresses.receive_queue())?;
+    let parts = parts(setup, &config, in_memory::receive_queue(setup, config.receive_queue_blocks)?);
     let room = Room { pause: config.head_pause, ..Room::whole(&parts.queue) };
     // A packet goes from the flow control's buffer to memory without a stop.
     Ok(Box::new(CachableQueueReceive::new(parts, Duration::ZERO, Overflow::Bypass, room)))
@@ -109,7 +137,9 @@ pub static MODEL: Model = Model {
         json!({
             "register_access_time": "60ns",
             "engine_time": "40ns",
-            "queue_blocks": 64,
+            "fetch": "read",
+            "send_queue_blocks": 64,
+            "receive_queue_blocks": 64,
             "head_pause": "500ns",
         })
     },

@@ -39,7 +39,7 @@ use crate::cachable_queue::pointers::Pointers;
 use crate::cachable_queue::receive::CachableQueueReceive;
 use crate::cachable_queue::send::CachableQueueSend;
 use crate::cachable_queue::unread::Room;
-use crate::cachable_queue::{self, MessageReady, Parts, QueueShape};
+use crate::cachable_queue::{self, MessageReady, Parts, QueueShape, in_memory};
 use crate::taxonomy::{self, Addition, Queue};
 
 /// The names of throttled interfaces.
@@ -66,8 +66,12 @@ pub struct Config {
     /// How messages are announced: "uncached-store" or "cachable-store".
     #[schemars(extend("half" = "send"))]
     pub message_ready: MessageReady,
-    /// Blocks of each queue in main memory.
-    pub queue_blocks: u64,
+    /// Blocks of the send queue in main memory.
+    #[schemars(extend("half" = "send"))]
+    pub send_queue_blocks: u64,
+    /// Blocks of the receive queue in main memory.
+    #[schemars(extend("half" = "receive"))]
+    pub receive_queue_blocks: u64,
     /// What happens when the receive cache is full: "write-back", "bypass" or "bypass-unfetched".
     #[schemars(extend("half" = "receive"))]
     pub when_full: Overflow,
@@ -86,11 +90,9 @@ fn cache(setup: &Setup<'_>) -> Result<Cache, Problem> {
     Ok(Cache::with_geometry(setup.protocol, lines as usize, 1, setup.block_bytes as usize))
 }
 
-/// The queue at `address` in main memory, and what goes with it.
-fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Problem> {
+/// What goes with a queue in main memory.
+fn parts(setup: &Setup<'_>, config: &Config, queue: QueueShape) -> Result<Parts, Problem> {
     let cache = cache(setup)?;
-    let queue = QueueShape::new(address, config.queue_blocks, setup.packet_bytes, setup.block_bytes)
-        .map_err(|problem| Problem { key: "queue_blocks".into(), problem })?;
     Ok(Parts {
         agent: setup.agent,
         addresses: setup.addresses,
@@ -106,12 +108,12 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64) -> Result<Parts, Prob
 /// lines are used in turn, which takes a queue of a whole number of caches.
 fn throttled(setup: &Setup<'_>, config: &Config) -> Result<Room, Problem> {
     let lines = u64::from(setup.name.size);
-    if !config.queue_blocks.is_multiple_of(lines) {
+    if !config.receive_queue_blocks.is_multiple_of(lines) {
         let problem = format!(
             "a queue of {} blocks is not a multiple of the {lines} blocks in the cache of {}",
-            config.queue_blocks, setup.name
+            config.receive_queue_blocks, setup.name
         );
-        return Err(Problem { key: "queue_blocks".into(), problem });
+        return Err(Problem { key: "receive_queue_blocks".into(), problem });
     }
     let messages = lines * setup.block_bytes / setup.packet_bytes;
     Ok(Room { messages, batch: messages / 2, pause: Duration::ZERO })
@@ -119,13 +121,13 @@ fn throttled(setup: &Setup<'_>, config: &Config) -> Result<Room, Problem> {
 
 fn send(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, setup.addresses.send_queue())?;
+    let parts = parts(setup, &config, in_memory::send_queue(setup, config.send_queue_blocks)?)?;
     Ok(Box::new(CachableQueueSend::new(parts, config.message_ready)))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    let parts = parts(setup, &config, setup.addresses.receive_queue())?;
+    let parts = parts(setup, &config, in_memory::receive_queue(setup, config.receive_queue_blocks)?)?;
     let room = match setup.name.form {
         THROTTLED => throttled(setup, &config)?,
         _ => Room::whole(&parts.queue),
@@ -165,7 +167,8 @@ pub static MODEL: Model = Model {
             "engine_time": "40ns",
             "deposit_time": "60ns",
             "message_ready": "uncached-store",
-            "queue_blocks": 64,
+            "send_queue_blocks": 64,
+            "receive_queue_blocks": 64,
             "when_full": "bypass",
         })
     },

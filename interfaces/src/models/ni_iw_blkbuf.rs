@@ -55,8 +55,12 @@ static PROGRAMMING: Programming = Programming {
 pub struct Config {
     /// Time that a register access takes beyond the bus's own cycles.
     pub register_access_time: Duration,
-    /// Time that a block load or block store takes beyond the bus's own cycles.
-    pub block_access_time: Duration,
+    /// Time that a block store takes beyond the bus's own cycles.
+    #[schemars(extend("half" = "send"))]
+    pub block_store_time: Duration,
+    /// Time that a block load takes beyond the bus's own cycles.
+    #[schemars(extend("half" = "receive"))]
+    pub block_load_time: Duration,
     /// Time from the last block of a packet in the send FIFO to its injection.
     #[schemars(extend("half" = "send"))]
     pub send_time: Duration,
@@ -87,7 +91,7 @@ fn layout() -> Layout {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Send {
     fifo: SendFifo,
-    block_access_time: Duration,
+    block_store_time: Duration,
 }
 
 impl InterfaceHalf for Send {
@@ -129,8 +133,8 @@ impl InterfaceHalf for Send {
         self.fifo.register_delay()
     }
 
-    fn block_delay(&self) -> Duration {
-        self.block_access_time
+    fn block_store_delay(&self) -> Duration {
+        self.block_store_time
     }
 
     fn time_to_interconnect(&self) -> Duration {
@@ -171,7 +175,7 @@ impl HalfDescription for Send {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Receive {
     fifo: ReceiveFifo,
-    block_access_time: Duration,
+    block_load_time: Duration,
     block_bytes: usize,
 }
 
@@ -205,8 +209,8 @@ impl InterfaceHalf for Receive {
         self.fifo.register_delay()
     }
 
-    fn block_delay(&self) -> Duration {
-        self.block_access_time
+    fn block_load_delay(&self) -> Duration {
+        self.block_load_time
     }
 
     fn time_to_interconnect(&self) -> Duration {
@@ -254,14 +258,14 @@ fn checked(setup: &Setup<'_>) -> Result<Config, Problem> {
 fn send(setup: &Setup<'_>) -> Built {
     let config = checked(setup)?;
     let fifo = SendFifo::new(config.times(setup), setup.packet_bytes);
-    Ok(Box::new(Send { fifo, block_access_time: config.block_access_time }))
+    Ok(Box::new(Send { fifo, block_store_time: config.block_store_time }))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config = checked(setup)?;
     let fifo = ReceiveFifo::new(config.times(setup), setup.name.size);
     let block_bytes = setup.block_bytes as usize;
-    Ok(Box::new(Receive { fifo, block_access_time: config.block_access_time, block_bytes }))
+    Ok(Box::new(Receive { fifo, block_load_time: config.block_load_time, block_bytes }))
 }
 
 /// FIFO interfaces behind block buffers.
@@ -284,7 +288,8 @@ pub static MODEL: Model = Model {
     sample: || {
         json!({
             "register_access_time": "60ns",
-            "block_access_time": "80ns",
+            "block_store_time": "20ns",
+            "block_load_time": "80ns",
             "send_time": "16ns",
             "receive_time": "60ns",
             "deposit_time": "60ns",

@@ -107,8 +107,8 @@ fn a_value_out_of_range_is_shown_with_what_is_allowed() {
         &["flow_control.buffers", "1 and more"],
     );
     assert_says(
-        &refusal(&with(alone("hpca98"), "interfaces.cni_iqm.queue_blocks=2")),
-        &["interfaces.cni_iqm.queue_blocks", "at least 4 blocks"],
+        &refusal(&with(alone("hpca98"), "interfaces.cni_iqm.receive_queue_blocks=2")),
+        &["interfaces.cni_iqm.receive_queue_blocks", "at least 4 blocks"],
     );
 }
 

@@ -49,7 +49,8 @@ fn messages_that_nobody_has_begun_to_read_are_bypassed_without_a_look_at_the_hea
 
 #[test]
 fn an_interface_without_a_cache_moves_each_block_once_and_shows_its_head_twice_a_pass() {
-    let document = stream(&request("hpca98", "CNI0Qm"));
+    let request = with(request("hpca98", "CNI0Qm"), "interfaces.cni_0qm.fetch=read-once");
+    let document = stream(&request);
     // A block for each message; and node 0's interface shows its head once for
     // each 64 of the queue's 128 entries.
     assert_eq!(statistic(&document, 1, "bus_block_writes"), MESSAGES);
@@ -58,6 +59,29 @@ fn an_interface_without_a_cache_moves_each_block_once_and_shows_its_head_twice_a
     assert_eq!(statistic(&document, 0, "blocks_read_early"), 0);
     assert_eq!(statistic(&document, 0, "bus_single_reads"), MESSAGES);
     assert_eq!(statistic(&document, 1, "bus_invalidations"), 0);
+}
+
+#[test]
+fn a_block_that_the_interface_has_read_as_a_cache_would_takes_an_upgrade_to_be_written_again() {
+    let upgrades = |fetch| {
+        let request = with(request("hpca98", "CNI0Qm"), &format!("interfaces.cni_0qm.fetch={fetch}"));
+        statistic(&stream(&request), 0, "bus_upgrades")
+    };
+    // Each entry of the send queue's 128 that is used again.
+    assert_eq!(upgrades("read") - upgrades("read-once"), MESSAGES - 128);
+}
+
+#[test]
+fn a_longer_receive_queue_takes_what_a_shorter_one_has_no_entry_for() {
+    for (interface, section) in [("CNI32Qm", "cni_iqm"), ("CNI0Qm", "cni_0qm")] {
+        let full = |blocks| {
+            let key = format!("interfaces.{section}.receive_queue_blocks={blocks}");
+            let request = with(request("hpca98", interface), &key);
+            statistic(&stream(&request), 1, "receive_queue_full")
+        };
+        assert!(full(64) > 0, "{interface}: the receiver is the slower side");
+        assert_eq!(full(4 * MESSAGES), 0, "{interface}");
+    }
 }
 
 #[test]

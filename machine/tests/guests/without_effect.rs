@@ -105,7 +105,7 @@ fn what_is_not_said_to_be_idle_can_have_an_effect() {
         ("hpca98", "NI2w", "interfaces.ni_iw.send_time=160ns"),
         ("hpca98", "(NI2w)S(CNI32Qm)R", "interfaces.cni_iqm.deposit_time=600ns"),
         ("hpca98", "CNI0Qm", "bus.extra_cycles.write_block=5"),
-        ("hpca98", "CNI0Qm", "bus.extra_cycles.read_once=5"),
+        ("hpca98", "CNI0Qm", "bus.extra_cycles.read=5"),
         ("hpca98", "CNI0Qm", "bus.cache_supply_time=24ns"),
         ("hpca98", "NI16w+Blkbuf", "block_buffers.transfer_cycles=24"),
         ("hpca98", "NI2w on register", "register_file.uncached_load_cycles=2"),
@@ -135,8 +135,8 @@ fn a_warning_names_the_setting_the_interface_and_the_reason() {
         told.warnings.iter().map(ToString::to_string).collect()
     };
     assert_eq!(
-        warnings("hpca98", "NI2w", &["interfaces.cni_iqm.queue_blocks=1024", "bus.clock=125MHz"]),
-        ["--set interfaces.cni_iqm.queue_blocks=1024: interfaces.cni_iqm.queue_blocks: has no effect \
+        warnings("hpca98", "NI2w", &["interfaces.cni_iqm.receive_queue_blocks=1024", "bus.clock=125MHz"]),
+        ["--set interfaces.cni_iqm.receive_queue_blocks=1024: interfaces.cni_iqm.receive_queue_blocks: has no effect \
              with NI2w: the interface is made of [interfaces.ni_iw]"]
     );
     for (machine, interface, setting, why) in [
