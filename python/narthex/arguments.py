@@ -68,7 +68,11 @@ def either(
     if interface is not None and several is not None:
         raise NarthexError("interface and interfaces are the same argument: give one of them")
     given = several if interface is None else interface
-    return None if given is None else interfaces(given)
+    if given is None:
+        return None
+    if not isinstance(given, Iterable):
+        raise NarthexError(f"interface must be a text, not {shown(given)}")
+    return interfaces(given)
 
 
 def text(argument: str, given: Path) -> str:

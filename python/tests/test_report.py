@@ -203,7 +203,7 @@ def test_the_plotting_library_is_there_once_with_its_licences_if_a_chart_needs_i
     assert pages[kind].count("window.vegaEmbed=") == needed
     for owner in ("University of Washington Interactive Data Lab", "Mike Bostock"):
         assert pages[kind].count(owner) == needed
-    assert ("data-chart" in pages[kind]) == needed
+    assert ('data-chart="' in pages[kind]) == needed
     assert len(pages[kind]) < (1_300_000 if needed else 150_000)
 
 

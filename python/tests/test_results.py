@@ -241,10 +241,10 @@ def picture(chart):
 
 
 def test_a_sweep_is_drawn_over_its_parameters(table):
-    made = picture(narthex.plot_sweep(table, y="bandwidth (MB/s)"))
+    made = picture(narthex.plot_sweep(table, y="bandwidth_MB_per_s"))
     assert made["x"]["title"] == "bytes"
     assert made["color"]["title"] == "blocks"
-    made = picture(narthex.plot_sweep(table, x="blocks", y=["bandwidth (MB/s)"]))
+    made = picture(narthex.plot_sweep(table, x="blocks", y=["bandwidth_MB_per_s"]))
     assert made["color"]["title"] == "bytes"
     reports = [name for name in table.columns if name.startswith("bandwidth")]
     assert len(narthex.plot_sweep(table).to_dict()["vconcat"]) == len(reports) == 3
@@ -256,7 +256,7 @@ def test_what_others_decide_is_no_parameter_of_a_picture(table):
     ):
         narthex.plot_sweep(table, x="args")
     without = table.drop("bytes")  # now only the arguments tell
-    made = picture(narthex.plot_sweep(without, x="blocks", y="bandwidth (MB/s)"))
+    made = picture(narthex.plot_sweep(without, x="blocks", y="bandwidth_MB_per_s"))
     assert made["color"]["title"] == "args"
 
 
@@ -285,6 +285,8 @@ def test_a_frame_that_is_no_sweep_is_not_drawn(table):
         ({"set": [5]}, "set must be a text, not 5"),
         ({"set": {"bus.clok": "1MHz"}}, "did you mean `clock`"),
         ({"checkpoint_every": 5}, "checkpoint_every must be a text, not 5"),
+        ({"interface": "NI2w", "interfaces": "NI2w"}, "are the same argument: give one of them"),
+        ({"interfaces": ["NI2w", "CNI4"]}, "run takes one interface, not NI2w, CNI4"),
     ],
 )
 def test_a_wrong_argument_of_a_run_is_named(given, message):

@@ -31,7 +31,7 @@ bytes = [8, 64]
 interface = ["NI2w", "CNI16Q"]
 """
 
-LATENCY = "round-trip latency (ns)"
+LATENCY = "round_trip_latency_ns"
 
 
 @pytest.fixture
@@ -107,11 +107,11 @@ def test_the_measurements_are_those_of_the_document(here):
 
 def test_a_report_that_is_called_like_a_column_has_a_column_of_its_own():
     runs = pl.DataFrame({"key": ["a", "b"], "status": ["finished"] * 2})
-    names = ["key", "status", "status (reported)", ""]
+    names = ["key", "status", "status (reported)", "", "time, least"]
     measured = pl.DataFrame({"key": "a", "kind": "report", "name": names, "unit": "", "value": 1.0})
     made = tables.results(runs, measured)
     assert made.columns[2:] == [
-        "key (reported)", "status (reported)", "status (reported) (reported)", "",
+        "key_reported", "status_reported", "status_reported_reported", "value", "time_least",
     ]  # fmt: skip
     assert made["key"].to_list() == ["a", "b"]
 

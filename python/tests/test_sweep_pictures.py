@@ -25,11 +25,11 @@ def table(value, **axes):
     order = [*RUN_KEYS, *axes, *COLUMNS]
     rows = [{**fixed, **point} for point in points]
     frame = pl.DataFrame([{name: row[name] for name in dict.fromkeys(order)} for row in rows])
-    return frame.with_columns(pl.Series("time (ns)", [value(**point) for point in points]))
+    return frame.with_columns(pl.Series("time_ns", [value(**point) for point in points]))
 
 
 def charts(swept, x=None, color=None):
-    return plots.charts_of(swept, plots.parameters_of(swept), ["time (ns)"], x, color, "")
+    return plots.charts_of(swept, plots.parameters_of(swept), ["time_ns"], x, color, "")
 
 
 def values(chart):
@@ -197,17 +197,17 @@ def test_a_sweep_writes_its_page_itself(tmp_path):
 
 
 def test_the_best_run_is_first_and_only_what_none_beats_is_on_the_front():
-    costs = pl.DataFrame({"a (ns)": [3.0, 1.0, 2.0], "b (MB/s)": [9.0, 5.0, 4.0]})
-    ranked = sweeps._ranked(costs, "a (ns)")
-    assert ranked["a (ns)"].to_list() == [1, 2, 3]
-    assert sweeps._front(ranked, "a (ns)", "b (MB/s)").rows() == [(1, 5), (3, 9)]
+    costs = pl.DataFrame({"a_ns": [3.0, 1.0, 2.0], "b_MB_per_s": [9.0, 5.0, 4.0]})
+    ranked = sweeps._ranked(costs, "a_ns")
+    assert ranked["a_ns"].to_list() == [1, 2, 3]
+    assert sweeps._front(ranked, "a_ns", "b_MB_per_s").rows() == [(1, 5), (3, 9)]
 
 
 def test_runs_are_drawn_by_two_reports_with_the_front_joined():
     keys = pl.Series("key", ["x", "y", "z"])
-    costs = pl.DataFrame({"a (ns)": [3.0, 1.0, 2.0], "b (MB/s)": [9.0, 5.0, 4.0], "p": [1, 2, 3]})
+    costs = pl.DataFrame({"a_ns": [3.0, 1.0, 2.0], "b_MB_per_s": [9.0, 5.0, 4.0], "p": [1, 2, 3]})
     costs = costs.with_columns(keys, keys.alias("name"))
-    _, chart = sweeps._best(costs, ["p"], ["a (ns)", "b (MB/s)"]).parts
+    _, chart = sweeps._best(costs, ["p"], ["a_ns", "b_MB_per_s"]).parts
     front = {row["run"]: row["is_front"] for row in values(chart)}
     assert front == {"run-x": True, "run-y": True, "run-z": False}
     assert "the 2 runs that none beats in both" in chart.description
@@ -215,7 +215,7 @@ def test_runs_are_drawn_by_two_reports_with_the_front_joined():
 
 def test_a_map_of_three_parameters_has_the_best_over_the_third():
     swept = table(lambda a, b, c: a * b + c, a=[1, 2, 3], b=[1, 2, 3], c=[0.5, 7])
-    (chart,) = sweeps._map(swept, ["a", "b", "c"], "time (ns)")
+    (chart,) = sweeps._map(swept, ["a", "b", "c"], "time_ns")
     assert chart.title == "time (ns), as a map, the best over c"
     assert {(row["column"], row["row"]): row["value"] for row in values(chart)}["3", "2"] == 6.5
 

@@ -17,10 +17,12 @@ def pair(source: int, to: int, packets: int) -> dict[str, Any]:
     }
 
 
-def test_a_run_without_traffic_has_none_of_it() -> None:
+@pytest.mark.parametrize("observed", ["traffic", "profile"])
+def test_what_a_run_was_not_asked_for_is_told_to_be_missing(observed: str) -> None:
     result = narthex.run("roundtrip", 64, 5, nodes=2)
-    assert "traffic" not in result.document
-    assert result.traffic.is_empty()
+    assert observed not in result.document
+    with pytest.raises(NarthexError, match=f"no {observed}; run it with {observed}=True"):
+        getattr(result, observed)
 
 
 def test_a_run_counts_each_pairs_messages_and_its_page_shows_them(tmp_path: Path) -> None:

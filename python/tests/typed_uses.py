@@ -45,7 +45,7 @@ def others() -> None:
         life.plot(),
         outcome.plot(),
         outcome.plot_ledger(),
-        narthex.plot_sweep(table, x="bytes", y=["bandwidth (MB/s)"]),
+        narthex.plot_sweep(table, x="bytes", y=["bandwidth_MB_per_s"]),
     ]
     found: list[polars.DataFrame] = [
         ranking.frame,

@@ -261,7 +261,8 @@ def _show(planned: "Plan", table: "polars.DataFrame", folder: Path) -> None:
     columns = [*parameters, "status", *reports, "simulated_us"]
     rows = [[_cell(cell) for cell in row] for row in table.head(MOST_ROWS).select(columns).rows()]
     numbers = [name for name in columns if table[name].dtype.is_numeric()]
-    print_table(planned.definition.title or planned.definition.name, columns, rows, numbers)
+    title = planned.definition.title or planned.definition.name
+    print_table(title, columns, rows, numbers, keys=len(parameters))
     _print_rest(table.height)
     runs = notation.counted(table.height, "run")
     say(f"{runs} in '{folder}': results.parquet, runs/, measurements/")

@@ -60,11 +60,14 @@ def print_table(
     *,
     prose: Sequence[str] = (),
     optional: Sequence[str] = (),
+    keys: int = 0,
 ) -> None:
     """Print a table of columns; those that `right` names hold numbers, `styles` are the rows'.
 
     Columns that `prose` names hold sentences, all others numbers and names; those that
-    `optional` names are left out, in this order, where the terminal is too narrow.
+    `optional` names are left out, in this order, where the terminal is too narrow. The
+    parts of a table that is divided begin with the first `keys` columns, or else with
+    those before the numbers.
     """
     columns = columns_of(names, rows, right, prose)
     screen = console()
@@ -74,7 +77,7 @@ def print_table(
     if not fits(chosen, screen.width) and any(column.is_prose for column in columns):
         _print_records(title, columns, screen.width)
         return
-    divided = [chosen] if fits(chosen, screen.width) else parts(columns, screen.width)
+    divided = [chosen] if fits(chosen, screen.width) else parts(columns, screen.width, keys)
     for number, part in enumerate(divided):
         told = printable(f"{title} {CONTINUED}" if number else title)
         screen.print(told, style="bold", soft_wrap=True)
@@ -141,18 +144,19 @@ def fits_whole(columns: Sequence[Column], width: int) -> bool:
     return _room(column.widths[1] for column in columns) <= width
 
 
-def parts(columns: list[Column], width: int) -> list[list[Column]]:
-    """Divide columns into tables that fit, which all begin with the columns before the numbers."""
-    first = next((index for index, column in enumerate(columns) if column.is_number), 1)
-    keys, others = columns[: max(first, 1)], columns[max(first, 1) :]
-    if not fits(keys, width // 2):
-        keys, others = columns[:1], columns[1:]
+def parts(columns: list[Column], width: int, keys: int = 0) -> list[list[Column]]:
+    """Divide columns into tables that fit, which all begin with the same columns."""
+    numbers = [index for index, column in enumerate(columns) if column.is_number]
+    keys = keys or max(next(iter(numbers), 1), 1)
+    if not fits(columns[:keys], width // 2):
+        keys = 1
+    repeated, others = columns[:keys], columns[keys:]
     divided: list[list[Column]] = [[]]
     for column in others:
-        if divided[-1] and not fits([*keys, *divided[-1], column], width):
+        if divided[-1] and not fits([*repeated, *divided[-1], column], width):
             divided.append([])
         divided[-1].append(column)
-    return [[*keys, *part] for part in divided]
+    return [[*repeated, *part] for part in divided]
 
 
 def _room(widths: Iterable[int]) -> int:

@@ -28,8 +28,7 @@ from narthex.report.parts import (
     number,
     percent,
 )
-from narthex.results import larger_is_better
-from narthex.sweeps import plots
+from narthex.sweeps import naming, plots
 
 if TYPE_CHECKING:
     from narthex.documents import Found
@@ -126,7 +125,7 @@ def _map(table: pl.DataFrame, parameters: list[str], report: str) -> list[Chart]
         return []
     across, down = axes
     value = pl.col(report)
-    best = value.max() if _is_rate(report) else value.min()
+    best = value.max() if naming.is_rate(report) else value.min()
     finite = table.drop_nulls(report).filter(value.is_finite())
     fields = finite.group_by(down, across, maintain_order=True).agg(best)
     rows = [
@@ -139,16 +138,18 @@ def _map(table: pl.DataFrame, parameters: list[str], report: str) -> list[Chart]
     behind = Table(report, columns(down, across, report, numbers=[report]), cells, is_folded=True)
     others = [name for name in parameters if name not in axes]
     over = f", the best over {', '.join(others)}" if others else ""
-    told = f"{report} over {across} and {down}{over}; a stronger colour is a larger value"
-    drawn = curves.heat_map(rows, report, (down, across))
-    return [Chart(f"{report}, as a map{over}", told, drawn, behind)]
+    label = naming.label(report)
+    told = f"{label} over {across} and {down}{over}; a stronger colour is a larger value"
+    drawn = curves.heat_map(rows, label, (down, across))
+    return [Chart(f"{label}, as a map{over}", told, drawn, behind)]
 
 
 def _best(table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Section:
     first = reports[0]
     ranked = _ranked(table, first)
     parts: list[Any] = [_runs(f"Best by {first}", ranked.head(BEST), parameters, reports)]
-    second = next((name for name in reports[1:] if name.partition(",")[0] not in first), None)
+    of_first = naming.stem(first)  # its minimum, say, and its maximum
+    second = next((name for name in reports[1:] if not name.startswith(of_first)), None)
     if second:
         front = _front(ranked, first, second)
         caption = f"Runs that none beats in both {first} and {second}"
@@ -160,19 +161,15 @@ def _best(table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Sec
 def _ranked(table: pl.DataFrame, report: str) -> pl.DataFrame:
     """Order runs by a report, the best first; those without it are left out."""
     there = table.drop_nulls(report).filter(pl.col(report).is_finite())
-    return there.sort(report, descending=_is_rate(report), maintain_order=True)
-
-
-def _is_rate(report: str) -> bool:
-    return larger_is_better(report.rpartition("(")[2].rstrip(")"))
+    return there.sort(report, descending=naming.is_rate(report), maintain_order=True)
 
 
 def _front(ranked: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
     """Return the runs, best first, of which no better one is as good in the second report."""
-    sign = -1 if _is_rate(second) else 1
+    sign = -1 if naming.is_rate(second) else 1
     ranked = ranked.with_columns((sign * pl.col(second)).alias("\0cost"))
     order = ranked.sort(
-        (-1 if _is_rate(first) else 1) * pl.col(first), "\0cost", maintain_order=True
+        (-1 if naming.is_rate(first) else 1) * pl.col(first), "\0cost", maintain_order=True
     )
     least = order["\0cost"].cum_min().shift(1)
     return order.filter(least.is_null() | (order["\0cost"] < least)).drop("\0cost")
@@ -193,7 +190,7 @@ def _front_chart(
         f"{second} over {first}: a point for each run, which it opens; a line joins the"
         f" {notation.counted(front.height, 'run')} that none beats in both"
     )
-    return Chart(behind.caption, told, curves.front(rows, first, second), behind)
+    return Chart(behind.caption, told, curves.front(rows, *map(naming.label, measures)), behind)
 
 
 def _runs(caption: str, table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Table:

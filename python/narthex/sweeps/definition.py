@@ -27,6 +27,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from narthex.running import DEFAULT_INTERFACE, DEFAULT_MACHINE
+from narthex.sweeps import naming
 
 NUMBERS = ("nodes", "threads", "seed")
 """Keys that are whole numbers, with ranges (`arguments.RANGES`)."""
@@ -58,7 +59,7 @@ class Axis:
     @property
     def column(self) -> str:
         """What its column is called; the unit stands last."""
-        return f"{self.name}_{self.unit}" if self.unit else self.name
+        return naming.column(self.name, self.unit)
 
     @property
     def told(self) -> list[Value]:

@@ -105,7 +105,7 @@ def sweep(
     ...     },
     ...     jobs=1,
     ... )
-    >>> table.select("blocks", "bandwidth (MB/s)").height
+    >>> table.select("blocks", "bandwidth_MB_per_s").height
     3
 
     Raises `NarthexError` when the sweep, the folder or the cluster is not right.

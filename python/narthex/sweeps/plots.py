@@ -25,6 +25,7 @@ from narthex.errors import NarthexError, unknown
 from narthex.extras import polars as pl
 from narthex.report import pictures
 from narthex.report.parts import Chart, Table, columns, number
+from narthex.sweeps import naming
 from narthex.sweeps.definition import RUN_KEYS, Definition
 from narthex.sweeps.loading import COLUMNS
 
@@ -43,6 +44,7 @@ SEED = "seed"
 def check(plan: "Plan", x: str | None, color: str | None, *, is_drawn: bool) -> None:
     """Refuse what cannot be drawn before anything runs: an unknown parameter, too many panels."""
     axes = {axis.column: axis.name for axis in plan.definition.axes}
+    x, color = column_of(plan.definition, x), column_of(plan.definition, color)
     _check("parameter", list(axes), x, color)
     if not is_drawn:
         return
@@ -50,6 +52,12 @@ def check(plan: "Plan", x: str | None, color: str | None, *, is_drawn: bool) -> 
     table = pl.DataFrame(points, strict=False)
     if _varied(table, list(axes)):
         _layout(table, list(axes), x, color)
+
+
+def column_of(definition: Definition, parameter: str | None) -> str | None:
+    """Return the column of a parameter that is named as in the sweep's file, or as its column."""
+    named = {axis.name: axis.column for axis in definition.axes}
+    return None if parameter is None else named.get(parameter, parameter)
 
 
 def write(
@@ -61,6 +69,7 @@ def write(
 ) -> None:
     """Draw a sweep's table into FILE.html, FILE.svg or FILE.png."""
     parameters = [axis.column for axis in definition.axes]
+    x, color = column_of(definition, x), column_of(definition, color)
     title = definition.title or definition.name
     pictures.save(charts_of(table, parameters, reports_of(table), x, color, title), title, file)
 
@@ -83,7 +92,7 @@ def plot_sweep(
     >>> import narthex
     >>> swept = {"name": "sizes", "program": "bandwidth", "args": "{bytes} 50", "nodes": 2}
     >>> table = narthex.sweep({**swept, "parameters": {"bytes": [64, 256]}}, jobs=1)
-    >>> chart = narthex.plot_sweep(table, y="bandwidth (MB/s)")
+    >>> chart = narthex.plot_sweep(table, y="bandwidth_MB_per_s")
 
     Raises `NarthexError` for a column that is not there, if nothing varies, and if the
     picture would have too many panels.
@@ -226,12 +235,13 @@ class _Layout:
 def _chart(layout: _Layout, y: str) -> Chart:
     rows, left_out = _rows(layout, y)
     names = list(dict.fromkeys(row["interface"] for row in rows))
-    told = [f"{y} over {layout.x}", layout.told()]
+    label = naming.label(y)
+    told = [f"{label} over {layout.x}", layout.told()]
     for (one, other), panels in curves.coinciding(rows).items():
         told.append(
             " in ".join(filter(None, [f"{one} and {other} coincide", " and ".join(panels)]))
         )
-    title = f"{y} ({left_out})" if left_out else y
+    title = f"{label} ({left_out})" if left_out else label
     listed = [layout.x, *([layout.color] if layout.color else []), *layout.panels]
     cells = [[*row["cells"], number(row["value"])] for row in rows]
     return Chart(

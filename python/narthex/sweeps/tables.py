@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from narthex.extras import polars as pl
 from narthex.packed import unpacked
 from narthex.results import Result, measurements_schema
+from narthex.sweeps import naming
 from narthex.sweeps.definition import RUN_KEYS, Axis, Definition
 
 if TYPE_CHECKING:
@@ -69,32 +70,31 @@ def measurement_rows(run: "Run", made: "Made") -> pl.DataFrame:
 def results(runs: pl.DataFrame, measurements: pl.DataFrame) -> pl.DataFrame:
     """Join runs with what they reported: a column for each report, its mean over the processes.
 
-    A column is called "NAME (UNIT)", with " (reported)" behind it where the runs have a column
-    of that name. The rows are in the order of `runs`.
+    A column is called by the report and its unit (`naming`), with "_reported" behind it where
+    there is a column of that name. The rows are in the order of `runs`.
     """
     reports = measurements.filter(kind="report").with_columns(
-        column=pl.when(pl.col("unit") == "")
-        .then("name")
-        .otherwise(pl.format("{} ({})", "name", "unit"))
+        column=pl.format("{}\0{}", "name", "unit")
     )
     if reports.is_empty():
         return runs
-    columns = _free_columns(reports["column"].unique(maintain_order=True), runs.columns)
-    wide = reports.with_columns(pl.col("column").replace(columns)).pivot(
+    named = _free_columns(reports["column"].unique(maintain_order=True), runs.columns)
+    wide = reports.with_columns(pl.col("column").replace(named)).pivot(
         "column", index="key", values="value", aggregate_function="mean", maintain_order=True
     )
     return runs.join(wide, on="key", how="left", maintain_order="left")
 
 
-def _free_columns(labels: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """Return a column for each label, none of them twice or one of `columns`."""
+def _free_columns(reports: Iterable[str], there: Iterable[str]) -> dict[str, str]:
+    """Return a column for each name and unit of a report, none twice or one that is there."""
     found: dict[str, str] = {}
-    taken = set(columns)
-    for label in labels:
-        column = label
+    taken = set(there)
+    for report in reports:
+        name, _, unit = report.partition("\0")
+        column = naming.column(name, unit)
         while column in taken:
-            column += " (reported)"
-        found[label] = column
+            column += "_reported"
+        found[report] = column
         taken.add(column)
     return found
 
