@@ -50,8 +50,8 @@ MISTAKES = {
     "freed": "cache",
     "swapped": "cache",
     "head": "",
-    "uncovered": r"processor 0: .*\n?.*no address region of the tile covers 0x1280000000",
-    "forbidden": "processor 0: .*allows loads alone, and this is a store at 0x1280000",
+    "uncovered": "process 0 .*no address region of the tile covers 0x1280000000",
+    "forbidden": "process 0 .*allows loads alone, and this is a store at 0x1280000",
     "source": "the source of its command: the address region 0x1280000000 .*allows stores alone",
 }
 

@@ -347,7 +347,7 @@ fn a_thread_that_faults_ends_its_process_where_its_other_threads_have_come_too()
     let counts = |latency: &str| {
         let request = of_several(RunRequest { nodes: Some(2), ..request("hpca98", "NI2w") }, 2);
         let failed = failure(&with(request, &format!("network.latency={latency}")), &guest);
-        assert!(failed.message.contains("node 0, processor 0: load from 0x0"), "{failed}");
+        assert!(failed.message.contains("node 0, thread 1000 on processor 0: load from 0x0"), "{failed}");
         let document = failed.document.expect("what was counted");
         assert_ledgers_add_up(&document);
         (document["simulated_ps"].clone(), document["nodes"].clone())
