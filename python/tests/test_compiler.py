@@ -12,7 +12,7 @@ import pytest
 from narthex import compiler, files
 from narthex.assets import GUEST
 from narthex.cli import main
-from narthex.cli.compiling import with_flags_behind
+from narthex.cli.compiling import default_output, with_flags_behind
 from narthex.errors import NarthexError
 
 QEMU = shutil.which("qemu-riscv64")
@@ -220,6 +220,18 @@ def test_flags_stand_where_they_do_for_other_compilers():
     )
     assert arranged("x.c --output -x -g -- --std=c11 y.c") == "x.c --output -x -- -g --std=c11 y.c"
     assert arranged("-h") == "-h --"
+    assert arranged("x.c --std=c11 --json - -MF x.d -Xlinker --gc-sections") == (
+        "x.c --json - -- --std=c11 -MFx.d -Wl,--gc-sections"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sources", "flags", "name"),
+    [(["a/x.c"], [], "a.out"), (["a/x.c"], ["-c", "-O2"], "x.o"), (["x.c"], ["-S"], "x.s"),
+     (["x.c", "y.c"], [], "a.out")],
+)  # fmt: skip
+def test_an_output_without_a_name_is_called_as_by_other_compilers(sources, flags, name):
+    assert str(default_output(sources, flags)) == name
 
 
 def test_a_library_is_linked_behind_what_wants_it(tmp_path, capsys):

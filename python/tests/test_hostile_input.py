@@ -259,11 +259,11 @@ def test_an_interface_that_a_machine_cannot_have_is_told_with_the_machines_file(
 
 @pytest.mark.parametrize("value", ["abc", "²", "-5", "0", "9" * 5000])
 def test_columns_that_are_no_number_change_nothing(capsys, monkeypatch, value):
+    before = ended(["list", "machines"], capsys)
     monkeypatch.setenv("COLUMNS", value)
     monkeypatch.setenv("LINES", value)
-    code, (out, _) = ended(["list", "machines"], capsys)
-    assert code == 0
-    assert max(map(len, out.splitlines())) <= terminal.LEAST_COLUMNS
+    assert ended(["list", "machines"], capsys) == before
+    assert before[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,9 @@ def test_every_message_of_the_commands_goes_through_the_terminal():
     """`print` is left to what guests write."""
     for file in Path(console.__file__).parent.glob("*.py"):
         lines = [line for line in file.read_text().splitlines() if re.search(r"\bprint\(", line)]
-        allowed = {"terminal.py": 3, "runs.py": 1, "console.py": 4}.get(file.name, 0)
+        allowed = {"terminal.py": 3, "runs.py": 1, "console.py": 1, "tables.py": 3}.get(
+            file.name, 0
+        )
         assert len(lines) == allowed, (file.name, lines)
 
 

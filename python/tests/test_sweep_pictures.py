@@ -150,7 +150,7 @@ def test_a_page_of_a_sweep_has_pictures_the_best_runs_and_what_failed(folder, tm
     with pytest.raises(SystemExit, match="0"):
         main(["report", str(folder), "--output", str(page)])
     text = page.read_text()
-    for words in ("Folder sizes", "2 failed", "Failed runs", "as a map", "Best by round-trip"):
+    for words in ("Folder sizes", "2 failed", "Failed runs", "as a map", "Best by round trip"):
         assert words in text, words
     assert "<h1>Sweep of roundtrip on hpca98 over bytes, interface</h1>" in text
     assert "Time of all processors, by activity" in text

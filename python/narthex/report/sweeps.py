@@ -147,12 +147,15 @@ def _map(table: pl.DataFrame, parameters: list[str], report: str) -> list[Chart]
 def _best(table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Section:
     first = reports[0]
     ranked = _ranked(table, first)
-    parts: list[Any] = [_runs(f"Best by {first}", ranked.head(BEST), parameters, reports)]
+    parts: list[Any] = [
+        _runs(f"Best by {naming.label(first)}", ranked.head(BEST), parameters, reports)
+    ]
     of_first = naming.stem(first)  # its minimum, say, and its maximum
     second = next((name for name in reports[1:] if not name.startswith(of_first)), None)
     if second:
         front = _front(ranked, first, second)
-        caption = f"Runs that none beats in both {first} and {second}"
+        both = " and ".join(map(naming.label, (first, second)))
+        caption = f"Runs that none beats in both {both}"
         behind = _runs(caption, front, parameters, reports)
         parts.append(_front_chart(ranked, front, (first, second), behind))
     return Section("The best runs", parts)
@@ -180,6 +183,7 @@ def _front_chart(
 ) -> Chart:
     """Draw all runs by two reports, and the front."""
     first, second = measures
+    across = [naming.label(first), naming.label(second)]
     best = {*front["key"]}
     there = ranked.drop_nulls(second).filter(pl.col(second).is_finite())
     rows = [
@@ -187,10 +191,10 @@ def _front_chart(
         for key, name, x, y in there.select("key", "name", first, second).rows()
     ]
     told = (
-        f"{second} over {first}: a point for each run, which it opens; a line joins the"
+        f"{across[1]} over {across[0]}: a point for each run, which it opens; a line joins the"
         f" {notation.counted(front.height, 'run')} that none beats in both"
     )
-    return Chart(behind.caption, told, curves.front(rows, *map(naming.label, measures)), behind)
+    return Chart(behind.caption, told, curves.front(rows, *across), behind)
 
 
 def _runs(caption: str, table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Table:
@@ -230,7 +234,7 @@ class _Times:
         title = "Time of all processors, by activity"
         cells = [[row["run"], row["activity"], number(row["time"] / 10**6, 3)] for row in rows]
         names = columns("run", "activity", "us", numbers=["us"])
-        told = f"Bars of time, one for each of the best runs by {report}, by activity"
+        told = f"Bars of time, one for each of the best runs by {naming.label(report)}, by activity"
         behind = Table(title, names, cells, is_folded=True)
         return Chart(title, told, drawings.ledger(rows, "run", "activity"), behind)
 
