@@ -113,7 +113,9 @@ def test_a_wrong_machine_is_not(machines, text):
 
 def test_editors_are_told_what_a_parameter_means_and_may_be():
     bus = schemas.machine()["properties"]["interfaces"]["properties"]["cni_iqm"]["properties"]
-    assert bus["receive_queue_blocks"]["description"] == "Blocks of the receive queue in main memory."
+    assert (
+        bus["receive_queue_blocks"]["description"] == "Blocks of the receive queue in main memory."
+    )
     quantities = schemas.machine()["$defs"]
     assert "MHz" in quantities["Frequency"]["pattern"]
     assert "MHz" in quantities["Frequency"]["description"]
@@ -340,7 +342,10 @@ def test_check_warns_of_what_has_no_effect_with_an_interface(tmp_path):
     file.write_text(text, encoding="utf-8")
     idle = narthex("machine", "check", str(file), "--interface", "NI2w")
     assert idle.returncode == 0
-    assert "mine.toml:3:24: interfaces.cni_iqm.receive_queue_blocks: has no effect with NI2w" in idle.stderr
+    assert (
+        "mine.toml:3:24: interfaces.cni_iqm.receive_queue_blocks: has no effect with NI2w"
+        in idle.stderr
+    )
     used = narthex("machine", "check", str(file), "--interface", "CNI32Qm")
     assert (used.returncode, used.stderr) == (0, "")
     assert narthex("machine", "check", str(file)).stderr == ""
@@ -396,7 +401,10 @@ def test_a_sweep_warns_once_of_what_no_run_needs(tmp_path):
         return done.stderr
 
     assert (
-        listed('["NI2w", "CNI512Q"]').count("interfaces.cni_iqm.receive_queue_blocks: has no effect") == 1
+        listed('["NI2w", "CNI512Q"]').count(
+            "interfaces.cni_iqm.receive_queue_blocks: has no effect"
+        )
+        == 1
     )
     assert "has no effect" not in listed('["NI2w", "CNI32Qm"]')
 

@@ -72,7 +72,11 @@ def send_cycles(size):
         nodes=2,
     )
     cycle_ps = 5000
-    return result.document["nodes"][0]["processors"][0]["ledger_ps"]["send / execute"] / cycle_ps / count
+    return (
+        result.document["nodes"][0]["processors"][0]["ledger_ps"]["send / execute"]
+        / cycle_ps
+        / count
+    )
 
 
 def test_a_doubleword_through_a_fifo_costs_two_loads_a_shift_and_a_store():
