@@ -77,10 +77,12 @@ static inline void fifo_send(uint64_t header, const void *payload, size_t bytes,
     if (extra > 0) {
         size_t first = sizeof(word);
         uint32_t value = 0;
-        if (is_whole_word(source, bytes))
+        if (is_whole_word(source, bytes)) {
             value = *(const word *)source;
-        else
-            copy(&value, source, first = smaller(bytes, first));
+        } else {
+            first = smaller(bytes, sizeof(word));
+            copy(&value, source, first);
+        }
         *fifo = (uint64_t)value << 32;
         source += first;
         bytes -= first;
@@ -120,10 +122,12 @@ static inline void fifo_receive(void *payload, size_t bytes, size_t extra) {
     if (extra > 0) {
         size_t first = sizeof(word);
         uint32_t value = (uint32_t)(*fifo >> 32);
-        if (is_whole_word(target, bytes))
+        if (is_whole_word(target, bytes)) {
             *(word *)target = value;
-        else
-            copy(target, &value, first = smaller(bytes, first));
+        } else {
+            first = smaller(bytes, sizeof(word));
+            copy(target, &value, first);
+        }
         target += first;
         bytes -= first;
     }

@@ -155,7 +155,9 @@ impl Copies {
     pub fn serve(&mut self, transaction: &Transaction) -> HomeReply {
         match self {
             Copies::Home(memory) => memory.serve(transaction),
-            Copies::Cache { .. } | Copies::Passing { .. } => unreachable!("the home of the queue is main memory"),
+            Copies::Cache { .. } | Copies::Passing { .. } => {
+                unreachable!("the home of the queue is main memory")
+            }
         }
     }
 }

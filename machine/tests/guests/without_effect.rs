@@ -136,8 +136,10 @@ fn a_warning_names_the_setting_the_interface_and_the_reason() {
     };
     assert_eq!(
         warnings("hpca98", "NI2w", &["interfaces.cni_iqm.receive_queue_blocks=1024", "bus.clock=125MHz"]),
-        ["--set interfaces.cni_iqm.receive_queue_blocks=1024: interfaces.cni_iqm.receive_queue_blocks: has no effect \
-             with NI2w: the interface is made of [interfaces.ni_iw]"]
+        [
+            "--set interfaces.cni_iqm.receive_queue_blocks=1024: interfaces.cni_iqm.receive_queue_blocks: has no effect \
+             with NI2w: the interface is made of [interfaces.ni_iw]"
+        ]
     );
     for (machine, interface, setting, why) in [
         ("hpca98", "NI2w", "store_buffer.entries=4", "uncached stores block the processor"),

@@ -191,7 +191,10 @@ fn rules_between_components_are_checked_before_the_run() {
             .contains("processor.issue_width: 3 is not allowed; expected 1, 2 or 4")
     );
     assert!(refused(&["data_cache.protocol=MOSI"]).contains("data_cache.protocol: "));
-    assert!(refused(&["interfaces.cni_iqm.receive_queue_blocks=1"]).contains("interfaces.cni_iqm.receive_queue_blocks: "));
+    assert!(
+        refused(&["interfaces.cni_iqm.receive_queue_blocks=1"])
+            .contains("interfaces.cni_iqm.receive_queue_blocks: ")
+    );
     assert!(refused(&["interfaces.cni_iqm.engine_time=40"]).contains("\"40\" has no unit"));
     assert!(refused(&["interfaces.cni_iqmm.engine_time=40ns"]).contains("did you mean `cni_iqm`?"));
     assert!(refused(&["flow_control.kind=sliding-window"]).contains("flow_control.window: is missing"));
@@ -233,7 +236,8 @@ fn the_exported_schema_knows_every_section() {
     {
         assert!(sections.contains_key(name), "{name}");
     }
-    let model = &schema["properties"]["interfaces"]["properties"]["cni_iqm"]["properties"]["receive_queue_blocks"];
+    let model =
+        &schema["properties"]["interfaces"]["properties"]["cni_iqm"]["properties"]["receive_queue_blocks"];
     assert_eq!(model["anyOf"][1]["required"], serde_json::json!(["value", "stated"]));
 }
 
