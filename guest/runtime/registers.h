@@ -327,6 +327,10 @@
 /* Pointer window: a VOYAGER_STATUS number. */
 #define VOYAGER_POINTER_STATUS UINT64_C(0x10)
 
+/* Pointer window of a hybrid transmit queue: 1 if its messages are stores to serviced space, else
+ * 0. */
+#define VOYAGER_POINTER_STORES UINT64_C(0x18)
+
 /* Status: the queue works. */
 #define VOYAGER_STATUS_OPEN UINT64_C(0x0)
 

@@ -21,9 +21,11 @@ SELDOM static struct transmit_queue *queue_of(uint64_t offset) {
     return number < queues ? &transmit_queues[process * queues + number] : NULL;
 }
 
-/* Hardware does not have stores captured: the queue is lent no place from its first one on. */
+/* Hardware does not have stores captured: the queue is lent no place from its first one on. Whether
+ * it was opened for stores the kernel agent shows beside its pointers. */
 SELDOM static bool takes_stores(struct transmit_queue *queue) {
-    if (queue->keeping == HYBRID && queue->residency == NOT_RESIDENT)
+    if (queue->keeping == HYBRID && queue->residency == NOT_RESIDENT &&
+        shown(queue->shadow, VOYAGER_POINTER_STORES))
         queue->keeping = FIRMWARES;
     return queue->state == OPEN && queue->keeping == FIRMWARES;
 }

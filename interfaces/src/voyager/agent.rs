@@ -17,8 +17,8 @@ use super::device::Voyager;
 use super::layout::{Direction, ENTRY_BYTES, Layout};
 use super::queues::Queue;
 use super::registers::{
-    BLOCK_PACKET_BYTES, KIND_STORES, KIND_URGENT, NOTHING, POINTER_STATUS, QUEUE_CLOSED, QUEUE_CLOSING,
-    QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request,
+    BLOCK_PACKET_BYTES, KIND_STORES, KIND_URGENT, NOTHING, POINTER_STATUS, POINTER_STORES, QUEUE_CLOSED,
+    QUEUE_CLOSING, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request,
 };
 use super::transmit::ENTRY_VALID;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
@@ -248,6 +248,8 @@ impl Voyager {
             Some(_) => return Err(CallError::Busy),
             None => self.open_anew(direction, logical, kind, (buffer, bytes), system)?,
         };
+        let shadow = self.build.layout.shadow(direction, logical);
+        self.state.sram.set_word(shadow + POINTER_STORES, has_stores.into());
         if has_stores {
             self.state.space.approved_stores |= 1 << process;
         }

@@ -4,9 +4,9 @@
 use super::{
     BLOCK_PACKET_BYTES, COMMAND_CHAINED, COMMAND_LAST, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_TOLD,
     COMMAND_WINDOW_FAULT, COMMAND_WINDOW_ISSUE, KIND_STORES, KIND_URGENT, MOST_PAYLOAD, POINTER_CONSUMER,
-    POINTER_PRODUCER, POINTER_STATUS, QUEUE_BAD_DESTINATION, QUEUE_BAD_LENGTH, QUEUE_BAD_POINTER,
-    QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_NOT_DRAINED, QUEUE_OPEN, QueueKind, SLOT_BYTES, fault, method,
-    operation, request,
+    POINTER_PRODUCER, POINTER_STATUS, POINTER_STORES, QUEUE_BAD_DESTINATION, QUEUE_BAD_LENGTH,
+    QUEUE_BAD_POINTER, QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_NOT_DRAINED, QUEUE_OPEN, QueueKind, SLOT_BYTES,
+    fault, method, operation, request,
 };
 use crate::programming::{Constant, Fact};
 
@@ -43,6 +43,11 @@ pub const CONSTANTS: &[Constant] = &[
         "Pointer window: the consumer; a receive queue's is stored by its program.",
     ),
     ("VOYAGER_POINTER_STATUS", POINTER_STATUS, "Pointer window: a VOYAGER_STATUS number."),
+    (
+        "VOYAGER_POINTER_STORES",
+        POINTER_STORES,
+        "Pointer window of a hybrid transmit queue: 1 if its messages are stores to serviced space, else 0.",
+    ),
     ("VOYAGER_STATUS_OPEN", QUEUE_OPEN, "Status: the queue works."),
     ("VOYAGER_STATUS_CLOSED", QUEUE_CLOSED, "Status: it is not open."),
     ("VOYAGER_STATUS_BAD_POINTER", QUEUE_BAD_POINTER, "Status: a pointer was stored that cannot be."),

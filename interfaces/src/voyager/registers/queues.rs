@@ -102,6 +102,8 @@ pub const POINTER_PRODUCER: u64 = 0x00;
 pub const POINTER_CONSUMER: u64 = 0x08;
 /// The queue's status.
 pub const POINTER_STATUS: u64 = 0x10;
+/// Of a queue that is not resident: whether its messages are stores to serviced space.
+pub const POINTER_STORES: u64 = 0x18;
 
 /// A command window: store: the next doubleword of a command; load: how many more it takes.
 pub const COMMAND_WINDOW_ISSUE: u64 = 0x00;

@@ -166,7 +166,8 @@ fn a_load_of_serviced_space_waits_for_the_answer_of_the_firmware() {
 fn with_stores(settings: &[(&str, serde_json::Value)]) -> (Bench, u64, u64) {
     let mut bench = Bench::with(settings);
     let kind = QueueKind::Hybrid.number() | KIND_STORES;
-    bench.call(0, 1, request::OPEN, &[0, kind, 4, 3, 0]).expect("it opens");
+    let words = bench.call(0, 1, request::OPEN, &[0, kind, 4, 3, 0]).expect("it opens");
+    assert_eq!(bench.load(0, words[6] + POINTER_STORES), 1);
     let address = bench.layout().serviced(1).start + 0x18;
     (bench, address, 1 << 21 | 1 << 12 | 0x18)
 }
@@ -224,6 +225,8 @@ fn a_store_in_part_or_to_no_destination_or_beyond_the_sram_writes_nothing() {
 #[test]
 fn stores_of_other_processes_are_posted_and_only_hybrid_transmit_queues_have_some() {
     let (mut bench, ..) = with_stores(&[]);
+    let hybrid = open(&mut bench, (0, 1), false, QueueKind::Hybrid, 5);
+    assert_eq!(bench.load(0, hybrid.window + POINTER_STORES), 0);
     let other = bench.layout().serviced(0).start;
     assert!(bench.store_of(0, other, 8, 7));
     assert_eq!(register(&mut bench, 0, CAPTURE), captured::STORE << 56 | 1 << 21 << 32 | 7);
