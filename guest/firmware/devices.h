@@ -243,8 +243,15 @@
  * - 1 << 11, or node << 32 | logical queue << 48 | process << 57. */
 #define VOYAGER_COMMAND_SHORT 0x400ul
 
-/* BLOCK_TRANSMIT: it follows the last BLOCK_READ line by line. */
+/* BLOCK_TRANSMIT: it follows the last BLOCK_READ of its queue line by line. */
 #define VOYAGER_COMMAND_CHAINED 0x400ul
+
+/* BLOCK_TRANSMIT: the logical receive queue in bits 24 to 31 is told if a packet of the transfer is
+ * refused, once its last one has been there. */
+#define VOYAGER_COMMAND_TOLD 0x800ul
+
+/* BLOCK_TRANSMIT: it is the last one of its transfer. */
+#define VOYAGER_COMMAND_LAST 0x1000ul
 
 /* Command: lines << 24 | SRAM address << 32; host address | (process + 1, or 0 for a node address)
  * << 48. */
@@ -327,18 +334,6 @@
 /* Where an eight-bit tag stands in a command. */
 #define VOYAGER_COMMAND_TAG 0x10ul
 
-/* A command without sense. */
-#define VOYAGER_FAULT_OPERAND 0x1ul
-
-/* A command with an SRAM address beyond the banks. */
-#define VOYAGER_FAULT_SRAM 0x2ul
-
-/* A command with a host address that is not allowed. */
-#define VOYAGER_FAULT_ADDRESS 0x3ul
-
-/* A command with a node or queue that does not exist. */
-#define VOYAGER_FAULT_DESTINATION 0x4ul
-
 /* Capture, bits 56 to 63: a posted store; data in bits 0 to 31, offset in bits 32 to 55. */
 #define VOYAGER_CAPTURED_STORE 0x1ul
 
@@ -353,6 +348,18 @@
 
 /* Capture: a write of snooped space that waits. */
 #define VOYAGER_CAPTURED_SNOOPED_WRITE 0x5ul
+
+/* Capture: the bit of a waiting store's offset that tells that it was approved with a destination,
+ * and is over. */
+#define VOYAGER_OFFSET_CARRIED 0x800000ul
+
+/* Capture, beside it: it had less than a doubleword, or the destination is no SRAM, and its bytes
+ * went nowhere. */
+#define VOYAGER_OFFSET_CARRIED_NOWHERE 0x400000ul
+
+/* Of the value with which a store is approved: its doubleword goes to the SRAM address in the lower
+ * half; else nowhere. */
+#define VOYAGER_APPROVE_TO_SRAM 0x8000000000000000ul
 
 /* Capture: where the logical queue stands in the offset of a pointer window; the word is in the
  * bits before. */
@@ -434,7 +441,8 @@
  * captured */
 #define REGISTER_VOYAGER_APPROVE_ADDRESS 0x68ul
 
-/* store: the value that a load of it gets; the access may be completed now */
+/* store: the value that a load of it gets, or where the bytes of a store go
+ * (VOYAGER_APPROVE_TO_SRAM); the access may be completed now */
 #define REGISTER_VOYAGER_APPROVE_VALUE 0x70ul
 
 /* store: which processes' stores to serviced space wait for an approval, by bit; others are

@@ -26,6 +26,9 @@ enum { FIRST_LINE = 16 };
 /* Called for an interrupt of this line; the firmware defines it. */
 void handle_interrupt(unsigned line);
 
+/* Marks functions for what is seldom: they lie behind all others (firmware.ld). */
+#define SELDOM __attribute__((section(".seldom")))
+
 static inline uint64_t load_register(uintptr_t address) {
     return *(volatile uint64_t *)address;
 }

@@ -330,6 +330,10 @@
  * priority. */
 #define VOYAGER_KIND_URGENT UINT64_C(0x100)
 
+/* Added to VOYAGER_KIND_HYBRID of a transmit queue: its messages are stores to serviced space,
+ * which firmware alone serves. */
+#define VOYAGER_KIND_STORES UINT64_C(0x200)
+
 /* Bytes of a queue's slot. */
 #define VOYAGER_SLOT_BYTES UINT64_C(0x60)
 
@@ -344,6 +348,10 @@
 
 /* Pointer window: a VOYAGER_STATUS number. */
 #define VOYAGER_POINTER_STATUS UINT64_C(0x10)
+
+/* Pointer window of a hybrid transmit queue: 1 if its messages are stores to serviced space, else
+ * 0. */
+#define VOYAGER_POINTER_STORES UINT64_C(0x18)
 
 /* Status: the queue works. */
 #define VOYAGER_STATUS_OPEN UINT64_C(0x0)
@@ -389,6 +397,61 @@
 
 /* ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left. */
 #define VOYAGER_QUERY UINT64_C(0x7)
+
+/* ioctl: bytes, whole packets -> offset in the process's part of SRAM, command window, cachable
+ * address; once a process. */
+#define VOYAGER_STAGING UINT64_C(0x8)
+
+/* Command window: store: the next doubleword of a command of the process; load: how many more its
+ * queue takes. */
+#define VOYAGER_WINDOW_ISSUE UINT64_C(0x0)
+
+/* Command window: load: the VOYAGER_FAULT of the last command that failed, 0 if none has; store:
+ * none has. */
+#define VOYAGER_WINDOW_FAULT UINT64_C(0x8)
+
+/* Command of a program: offset in its part of SRAM << 32; its address | bytes << 48. */
+#define VOYAGER_ISSUE_READ UINT64_C(0x6)
+
+/* Command of a program: offset in its part of SRAM << 32 | channel there (255: none) << 52 |
+ * receive queue k << 24 (with TOLD); address there | bytes << 48; virtual destination, of which the
+ * process counts. */
+#define VOYAGER_ISSUE_TRANSMIT UINT64_C(0x7)
+
+/* Command of a program: channel << 24 | packets << 32; 1 | receive queue k << 8 | value << 32. */
+#define VOYAGER_ISSUE_COUNTER UINT64_C(0x8)
+
+/* Command of a program: nothing but its completion. */
+#define VOYAGER_ISSUE_COMPLETE UINT64_C(0xe)
+
+/* Of a program's command: its receive queue k, in bits 16 to 23, gets a message once it is
+ * complete: the VOYAGER_FAULT of it or of one before it, or 0. */
+#define VOYAGER_ISSUE_NOTIFY UINT64_C(0x100)
+
+/* Of a program's command: it waits until those before it are complete. */
+#define VOYAGER_ISSUE_ORDERED UINT64_C(0x200)
+
+/* Of ISSUE_TRANSMIT: it follows the program's last ISSUE_READ line by line. */
+#define VOYAGER_ISSUE_CHAINED UINT64_C(0x400)
+
+/* Of ISSUE_TRANSMIT: the receive queue in bits 24 to 31 gets a VOYAGER_USER_REFUSED if a packet of
+ * the transfer is refused there, once its last one has been there. */
+#define VOYAGER_ISSUE_TOLD UINT64_C(0x800)
+
+/* Of ISSUE_TRANSMIT: it is the last one of its transfer. */
+#define VOYAGER_ISSUE_LAST UINT64_C(0x1000)
+
+/* A command without sense. */
+#define VOYAGER_FAULT_OPERAND UINT64_C(0x1)
+
+/* A command with an SRAM address that is not allowed. */
+#define VOYAGER_FAULT_SRAM UINT64_C(0x2)
+
+/* A command with a memory address that is not allowed. */
+#define VOYAGER_FAULT_ADDRESS UINT64_C(0x3)
+
+/* A command with a node or queue that does not exist. */
+#define VOYAGER_FAULT_DESTINATION UINT64_C(0x4)
 
 /* The user's byte of a message which tells that a block's receiver has not registered what it goes
  * to. */

@@ -103,6 +103,53 @@ int voyager_set_channel(unsigned channel, size_t packets, unsigned number, uint3
 int voyager_transfer(unsigned method, int rank, const void *from, const void *to, size_t bytes,
                      unsigned channel, unsigned number);
 
+/* The local command queue of the process (Section 3: "The host processor sets up the Block Bus
+ * Operations unit, the Block Transmit unit, and initializes the DMA Channel Counters with commands
+ * issued to the Local Command queues"). The process stores commands to it itself, without a call of
+ * the system. Registrations and channels are those of block transfers. */
+struct voyager_commands {
+    volatile uint64_t *window; /* VOYAGER_WINDOW_ISSUE, VOYAGER_WINDOW_FAULT */
+    uint32_t room;             /* doublewords that the queue takes, at least */
+    uint32_t staging;          /* where blocks pass, in the process's part of SRAM */
+    uint32_t half;             /* of it that the next part passes, modulo 2 */
+};
+
+/* Takes 2 KiB of the process's SRAM for blocks; once in a process, by a call of the system. Returns
+ * 0 or an errno: ENOENT where the machine has no such interface, ENOMEM where queues have the SRAM,
+ * EBUSY the second time. */
+int voyager_open_commands(struct voyager_commands *commands);
+
+/* Sends `bytes` of the process's memory to the same address `to` of each of `count` ranks, each of
+ * which may be this one: each part is read from memory once, and sent to one after the other. Waits
+ * while the queue is full, not for the transfer: the memory stays as it is until then. Packets and
+ * channels are those of voyager_transfer; the channel is that of each rank, VOYAGER_NOBODY for
+ * none. Once all of it has left, a message with a VOYAGER_FAULT number, 0 for none, comes to
+ * receive queue `number` of the process, unless that is VOYAGER_NOBODY; a rank that has not
+ * registered what it goes to has a message sent with the user's byte VOYAGER_USER_REFUSED, once its
+ * last packet has been there. Returns 0, or EINVAL for no ranks or bytes, and for a rank, an
+ * address (48 bits), a channel or a queue that cannot be; memory that is not registered is a fault.
+ */
+int voyager_multicast(struct voyager_commands *commands, const int *ranks, size_t count,
+                      const void *from, const void *to, size_t bytes, unsigned channel,
+                      unsigned number);
+
+/* As voyager_set_channel. Waits while the queue is full. Returns 0, or EINVAL for a channel or a
+ * queue that the process has not. */
+int voyager_command_channel(struct voyager_commands *commands, unsigned channel, uint32_t packets,
+                            unsigned number, uint32_t value);
+
+/* The VOYAGER_FAULT number of the last command that failed, 0 if none has. */
+unsigned voyager_commands_fault(const struct voyager_commands *commands);
+
+/* Messages that are a store (Section 4.1: the sP determines "the destination for bus writes"): a
+ * store to the process's page of serviced space waits until firmware lets it go to a slot of the
+ * transmit queue, and firmware sends it. The queue is opened by voyager_open_transmit as
+ * VOYAGER_KIND_HYBRID | VOYAGER_KIND_STORES, and takes no other messages. */
+
+/* Sends `value`, four bytes, to `destination`; waits while the queue is full, not for the message.
+ * A wrong destination stops the queue (voyager_status), and nothing else. */
+void voyager_store(struct voyager_queue *queue, unsigned destination, uint8_t user, uint32_t value);
+
 #ifdef __cplusplus
 }
 #endif

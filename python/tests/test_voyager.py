@@ -33,6 +33,17 @@ __attribute__((noinline)) static void free_slot(uint64_t consumer) {
 }
 int main(void) { free_slot(1); for (;;) wait_for_interrupt(); }
 """
+PAST_SERVICED_SPACE = """
+#include "narthex.h"
+#include "runtime/information.h"
+#include "voyager/voyager.h"
+int main(void) {
+    struct voyager_queue queue;
+    voyager_open_transmit(&queue, 1, VOYAGER_KIND_HYBRID | VOYAGER_KIND_STORES, 4);
+    *(volatile uint64_t *)((uintptr_t)narthex_information()->voyager_serviced + 0x5000) = 1;
+    return 0;
+}
+"""
 SNOOPED_OF_16_ENTRIES = {"interfaces.voyager.snooped": "4KiB"}
 
 
@@ -105,6 +116,33 @@ def test_cachable_queues_are_refused_where_they_cannot_be_kept():
 @pytest.mark.parametrize("method", ["hardware", "firmware", "firmware-sends"])
 def test_blocks_arrive_in_each_way(method):
     assert run("voyager-block-transfer", method, 4096, 4, 1).value("bandwidth") > 1
+
+
+@pytest.mark.parametrize("method", ["calls", "commands", "multicast"])
+def test_a_block_comes_to_all_nodes_and_a_multicast_reads_it_once(method):
+    """Of 4 KiB and 100 bytes from an address that is no multiple of a packet, 3 receivers."""
+    asked = ("voyager-multicast", method, 4196, 2, 1)
+    one, two = (run(*asked, nodes=4, threads=threads) for threads in (1, 2))
+    assert one.document == two.document
+    sender = one.document["nodes"][0]["statistics"]
+    receivers, blocks, lines = 3, 3, -(-4196 // 32)
+    assert sender["voyager_block_packets_sent"] == receivers * blocks * -(-4196 // 64)
+    times_read = 1 if method == "multicast" else receivers
+    assert sender["bus_single_reads"] == times_read * blocks * lines
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stores_to_serviced_space_are_messages_to_queues_of_each_kind(kind):
+    one, two = (run("voyager-stores", kind, 30, 5, threads=threads) for threads in (1, 2))
+    assert one.document == two.document
+    assert one.value("one-way latency") > 1000
+
+
+def test_a_store_past_serviced_space_ends_the_program(tmp_path):
+    source = tmp_path / "past.c"
+    source.write_text(PAST_SERVICED_SPACE)
+    with pytest.raises(narthex.NarthexError, match=r"nothing is mapped|not mapped"):
+        run(source)
 
 
 def test_short_blocks_do_not_overwrite_each_other_in_the_interface():

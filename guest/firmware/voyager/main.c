@@ -3,6 +3,7 @@
  *
  *     poll ──┬─ capture: a program stored a pointer ──► transmit.c, receive.c
  *            │           or loads serviced space ────────► serviced.c
+ *            │           or stores to it ────────────────► writes.c
  *            │           or waits for a cachable pointer ► cachable_queues.c
  *            ├─ completion of a command ── resume ────► their second phases
  *            ├─ a packet in the miss queue ───────────► receive.c, block.c
@@ -24,6 +25,7 @@
 #include "firmware/voyager/refusals.h"
 #include "firmware/voyager/serviced.h"
 #include "firmware/voyager/transmit.h"
+#include "firmware/voyager/writes.h"
 
 struct suspended suspended[COMMAND_QUEUES];
 
@@ -90,14 +92,14 @@ void finish_operations(void) {
         }
 }
 
-/* What is not a store to a pointer window. A store to serviced space means nothing, and one that
- * waits is let go. */
+/* What is not a store to a pointer window. A store to serviced space that does not wait, of a
+ * process that has no queue for any, means nothing. */
 static void take_other(uint64_t kind, uint64_t offset) {
     switch (kind) {
     case VOYAGER_CAPTURED_LOAD:
         return take_serviced_load(offset);
     case VOYAGER_CAPTURED_WAITING_STORE:
-        return approve(offset, 0);
+        return take_serviced_store(offset, NOWHERE);
     case VOYAGER_CAPTURED_SNOOPED_WRITE:
         return pointer_captured(offset);
     }

@@ -346,7 +346,7 @@ static void test_wrong_transfers(void) {
     for (unsigned each = 1; each < sizeof ranges / sizeof ranges[0]; each++)
         expect_refusal(VOYAGER_DMA_REGISTER, ranges[each]);
     expect_refusal(0, transfers[0]);
-    expect_refusal(VOYAGER_QUERY + 1, transfers[0]);
+    expect_refusal(VOYAGER_STAGING + 1, transfers[0]);
     voyager_check(voyager_transfer(VOYAGER_DMA_HARDWARE, 1 - own, memory, memory + BYTES, 64, 0,
                                    VOYAGER_NOBODY),
                   "voyager_transfer");
@@ -354,6 +354,114 @@ static void test_wrong_transfers(void) {
     send_key(13, 16);
     receive_key(13, 16);
     voyager_check(voyager_deregister(memory, sizeof memory), "voyager_deregister");
+}
+
+/* Commands of the program's own: what may not be issued is a fault, and changes nothing. */
+
+static struct voyager_commands commands;
+
+/* Waits for the fault of what was issued, and clears it. */
+static void expect_fault(unsigned fault, const char *what) {
+    uint64_t start = narthex_cycles();
+    while (voyager_commands_fault(&commands) != fault)
+        narthex_check(narthex_cycles() - start < WAIT_CYCLES, "node %d: %s is fault %u, not %u",
+                      own, what, voyager_commands_fault(&commands), fault);
+    commands.window[VOYAGER_WINDOW_FAULT / sizeof(uint64_t)] = 0;
+}
+
+static void issue_words(const uint64_t *words, unsigned count) {
+    for (unsigned each = 0; each < count; each++)
+        commands.window[VOYAGER_WINDOW_ISSUE / sizeof(uint64_t)] = words[each];
+}
+
+static void test_wrong_commands(void) {
+    enum { PAGE = 4096, SRAM = 32, BYTES = 48 };
+    static _Alignas(PAGE) char memory[PAGE];
+    const uint64_t here = (uintptr_t)memory | 64ul << BYTES, staging = commands.staging;
+    const uint64_t wild = UINT64_C(0xdeadbeefcafe0000), other = to_other(0);
+    const uint64_t read = VOYAGER_ISSUE_READ, send = VOYAGER_ISSUE_TRANSMIT;
+    const uint64_t beyond = (UINT64_C(1) << 20) - 64;
+    const struct {
+        unsigned fault, count;
+        uint64_t words[3];
+    } wrong[] = {
+        {VOYAGER_FAULT_OPERAND, 1, {0}},
+        {VOYAGER_FAULT_OPERAND, 1, {wild}},
+        {VOYAGER_FAULT_OPERAND, 1, {255}},
+        {VOYAGER_FAULT_SRAM, 2, {read | beyond << SRAM, here}},
+        {VOYAGER_FAULT_ADDRESS, 2, {read | staging << SRAM, wild}},
+        {VOYAGER_FAULT_SRAM, 3, {send | beyond << SRAM, here, other}},
+        {VOYAGER_FAULT_DESTINATION, 3, {send | staging << SRAM, here, 0xffff}},
+        {VOYAGER_FAULT_OPERAND, 3, {send | staging << SRAM, here, ~UINT64_C(0)}},
+        {VOYAGER_FAULT_OPERAND, 2, {VOYAGER_ISSUE_COUNTER | 255ul << 24, 1}},
+    };
+    const int to[] = {1 - own}, nowhere[] = {1 - own, narthex_nodes()}, before[] = {-1};
+    for (unsigned each = 0; each < sizeof wrong / sizeof wrong[0]; each++) {
+        issue_words(wrong[each].words, wrong[each].count);
+        expect_fault(wrong[each].fault, "a wrong command");
+    }
+    commands.window[511] = 1;
+    expect_fault(VOYAGER_FAULT_OPERAND, "a store beside the commands");
+    expect((uint64_t)voyager_open_commands(&commands), EBUSY, "a second command queue");
+    const int got[] = {
+        voyager_multicast(&commands, to, 0, memory, memory, 64, 0, CULPRIT),
+        voyager_multicast(&commands, nowhere, 2, memory, memory, 64, 0, CULPRIT),
+        voyager_multicast(&commands, before, 1, memory, memory, 64, 0, CULPRIT),
+        voyager_multicast(&commands, to, 1, memory, memory, 0, 0, CULPRIT),
+        voyager_multicast(&commands, to, 1, memory, memory, SIZE_MAX, 0, CULPRIT),
+        voyager_multicast(&commands, to, 1, memory, memory, 64, 255, CULPRIT),
+        voyager_multicast(&commands, to, 1, memory, memory, 64, 0, 256),
+        voyager_command_channel(&commands, 255, 1, CULPRIT, 0),
+        voyager_command_channel(&commands, 0, 1, 256, 0),
+    };
+    for (unsigned each = 0; each < sizeof got / sizeof got[0]; each++)
+        expect((uint64_t)got[each], EINVAL, "the error of a wrong call");
+    /* What is not registered is told by the fault, and by the message that the block has left. */
+    voyager_check(voyager_multicast(&commands, to, 1, memory, memory, 64, VOYAGER_NOBODY, CULPRIT),
+                  "voyager_multicast");
+    struct voyager_message message;
+    while (!voyager_arrived(&receive, &message))
+        ;
+    expect(*(const word *)message.payload, VOYAGER_FAULT_ADDRESS, "the fault of a block");
+    voyager_free(&receive);
+    expect_fault(VOYAGER_FAULT_ADDRESS, "a block that is not registered");
+    pass_by();
+    send_key(19, 24);
+    receive_key(19, 24);
+}
+
+/* Both send a block to both: the channel of each tells once all of both has come. */
+static void test_commands(void) {
+    enum { PAGE = 4096, LENGTH = 1500, FROM = 100, CHANNEL = 1, VALUE = 0x7717, PACKETS = 24 };
+    static _Alignas(PAGE) char memory[3][PAGE];
+    const int all[] = {0, 1};
+    char *block = memory[2] + FROM;
+    voyager_check(voyager_open_commands(&commands), "voyager_open_commands");
+    voyager_check(voyager_register(memory, sizeof memory), "voyager_register");
+    for (unsigned each = 0; each < LENGTH; each++)
+        block[each] = (char)(each * 7 + (unsigned)own);
+    voyager_check(voyager_command_channel(&commands, CHANNEL, 2 * PACKETS, CULPRIT, VALUE),
+                  "voyager_command_channel");
+    voyager_check(
+        voyager_multicast(&commands, all, 2, block, memory[own], LENGTH, CHANNEL, CULPRIT),
+        "voyager_multicast");
+    word told = 0;
+    for (int each = 0; each < 2; each++) { /* that the own block has left, and the channel's */
+        struct voyager_message message;
+        while (!voyager_arrived(&receive, &message))
+            ;
+        expect(message.bytes, sizeof(word), "length of an acknowledgement");
+        told |= *(const word *)message.payload;
+        voyager_free(&receive);
+    }
+    expect(told, VALUE, "what the block and the channel tell");
+    for (unsigned from = 0; from < 2; from++)
+        for (unsigned each = 0; each < LENGTH; each++)
+            expect((uint8_t)memory[from][each], (uint8_t)(each * 7 + from), "a byte of a block");
+    expect(voyager_commands_fault(&commands), 0, "the fault of right commands");
+    voyager_check(voyager_deregister(memory, sizeof memory), "voyager_deregister");
+    narthex_barrier();
+    test_wrong_commands();
 }
 
 /* Serviced space, in which this firmware has nothing, and all of the SRAM that is the process's. */
@@ -369,6 +477,77 @@ static void test_places_that_are_no_pointers(void) {
     pass_by();
     send_key(17, 20);
     receive_key(17, 20);
+}
+
+/* Messages that are stores to serviced space, and stores that no queue takes. */
+
+enum { STORES = BYSTANDER + 1 };
+
+static struct voyager_queue stores;
+
+static void open_stores(void) {
+    voyager_check(
+        voyager_open_transmit(&stores, STORES, VOYAGER_KIND_HYBRID | VOYAGER_KIND_STORES, SLOTS),
+        "opening a queue of stores");
+}
+
+static void receive_store(uint32_t value) {
+    struct voyager_message message;
+    while (!voyager_arrived(&receive, &message))
+        ;
+    expect(message.bytes, sizeof value, "bytes of a store");
+    expect(message.user, (uint8_t)value, "user's byte of a store");
+    expect((uint64_t)message.source, (uint64_t)(1 - own), "source of a store");
+    expect(*(const word *)message.payload, value, "value of a store");
+    voyager_free(&receive);
+}
+
+static void exchange_stores(uint32_t begin, uint32_t end) {
+    for (uint32_t each = begin; each < end; each++)
+        voyager_store(&stores, to_other(CULPRIT), (uint8_t)each, each);
+    for (uint32_t each = begin; each < end; each++)
+        receive_store(each);
+}
+
+/* One store stops the queue with this status; a new one works. */
+static void expect_stopped_stores(unsigned status) {
+    await_status(&stores, status);
+    voyager_check(voyager_close(&stores), "voyager_close");
+    open_stores();
+    exchange_stores(7, 8);
+}
+
+static void test_stores(void) {
+    enum { ROUNDS = 10, PAGE_WORDS = 512 };
+    const uint64_t header = voyager_header(to_other(CULPRIT), sizeof(word), 0);
+    volatile uint64_t *page = (volatile uint64_t *)narthex_information()->voyager_serviced;
+    expect((uint64_t)open_as(0, VOYAGER_KIND_RESIDENT | VOYAGER_KIND_STORES, SLOTS, STORES, 0),
+           EINVAL, "the error of resident stores");
+    expect((uint64_t)open_as(1, VOYAGER_KIND_HYBRID | VOYAGER_KIND_STORES, SLOTS, STORES, 0),
+           EINVAL, "the error of stores that are received");
+    open_stores();
+    narthex_barrier();
+    for (uint32_t round = 0; round < ROUNDS; round++)
+        exchange_stores(round * SLOTS, (round + 1) * SLOTS);
+    for (unsigned each = 0; each < PAGE_WORDS; each++) /* no queue takes them */
+        if (each != STORES)
+            page[each] = header;
+    expect(page[PAGE_WORDS - 1], UINT64_MAX, "a load behind such stores");
+    exchange_stores(100, 103);
+    voyager_store(
+        &stores, (unsigned)narthex_nodes() * (unsigned)narthex_information()->voyager_queues, 0, 1);
+    expect_stopped_stores(VOYAGER_STATUS_BAD_DESTINATION);
+    page[STORES] = voyager_header(to_other(CULPRIT), VOYAGER_PAYLOAD_LIMIT + 1, 0);
+    expect_stopped_stores(VOYAGER_STATUS_BAD_LENGTH);
+    *(volatile uint32_t *)&page[STORES] = 1; /* less than a doubleword */
+    expect_stopped_stores(VOYAGER_STATUS_BAD_LENGTH);
+    stores.pointers[VOYAGER_POINTER_STATUS / sizeof(uint64_t)] = 1;
+    expect_stopped_stores(VOYAGER_STATUS_BAD_POINTER);
+    voyager_check(voyager_close(&stores), "voyager_close");
+    pass_by();
+    expect_nothing_arrived();
+    send_key(23, 28);
+    receive_key(23, 28);
 }
 
 /* No more queues than there are, no more slots than fit: the others are refused. */
@@ -402,7 +581,9 @@ static const struct {
     {"words", test_words_that_are_not_to_be_stored},
     {"requests", test_wrong_requests},
     {"transfers", test_wrong_transfers},
+    {"commands", test_commands},
     {"places", test_places_that_are_no_pointers},
+    {"stores", test_stores},
     {"many", test_all_queues},
 };
 

@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use super::blocks::NO_CHANNEL;
 use super::commands::{Acknowledge, BlockTransmit, Command, HostAddress, Operation};
 use super::device::Voyager;
-use super::layout::{Direction, ENTRY_BYTES};
+use super::layout::{Direction, ENTRY_BYTES, Layout};
 use super::queues::Queue;
 use super::registers::{
-    KIND_URGENT, NOTHING, POINTER_STATUS, QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_OPEN, QueueKind, SLOT_BYTES,
-    method, request,
+    BLOCK_PACKET_BYTES, KIND_STORES, KIND_URGENT, NOTHING, POINTER_STATUS, POINTER_STORES, QUEUE_CLOSED,
+    QUEUE_CLOSING, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request,
 };
 use super::transmit::ENTRY_VALID;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
@@ -55,6 +55,8 @@ pub struct Agent {
     ranks: Vec<Option<u16>>,
     /// Which half of the transfers' room in SRAM the next part of a block is read into.
     half: u64,
+    /// Where processes have room in SRAM for blocks, and bytes of it.
+    staging: Vec<Option<(u64, u64)>>,
     /// Ranges that processes have registered.
     registered: Vec<(u8, u64, u64)>,
     commands: VecDeque<[u64; request::COMMAND_WORDS]>,
@@ -69,6 +71,7 @@ impl Agent {
             opened: [(), ()].map(|()| vec![None; logical as usize]),
             ranks: vec![None; processes.into()],
             half: 0,
+            staging: vec![None; processes.into()],
             registered: Vec::new(),
             commands: VecDeque::new(),
             read: 0,
@@ -108,11 +111,14 @@ impl Agent {
         self.commands.push_back(words);
     }
 
-    /// The parts of SRAM of a process that its queues have.
-    fn used_sram(&self, first: usize, end: usize) -> Vec<(u64, u64)> {
-        let all = self.opened.iter().flat_map(|queues| &queues[first..end]).flatten();
+    /// The parts of SRAM of a process that its queues, as many as processes have, and its blocks have.
+    fn used_sram(&self, process: u8, queues: u16) -> Vec<(u64, u64)> {
+        let (process, queues) = (usize::from(process), usize::from(queues));
+        let own = process * queues..(process + 1) * queues;
+        let all = self.opened.iter().flat_map(|queues| &queues[own.clone()]).flatten();
         let own = all.filter(|opened| matches!(opened.kind, QueueKind::Resident | QueueKind::Hybrid));
-        let mut used: Vec<(u64, u64)> = own.map(|opened| (opened.buffer, opened.bytes)).collect();
+        let buffers = own.map(|opened| (opened.buffer, opened.bytes));
+        let mut used: Vec<(u64, u64)> = buffers.chain(self.staging[process]).collect();
         used.sort_unstable();
         used
     }
@@ -131,7 +137,7 @@ impl Voyager {
     ) -> Result<i64, CallError> {
         let &DeviceCall { process, request, argument } = call;
         let mut bytes = [0; request::WORDS * 8];
-        if !(request::OPEN..=request::QUERY).contains(&request) {
+        if !(request::OPEN..=request::STAGING).contains(&request) {
             return Err(CallError::UnknownRequest);
         }
         system.read(argument, &mut bytes)?;
@@ -150,6 +156,7 @@ impl Voyager {
             request::DMA_DEREGISTER => self.deregister(process, &words, system)?,
             request::DMA => self.transfer(context, process, &words)?,
             request::CHANNEL_SET => self.set_channel(process, &words)?,
+            request::STAGING => self.stage(process, &mut words)?,
             _ => self.query(process, &mut words),
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -214,10 +221,14 @@ impl Voyager {
     ) -> Result<(), CallError> {
         let [is_receive, kind, slots, own, buffer, ..] = *words;
         let (direction, logical) = self.named(process, is_receive, own)?;
-        let is_urgent = kind & KIND_URGENT != 0;
-        let kind = QueueKind::of(kind & !KIND_URGENT).ok_or(CallError::Invalid)?;
+        let (is_urgent, has_stores) = (kind & KIND_URGENT != 0, kind & KIND_STORES != 0);
+        let kind = QueueKind::of(kind & !(KIND_URGENT | KIND_STORES)).ok_or(CallError::Invalid)?;
         // The firmware's queue of commands has one order for all that it sends.
         if is_urgent && (direction, kind) != (Direction::Transmit, QueueKind::Resident) {
+            return Err(CallError::Invalid);
+        }
+        // Hardware does not have stores captured, and the bus unit puts them into SRAM alone.
+        if has_stores && (direction, kind) != (Direction::Transmit, QueueKind::Hybrid) {
             return Err(CallError::Invalid);
         }
         if !slots.is_power_of_two() || slots > 1 << 14 {
@@ -237,6 +248,11 @@ impl Voyager {
             Some(_) => return Err(CallError::Busy),
             None => self.open_anew(direction, logical, kind, (buffer, bytes), system)?,
         };
+        let shadow = self.build.layout.shadow(direction, logical);
+        self.state.sram.set_word(shadow + POINTER_STORES, has_stores.into());
+        if has_stores {
+            self.state.space.approved_stores |= 1 << process;
+        }
         if let Some(physical) = self.state.queues.resident(direction, logical) {
             self.state.queues.queue_mut(direction, physical).is_urgent = is_urgent;
         }
@@ -368,10 +384,8 @@ impl Voyager {
     /// The first free part of a process's SRAM.
     fn allocate(&self, process: u8, bytes: u64) -> Result<u64, CallError> {
         let part = self.build.layout.buffers_of(process);
-        let queues = usize::from(self.build.layout.queues);
-        let first = usize::from(process) * queues;
         let mut start = part.start;
-        for (used, length) in self.state.agent.used_sram(first, first + queues) {
+        for (used, length) in self.state.agent.used_sram(process, self.build.layout.queues) {
             if start + bytes <= used {
                 break;
             }
@@ -382,12 +396,9 @@ impl Voyager {
 
     /// Bytes of a process's SRAM that none of its queues has.
     fn sram_left(&self, process: u8) -> u64 {
-        let part = self.build.layout.buffers_of(process);
-        let queues = usize::from(self.build.layout.queues);
-        let first = usize::from(process) * queues;
-        let used: u64 =
-            self.state.agent.used_sram(first, first + queues).iter().map(|(_, bytes)| bytes).sum();
-        part.end - part.start - used
+        let Layout { queues, buffer_bytes, .. } = self.build.layout;
+        let used: u64 = self.state.agent.used_sram(process, queues).iter().map(|(_, bytes)| bytes).sum();
+        buffer_bytes - used
     }
 
     /// A physical queue that is not the firmware's works for a logical one from now on.
@@ -532,6 +543,7 @@ impl Voyager {
             address: to,
             channel,
             is_chained: true,
+            is_last: false,
             acknowledge,
             told: acknowledge.and_then(|acknowledge| acknowledge.queue),
         };
@@ -571,6 +583,7 @@ impl Voyager {
                     bytes: part,
                     address: here,
                     acknowledge: to.acknowledge.filter(|_| is_last),
+                    is_last: is_last && to.told.is_some(),
                     ..to
                 }),
             ];
@@ -582,6 +595,27 @@ impl Voyager {
                 return;
             }
         }
+    }
+
+    /// A process gets room in SRAM for the blocks of its commands.
+    fn stage(&mut self, process: u8, words: &mut Words) -> Result<(), CallError> {
+        let [bytes, ..] = *words;
+        if bytes == 0 || !bytes.is_multiple_of(BLOCK_PACKET_BYTES) {
+            return Err(CallError::Invalid);
+        }
+        if self.state.agent.staging[usize::from(process)].is_some() {
+            return Err(CallError::Busy);
+        }
+        if bytes > self.build.layout.buffer_bytes {
+            return Err(CallError::NoMemory);
+        }
+        let at = self.allocate(process, bytes)?;
+        self.state.agent.staging[usize::from(process)] = Some((at, bytes));
+        let layout = &self.build.layout;
+        words[5] = at - layout.buffers_of(process).start;
+        words[6] = layout.commands(process).start;
+        words[7] = layout.cachable_buffers(process).start + words[5];
+        Ok(())
     }
 
     /// Channels of a process.

@@ -100,17 +100,17 @@ struct Channel {
 /// addresses.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct BlockUnits {
-    /// Bytes of the last BLOCK_READ that are in SRAM, while it is under way.
-    reading: Option<u64>,
-    /// It failed.
-    read_failed: bool,
+    /// The queue of the BLOCK_READ that is under way, and how many of its bytes are in SRAM.
+    reading: Option<(usize, u64)>,
+    /// Queues whose last BLOCK_READ failed, by bit.
+    failed_reads: u32,
     transmitting: Option<Transmitting>,
     /// Packets that wait for the bus unit.
     pub remote: VecDeque<RemoteWrite>,
     /// That of the packet which the bus unit writes.
     writing: Option<Origin>,
-    /// Senders of transfers of which a packet was refused, and their queues.
-    refused: BTreeSet<(Rank, u8)>,
+    /// Senders of transfers of which a packet was refused, the process here, and the sender's queue.
+    refused: BTreeSet<(Rank, u8, u8)>,
     channels: Vec<Channel>,
     acknowledgements: VecDeque<u64>,
     /// Frames of pages that processes have registered, and how often.
@@ -122,7 +122,7 @@ impl BlockUnits {
     pub fn new(channels: u32, processes: u8) -> Self {
         BlockUnits {
             reading: None,
-            read_failed: false,
+            failed_reads: 0,
             transmitting: None,
             remote: VecDeque::new(),
             writing: None,
@@ -148,22 +148,31 @@ impl BlockUnits {
         self.transmitting = Some(Transmitting { command, issuer, sent: 0, stage: Stage::Waits });
     }
 
-    /// Whether a BLOCK_READ may begin: no transfer has still to learn that the last one failed.
-    pub fn can_read(&self) -> bool {
-        !self.read_failed || self.transmitting.as_ref().is_none_or(|own| !own.command.is_chained)
+    /// Whether a BLOCK_READ of a queue may begin: no transfer has still to learn that the one
+    /// before failed.
+    pub fn can_read(&self, queue: usize) -> bool {
+        let follows = |own: &Transmitting| own.issuer.queue == queue && own.command.is_chained;
+        !self.has_failed(queue) || !self.transmitting.as_ref().is_some_and(follows)
+    }
+
+    /// Whether the last BLOCK_READ of a queue failed.
+    fn has_failed(&self, queue: usize) -> bool {
+        self.failed_reads >> queue & 1 != 0
     }
 
     /// A BLOCK_READ begins. All bytes of the one before are there.
-    pub fn begin_read(&mut self) {
-        if let Some(own) = &mut self.transmitting {
+    pub fn begin_read(&mut self, queue: usize) {
+        if let Some(own) = self.transmitting.as_mut().filter(|own| own.issuer.queue == queue) {
             own.command.is_chained = false;
         }
-        (self.reading, self.read_failed) = (Some(0), false);
+        self.reading = Some((queue, 0));
+        self.failed_reads &= !(1 << queue);
     }
 
-    /// It is over.
-    pub fn end_read(&mut self, failed: bool) {
-        (self.reading, self.read_failed) = (None, failed);
+    /// That of a queue is over, or cannot begin.
+    pub fn end_read(&mut self, queue: usize, failed: bool) {
+        self.reading.take_if(|(reader, _)| *reader == queue);
+        self.failed_reads = self.failed_reads & !(1 << queue) | u32::from(failed) << queue;
     }
 
     /// Sets a channel; what becomes due.
@@ -235,10 +244,11 @@ impl BlockUnits {
     fn end_write(&mut self, is_refused: bool) -> Option<(Origin, u8)> {
         let from = self.writing.take()?;
         let told = from.told?;
+        let transfer = (from.sender, from.process, told);
         if is_refused {
-            self.refused.insert((from.sender, told));
+            self.refused.insert(transfer);
         }
-        (from.is_last && self.refused.remove(&(from.sender, told))).then_some((from, told))
+        (from.is_last && self.refused.remove(&transfer)).then_some((from, told))
     }
 
     /// What the block transmit unit is at.
@@ -288,7 +298,10 @@ impl Voyager {
             self.refuse_transfer(from, told);
         }
         match place {
-            bus_unit::BLOCK_READ => self.state.blocks.end_read(failure.is_some()),
+            bus_unit::BLOCK_READ => {
+                let queue = job.issuer.expect("it is a command's").queue;
+                self.state.blocks.end_read(queue, failure.is_some());
+            }
             bus_unit::REMOTE if failure.is_some() => self.statistics.remote_refused.increment(),
             bus_unit::REMOTE => {
                 self.statistics.remote_writes.increment();
@@ -316,7 +329,8 @@ impl Voyager {
     /// Lets the block transmit unit go on; whether it did.
     pub(super) fn step_block_transmit(&mut self, context: &mut Context<'_>) -> bool {
         if let Some(job) = self.state.bus.job(bus_unit::BLOCK_READ) {
-            self.state.blocks.reading = Some(job.done);
+            let (done, queue) = (job.done, job.issuer.expect("it is a command's").queue);
+            self.state.blocks.reading = Some((queue, done));
         }
         let clock = self.build.config.clock.clock();
         let begin = clock.edge_at_or_after(context.now);
@@ -328,13 +342,15 @@ impl Voyager {
                 self.end_block_transmit(&own, None);
                 return true;
             }
-            Stage::Waits if own.command.is_chained && self.state.blocks.read_failed => {
+            Stage::Waits if own.command.is_chained && self.state.blocks.has_failed(own.issuer.queue) => {
                 self.end_block_transmit(&own, Some(fault::ADDRESS));
                 return true;
             }
             Stage::Waits => {
-                let there = self.state.blocks.reading.filter(|_| own.command.is_chained);
-                went_on = there.is_none_or(|there| own.sent + bytes <= there);
+                let follows =
+                    |(reader, _): &(usize, u64)| own.command.is_chained && *reader == own.issuer.queue;
+                let there = self.state.blocks.reading.filter(follows);
+                went_on = there.is_none_or(|(_, there)| own.sent + bytes <= there);
                 if went_on {
                     let until = clock.after(begin, self.build.config.block_transmit_cycles.into());
                     context.timers.push(until);
@@ -370,9 +386,9 @@ impl Voyager {
     }
 
     fn block_packet(&self, context: &Context<'_>, own: &Transmitting) -> Outgoing {
-        let BlockTransmit { sram, node, process, address, channel, told, acknowledge, .. } = own.command;
+        let BlockTransmit { sram, node, process, address, channel, told, is_last, .. } = own.command;
         let bytes = own.next_bytes();
-        let is_last = acknowledge.is_some() && own.sent + bytes == own.command.bytes;
+        let is_last = is_last && own.sent + bytes == own.command.bytes;
         let place = Place { address: address + own.sent, told, is_last };
         let mut payload = place.bits().to_le_bytes().to_vec();
         payload.extend(self.state.sram.bytes(sram + own.sent, bytes));

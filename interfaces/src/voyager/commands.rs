@@ -1,12 +1,16 @@
-//! The local command queues: how firmware, and the kernel agent, tell the units what to do
-//! (Section 4.2).
+//! The local command queues: how firmware (Section 4.2), the kernel agent, and programs (Section
+//! 3; see [`super::program_commands`]) tell the units what to do.
 //!
 //! A command is one to three doublewords. The first one has its number in bits 0 to 7,
 //! whether it notifies (8) and is ordered (9), a tag (16 to 23), and operands from bit 24 on;
 //! the list of operands is that of the headers' comments. The commands of a queue begin in
 //! order, those of different queues beside each other. An ordered command begins when all
 //! before it in its queue are complete; another one as soon as its unit is free. A completion
-//! is the tag, the queue (bit 8), and in its upper half what was wrong, 0 if nothing.
+//! is the tag, the queue (bit 8), and in its upper half what was wrong, 0 if nothing; that of a
+//! program's command is a message to the receive queue that the tag names.
+//!
+//! Programs' queues, and the kernel agent's, have the units in turn: none waits for ever behind
+//! another one's commands.
 
 use std::collections::VecDeque;
 
@@ -15,7 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::Direction;
 use super::registers::{
-    COMMAND_CHAINED, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, NOTHING, operation as number,
+    COMMAND_CHAINED, COMMAND_LAST, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, COMMAND_TOLD, NOTHING,
+    operation as number,
 };
 
 /// Bytes of a line of host memory, and of what short forms move.
@@ -23,6 +28,19 @@ const LINE_BYTES: u64 = 32;
 
 /// The queue of the kernel agent, behind those of the firmware.
 pub const SYSTEM: usize = 2;
+
+/// The queue of the node's first process; those of the others follow.
+const FIRST_PROGRAM: usize = SYSTEM + 1;
+
+/// The queue of a process.
+pub fn queue_of(process: u8) -> usize {
+    FIRST_PROGRAM + usize::from(process)
+}
+
+/// The process whose queue this is; none if it is the firmware's or the kernel agent's.
+pub fn process_of(queue: usize) -> Option<u8> {
+    queue.checked_sub(FIRST_PROGRAM).map(|process| process as u8)
+}
 
 /// An address of host memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -101,8 +119,10 @@ pub struct BlockTransmit {
     pub address: u64,
     /// The channel that counts them there; 255 for none.
     pub channel: u8,
-    /// It follows the last BLOCK_READ line by line.
+    /// It follows the last BLOCK_READ of its queue line by line.
     pub is_chained: bool,
+    /// It is the last one of its transfer.
+    pub is_last: bool,
     /// Who is told when all packets have left, beside the completion queue.
     pub acknowledge: Option<Acknowledge>,
     /// The receive queue that is told if its receiver refuses the transfer of which this is a
@@ -239,8 +259,9 @@ impl Command {
                 address,
                 channel: field(first, 52, 8) as u8,
                 is_chained: first & COMMAND_CHAINED != 0,
+                is_last: first & COMMAND_LAST != 0,
                 acknowledge: None,
-                told: None,
+                told: (first & COMMAND_TOLD != 0).then_some(field(first, 24, 8) as u8),
             }),
             number::PACKET => Operation::Packet {
                 sram: field(first, 17, 15) * LINE_BYTES,
@@ -298,8 +319,19 @@ fn field(word: u64, shift: u32, bits: u32) -> u64 {
 pub struct Issuer {
     /// Its queue.
     pub queue: usize,
-    /// The tag of its completion, if it notifies.
+    /// The tag of its completion, if it notifies: of a program's command, its receive queue.
     pub notify: Option<u8>,
+}
+
+/// The completion of a program's command, for its program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Completed {
+    /// Whose command it was.
+    pub process: u8,
+    /// Which of the process's receive queues is told.
+    pub queue: u8,
+    /// What it, or a command before it, has done wrong; 0 for nothing.
+    pub fault: u64,
 }
 
 /// A queue of commands.
@@ -314,35 +346,55 @@ struct CommandQueue {
     under_way: u32,
     /// What one did wrong since the last completion, 0 for nothing.
     fault: u64,
+    /// What the last one that failed did wrong.
+    last_fault: u64,
 }
 
 /// The command queues, and the completion queue.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Commands {
-    queues: [CommandQueue; 3],
+    /// Two of the firmware, the kernel agent's, and one of each process.
+    queues: Vec<CommandQueue>,
+    /// Which of those behind the firmware's has the units first.
+    first: usize,
     words_limit: usize,
     completions: VecDeque<u64>,
     completions_limit: usize,
     /// Completions that commands under way will push.
     reserved: usize,
-    /// What the last command that failed did wrong.
+    /// What programs have still to be told.
+    completed: VecDeque<Completed>,
+    /// What the last command of the firmware or the kernel agent that failed did wrong.
     pub fault: u64,
 }
 
 impl Commands {
-    /// Empty queues for so many doublewords, and for so many completions.
-    pub fn new(words: u32, completions: u32) -> Self {
+    /// Empty queues for so many doublewords, and for so many completions, of a node of so many
+    /// processes.
+    pub fn new(words: u32, completions: u32, processes: u8) -> Self {
         Commands {
-            queues: Default::default(),
+            queues: vec![CommandQueue::default(); queue_of(processes)],
+            first: 0,
             words_limit: words as usize,
             completions: VecDeque::new(),
             completions_limit: completions as usize,
             reserved: 0,
+            completed: VecDeque::new(),
             fault: 0,
         }
     }
 
-    /// Free doublewords of a queue of the firmware.
+    /// How many queues there are.
+    pub fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Which of those behind the firmware's has the units first.
+    pub fn first(&self) -> usize {
+        self.first
+    }
+
+    /// Free doublewords of a queue.
     pub fn room(&self, queue: usize) -> usize {
         self.words_limit - self.queues[queue].words.len()
     }
@@ -397,7 +449,9 @@ impl Commands {
     pub fn ready(&self, queue: usize, now: Time) -> Option<(Operation, Issuer)> {
         let own = &self.queues[queue];
         let (Command { operation, notify, is_ordered }, ready) = own.head?;
-        let has_room = notify.is_none() || self.completions.len() + self.reserved < self.completions_limit;
+        let is_program = process_of(queue).is_some();
+        let has_room =
+            is_program || notify.is_none() || self.completions.len() + self.reserved < self.completions_limit;
         let may = ready <= now && has_room && !(is_ordered && own.under_way > 0);
         may.then_some((operation, Issuer { queue, notify }))
     }
@@ -407,7 +461,10 @@ impl Commands {
         let own = &mut self.queues[issuer.queue];
         own.head = None;
         own.under_way += 1;
-        self.reserved += usize::from(issuer.notify.is_some());
+        if let Some(place) = issuer.queue.checked_sub(SYSTEM) {
+            self.first = (place + 1) % (self.queues.len() - SYSTEM);
+        }
+        self.reserved += usize::from(issuer.notify.is_some() && issuer.queue < FIRST_PROGRAM);
     }
 
     /// A command is over.
@@ -415,14 +472,42 @@ impl Commands {
         let own = &mut self.queues[issuer.queue];
         own.under_way -= 1;
         if let Some(failure) = failure {
-            (self.fault, own.fault) = (failure, failure);
+            self.fail(issuer.queue, failure);
         }
-        if let Some(tag) = issuer.notify {
-            self.reserved -= 1;
-            let failure = std::mem::take(&mut own.fault);
-            let entry = u64::from(tag) | (issuer.queue as u64) << 8 | failure << 32;
-            self.completions.push_back(entry);
+        let Some(tag) = issuer.notify else { return };
+        let fault = std::mem::take(&mut self.queues[issuer.queue].fault);
+        if let Some(process) = process_of(issuer.queue) {
+            self.completed.push_back(Completed { process, queue: tag, fault });
+            return;
         }
+        self.reserved -= 1;
+        self.completions.push_back(u64::from(tag) | (issuer.queue as u64) << 8 | fault << 32);
+    }
+
+    /// Something was wrong with a command of a queue.
+    pub fn fail(&mut self, queue: usize, fault: u64) {
+        let own = &mut self.queues[queue];
+        (own.fault, own.last_fault) = (fault, fault);
+        if process_of(queue).is_none() {
+            self.fault = fault;
+        }
+    }
+
+    /// What the last command of a process that failed did wrong; 0 if none has since that was
+    /// cleared.
+    pub fn fault_of(&self, process: u8) -> u64 {
+        self.queues[queue_of(process)].last_fault
+    }
+
+    /// None of a process's commands has failed.
+    pub fn clear_fault(&mut self, process: u8) {
+        let own = &mut self.queues[queue_of(process)];
+        (own.fault, own.last_fault) = (0, 0);
+    }
+
+    /// The oldest completion of a program's command, which is gone then.
+    pub fn take_completed(&mut self) -> Option<Completed> {
+        self.completed.pop_front()
     }
 
     /// Whether the completion queue has an entry.
@@ -444,10 +529,10 @@ impl Commands {
             .filter(|(_, queue)| queue.head.is_some() || queue.under_way > 0 || !queue.words.is_empty());
         let told = busy.map(|(number, queue)| {
             let head = queue.head.map(|(command, _)| format!("{:?} first", command.operation));
-            let name = if number == SYSTEM {
-                "the kernel agent's".into()
-            } else {
-                format!("command queue {number}")
+            let name = match process_of(number) {
+                Some(process) => format!("process {process}'s"),
+                None if number == SYSTEM => "the kernel agent's".into(),
+                None => format!("command queue {number}"),
             };
             format!("{name}: {} under way, {}", queue.under_way, head.unwrap_or_else(|| "none waits".into()))
         });
@@ -470,7 +555,7 @@ mod tests {
 
     #[test]
     fn a_command_is_decoded_when_all_its_doublewords_are_there() {
-        let mut commands = Commands::new(4, 2);
+        let mut commands = Commands::new(4, 2, 2);
         commands.push(0, number::BUS_READ | 3 << 24 | 0x8_0060 << 32).expect("room");
         assert_eq!(first(&mut commands), None);
         commands.push(0, 0x1234_5678 | 2 << 48).expect("room");
@@ -480,7 +565,7 @@ mod tests {
 
     #[test]
     fn a_write_may_end_within_a_line() {
-        let mut commands = Commands::new(4, 2);
+        let mut commands = Commands::new(4, 2, 2);
         commands.push(0, number::BUS_WRITE | 3 << 24 | 0x60 << 32 | 12 << 52).expect("room");
         commands.push(0, 0x40).expect("room");
         let host = HostAddress { address: 0x40, process: None };
@@ -499,7 +584,7 @@ mod tests {
                 Operation::Transmit { sram, node: 0x1234, queue: 200, process: 3 }
             }),
         ] {
-            let mut commands = Commands::new(4, 2);
+            let mut commands = Commands::new(4, 2, 2);
             let high = (upper >> 32) << 11;
             let word = operation | COMMAND_SHORT | high | ((sram / 32) << 17) | (upper << 32);
             commands.push(0, word).expect("room");
@@ -510,7 +595,7 @@ mod tests {
     #[test]
     fn an_ordered_command_waits_for_those_before_it_and_another_one_does_not() {
         for (bits, expected) in [(0, Some(Operation::Complete)), (COMMAND_ORDERED, None)] {
-            let mut commands = Commands::new(4, 2);
+            let mut commands = Commands::new(4, 2, 2);
             commands.push(0, number::NOTIFY).expect("room");
             commands.push(0, number::NOTIFY | bits).expect("room");
             commands.decode(0, NOW);
@@ -524,7 +609,7 @@ mod tests {
 
     #[test]
     fn a_completion_has_its_tag_its_queue_and_its_fault_and_keeps_its_place_free() {
-        let mut commands = Commands::new(4, 1);
+        let mut commands = Commands::new(4, 1, 2);
         for tag in [7, 8] {
             commands.push(1, number::NOTIFY | COMMAND_NOTIFY | tag << 16).expect("room");
         }
@@ -542,7 +627,7 @@ mod tests {
 
     #[test]
     fn a_completion_tells_once_what_a_command_before_it_did_wrong() {
-        let mut commands = Commands::new(8, 4);
+        let mut commands = Commands::new(8, 4, 2);
         for notify in [0, COMMAND_NOTIFY, COMMAND_NOTIFY] {
             commands.push(1, number::NOTIFY | notify).expect("room");
         }
@@ -557,7 +642,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_takes_no_more_and_says_so() {
-        let mut commands = Commands::new(1, 1);
+        let mut commands = Commands::new(1, 1, 2);
         commands.push(0, number::BUS_READ).expect("room");
         assert!(commands.push(0, 0).unwrap_err().contains("COMMAND_0"));
         assert_eq!((commands.room(0), commands.room(1)), (0, 1));
@@ -565,7 +650,7 @@ mod tests {
 
     #[test]
     fn a_number_that_no_command_has_is_wrong() {
-        let mut commands = Commands::new(4, 1);
+        let mut commands = Commands::new(4, 1, 2);
         commands.push(0, 99).expect("room");
         assert_eq!(first(&mut commands), Some(Operation::Wrong));
     }

@@ -135,7 +135,7 @@ impl Voyager {
             queues,
             transmit: TransmitUnit::new(),
             receive: ReceiveUnit::default(),
-            commands: Commands::new(config.command_words, config.completions),
+            commands: Commands::new(config.command_words, config.completions, layout.processes),
             bus: BusUnit::new(*block_bytes),
             blocks: BlockUnits::new(config.channels, layout.processes),
             space: Space::new(config.captures, config.approvals, lines),
@@ -159,6 +159,7 @@ impl Voyager {
             self.end_job(done, None);
             went_on = true;
         }
+        went_on |= self.step_completed();
         went_on |= self.step_transmit(context);
         went_on |= self.step_receive(context);
         went_on |= self.step_block_transmit(context);
@@ -286,10 +287,11 @@ impl DeviceDescription for Voyager {
         let Build { layout, .. } = &self.build;
         let processes = || 0..layout.processes;
         let uncached = |process| {
-            layout
-                .windows(process)
-                .into_iter()
-                .chain([layout.uncached_buffers(process), layout.serviced(process)])
+            layout.windows(process).into_iter().chain([
+                layout.uncached_buffers(process),
+                layout.serviced(process),
+                layout.commands(process),
+            ])
         };
         let host = DeviceSeat {
             name: "the interface on the host's bus".into(),
@@ -354,7 +356,9 @@ impl DeviceDescription for Voyager {
                 .into_iter()
                 .filter(|part| !part.is_empty())
                 .collect(),
-            windows: windows.chain([layout.uncached_buffers(process), layout.serviced(process)]).collect(),
+            windows: windows
+                .chain([layout.uncached_buffers(process), layout.serviced(process), layout.commands(process)])
+                .collect(),
             ..if is_cachable { self.cachable_layout(process) } else { description::Layout::default() }
         }]
     }

@@ -3,11 +3,12 @@
 use narthex_memory::translation::Translation;
 
 use super::bus_unit::{self, Job, Moves};
-use super::commands::{HostAddress, Issuer, Operation};
+use super::commands::{HostAddress, Issuer, Operation, SYSTEM};
 use super::device::{State, Voyager};
 use super::layout::Direction;
 use super::registers::{SLOT_BYTES, fault};
 use super::transmit::Direct;
+use super::wire::Place;
 use crate::half::Context;
 use crate::registers::{DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
 
@@ -29,7 +30,12 @@ impl Voyager {
     pub(super) fn step_commands(&mut self, context: &mut Context<'_>) -> bool {
         let clock = self.build.config.clock.clock();
         let mut went_on = false;
-        for queue in 0..3 {
+        let (count, first) = (self.state.commands.count(), self.state.commands.first());
+        for place in 0..count {
+            let queue = match place.checked_sub(SYSTEM) {
+                None => place,
+                Some(place) => SYSTEM + (place + first) % (count - SYSTEM),
+            };
             if self.state.commands.is_idle(queue) {
                 continue;
             }
@@ -39,9 +45,19 @@ impl Voyager {
                 context.timers.push(ready);
             }
             let Some((operation, issuer)) = self.state.commands.ready(queue, context.now) else { continue };
-            match self.begin(context, operation, issuer) {
+            if !self.may_notify(issuer) {
+                continue;
+            }
+            let begun = match self.resolved(context, operation, issuer) {
+                Ok(operation) => self.begin(context, operation, issuer),
+                Err(fault) => self.refuse_command(operation, issuer, fault),
+            };
+            match begun {
                 Begun::Waits => continue,
-                Begun::UnderWay => self.state.commands.begin(issuer),
+                Begun::UnderWay => {
+                    self.count_block(context, operation, issuer);
+                    self.state.commands.begin(issuer);
+                }
                 Begun::Done(result) => {
                     self.state.commands.begin(issuer);
                     self.state.commands.complete(issuer, result.err());
@@ -51,6 +67,19 @@ impl Voyager {
             went_on = true;
         }
         went_on
+    }
+
+    /// A program's command that it may not issue is over. What is chained to a BLOCK_READ learns of
+    /// it, after the one before.
+    fn refuse_command(&mut self, operation: Operation, issuer: Issuer, fault: u64) -> Begun {
+        let State { bus, blocks, .. } = &mut self.state;
+        if let Operation::BlockRead { .. } = operation {
+            if !bus.is_free(bus_unit::BLOCK_READ) || !blocks.can_read(issuer.queue) {
+                return Begun::Waits;
+            }
+            blocks.end_read(issuer.queue, true);
+        }
+        Begun::Done(Err(fault))
     }
 
     fn begin(&mut self, context: &Context<'_>, operation: Operation, issuer: Issuer) -> Begun {
@@ -64,12 +93,12 @@ impl Voyager {
             Operation::BusFlush { host, bytes } => {
                 self.move_bytes(issuer.queue, issuer, host, Moves::Flush, (0, bytes))
             }
-            Operation::BlockRead { host, sram, bytes } if self.state.blocks.can_read() => {
+            Operation::BlockRead { host, sram, bytes } if self.state.blocks.can_read(issuer.queue) => {
                 let begun =
                     self.move_bytes(bus_unit::BLOCK_READ, issuer, host, Moves::ToSram(sram), (sram, bytes));
                 match begun {
-                    Begun::UnderWay => self.state.blocks.begin_read(),
-                    Begun::Done(_) => self.state.blocks.end_read(true),
+                    Begun::UnderWay => self.state.blocks.begin_read(issuer.queue),
+                    Begun::Done(_) => self.state.blocks.end_read(issuer.queue, true),
                     Begun::Waits => {}
                 }
                 begun
@@ -81,6 +110,9 @@ impl Voyager {
                 }
                 if !self.state.sram.has(command.sram, command.bytes) {
                     return Begun::Done(Err(fault::SRAM));
+                }
+                if command.address + command.bytes > Place::ADDRESSES {
+                    return Begun::Done(Err(fault::ADDRESS));
                 }
                 self.state.blocks.transmit(command, issuer);
                 Begun::UnderWay

@@ -12,8 +12,8 @@ use narthex_memory::main_memory::PAGE_BYTES;
 use super::agent::TRANSFER_BYTES;
 use super::config::Config;
 use super::registers::{
-    BANK_B, BUFFERS, CACHABLE_ENTRIES, RECEIVE_WINDOWS, SERVICED, SHADOW_BYTES, SLOT_BYTES, SNOOPED,
-    TRANSMIT_WINDOWS, UNCACHED_BUFFERS,
+    BANK_B, BUFFERS, CACHABLE_ENTRIES, COMMAND_WINDOW, RECEIVE_WINDOWS, SERVICED, SHADOW_BYTES, SLOT_BYTES,
+    SNOOPED, TRANSMIT_WINDOWS, UNCACHED_BUFFERS,
 };
 use crate::models::Problem;
 use crate::registers::{Addresses, PROCESS_STRIDE};
@@ -57,6 +57,8 @@ pub enum Place {
     Sram(u64),
     /// Serviced space of a process, at an offset.
     Serviced(u8, u64),
+    /// The command window of a process, at an offset.
+    Commands(u8, u64),
 }
 
 /// Where everything is.
@@ -203,6 +205,12 @@ impl Layout {
         start..start + PAGE_BYTES
     }
 
+    /// A process's command window.
+    pub fn commands(&self, process: u8) -> Range<u64> {
+        let start = part(process) + COMMAND_WINDOW;
+        start..start + PAGE_BYTES
+    }
+
     /// A process's part of the snooped space.
     pub fn snooped(&self, process: u8) -> Range<u64> {
         let start = part(process) + SNOOPED;
@@ -237,8 +245,11 @@ impl Layout {
                 return Some(Place::Sram(self.buffers_of(process).start + (address - buffers.start)));
             }
         }
-        let serviced = self.serviced(process);
-        serviced.contains(&address).then(|| Place::Serviced(process, address - serviced.start))
+        let (serviced, commands) = (self.serviced(process), self.commands(process));
+        if serviced.contains(&address) {
+            return Some(Place::Serviced(process, address - serviced.start));
+        }
+        commands.contains(&address).then(|| Place::Commands(process, address - commands.start))
     }
 
     /// The line of the node's snooped space at an address, if it is one.

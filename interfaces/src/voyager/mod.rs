@@ -12,6 +12,7 @@
 //! | [`blocks`] | the units of block transfers, channels, translation of addresses |
 //! | [`bus_unit`] | the master of the host's bus |
 //! | [`commands`], [`execute`] | the local command queues, and how a command begins |
+//! | [`program_commands`] | what programs may issue to them |
 //! | [`space`] | captured accesses, approvals, permissions |
 //! | [`ports`] | what is behind the device's addresses, and OnePoll |
 //! | [`agent`] | the kernel agent: calls of the operating system |
@@ -26,6 +27,7 @@ pub mod device;
 pub mod execute;
 pub mod layout;
 pub mod ports;
+pub mod program_commands;
 pub mod queues;
 pub mod receive;
 pub mod registers;

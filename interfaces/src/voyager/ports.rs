@@ -10,13 +10,15 @@ use super::device::{HOST, State, Voyager};
 use super::layout::{Direction, Place};
 use super::queues;
 use super::registers::{
-    self as register, MOST_SRAM, NOTHING, QUEUE_REGISTERS, QUEUE_STATE_BYTES, REGISTERS, SHADOW_BYTES,
-    SOURCE_ACKNOWLEDGE, SOURCE_AGENT, SOURCE_CAPTURE, SOURCE_COMPLETION, SOURCE_RECEIVE, VOYAGER_MAP,
-    VOYAGER_QUEUES, VOYAGER_REGISTERS, VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED,
+    self as register, APPROVE_TO_SRAM, MOST_SRAM, NOTHING, QUEUE_REGISTERS, QUEUE_STATE_BYTES, REGISTERS,
+    SHADOW_BYTES, SOURCE_ACKNOWLEDGE, SOURCE_AGENT, SOURCE_CAPTURE, SOURCE_COMPLETION, SOURCE_RECEIVE,
+    VOYAGER_MAP, VOYAGER_QUEUES, VOYAGER_REGISTERS, VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED,
 };
 use super::space::{Access, serviced_offset, window_offset};
 use crate::address_names::AddressName;
 use crate::half::Context;
+
+const DOUBLEWORD: u64 = 8;
 
 /// What the firmware has stored and what is used by a later access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -123,8 +125,16 @@ impl Voyager {
             Place::Sram(sram) => self.access_sram(sram, transaction, response)?,
             Place::Serviced(process, offset) => {
                 let offset = serviced_offset(process, offset & !7);
-                response.value = self.state.space.carry(Access { process, offset, value });
+                let approved = self.state.space.carry(Access { process, offset, value });
+                match value {
+                    None => response.value = approved,
+                    Some(value) => self.land_store(offset, (size, value), approved),
+                }
             }
+            Place::Commands(process, offset) => match value {
+                None => response.value = self.load_command_window(process, offset),
+                Some(value) => self.store_command(process, offset, size, value),
+            },
             Place::Window(direction, logical, offset) => match value {
                 None => response.value = self.load_pointer(direction, logical, offset),
                 Some(value) => {
@@ -135,6 +145,25 @@ impl Voyager {
             },
         }
         Ok(())
+    }
+
+    /// The doubleword of a store to serviced space goes where its approval says (Section 4.1: the sP
+    /// determines "the destination for bus writes"), and the firmware learns that it is there.
+    fn land_store(&mut self, offset: u64, (size, value): (u8, u64), approved: u64) {
+        if approved & APPROVE_TO_SRAM == 0 {
+            return;
+        }
+        let State { sram, space, commands, .. } = &mut self.state;
+        let to = approved & u64::from(u32::MAX);
+        let is_sram = sram.has(to, DOUBLEWORD);
+        let is_there = is_sram && u64::from(size) == DOUBLEWORD;
+        if is_there {
+            sram.write(to, &value.to_le_bytes());
+        }
+        if !is_sram {
+            commands.fault = register::fault::SRAM;
+        }
+        space.capture_carried(offset, is_there);
     }
 
     fn store_pointer(&mut self, direction: Direction, logical: u8, offset: u64, value: u64) {
@@ -183,7 +212,7 @@ impl Voyager {
     /// Whether the bus unit refuses a processor's access to a pointer window or to serviced
     /// space.
     pub(super) fn refuses_uncached(&mut self, transaction: &Transaction) -> bool {
-        let &Transaction { kind, address, value, .. } = transaction;
+        let &Transaction { kind, address, size, value, .. } = transaction;
         let is_store = kind == Kind::UncachedStore;
         match self.build.layout.place(address) {
             Some(Place::Serviced(process, offset)) => {
@@ -194,6 +223,7 @@ impl Voyager {
                 let is_resident = self.state.queues.resident(direction, logical).is_some();
                 is_store && !is_resident && self.state.space.is_full()
             }
+            Some(Place::Commands(process, offset)) => is_store && self.refuses_command(process, offset, size),
             Some(Place::Sram(_)) | None => false,
         }
     }
@@ -401,6 +431,14 @@ impl Voyager {
             Some(Place::Sram(sram)) => return Some(part("SRAM bank A", format!("byte {sram:#x}"))),
             Some(Place::Serviced(_, offset)) => {
                 return Some(part("serviced space", format!("byte {offset:#x}")));
+            }
+            Some(Place::Commands(process, offset)) => {
+                let word = match offset {
+                    register::COMMAND_WINDOW_ISSUE => "next doubleword",
+                    register::COMMAND_WINDOW_FAULT => "fault",
+                    _ => "no word",
+                };
+                return Some(part(word, format!("command window of process {process}")));
             }
             None => {}
         }

@@ -74,6 +74,11 @@ impl ReceiveUnit {
         self.own.push_back(acknowledge);
     }
 
+    /// How many of them for certain logical queues wait.
+    pub fn untold(&self, is_for: impl Fn(u8) -> bool) -> usize {
+        self.own.iter().filter(|own| own.queue.is_some_and(&is_for)).count()
+    }
+
     /// What it is at.
     pub fn doing(&self) -> Option<&'static str> {
         self.work.as_ref().map(|work| match work {

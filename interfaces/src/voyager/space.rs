@@ -4,6 +4,7 @@
 //! ```text
 //!   store to a pointer window ── captured, and over
 //!   load of serviced space ──── captured once ── tried again ... ── approved ── the value, and over
+//!   store that waits ────────── captured once ── tried again ... ── approved ── to SRAM, captured, and over
 //!   access to a snooped line ── captured once ── tried again ... ── permitted ─ carried
 //! ```
 //!
@@ -17,7 +18,7 @@ use narthex_memory::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::layout::Direction;
-use super::registers::{NOTHING, captured, permission};
+use super::registers::{APPROVE_TO_SRAM, NOTHING, captured, permission};
 
 /// Of an offset: a receive queue's pointer window.
 const RECEIVE: u64 = 1 << 20;
@@ -148,12 +149,19 @@ impl Space {
         if !waits {
             return self.is_full();
         }
-        let is_approved = self.approval(offset).is_some();
-        if !is_approved {
+        let Some(place) = self.approval(offset) else {
             let kind = if value.is_some() { captured::WAITING_STORE } else { captured::LOAD };
             self.capture_waiting(kind, offset, value.unwrap_or(0));
-        }
-        !is_approved
+            return true;
+        };
+        let is_captured_again = value.is_some() && self.approvals[place].1 & APPROVE_TO_SRAM != 0;
+        is_captured_again && self.is_full()
+    }
+
+    /// A store is over that was approved with a destination; whether its bytes are there.
+    pub fn capture_carried(&mut self, offset: u64, is_there: bool) {
+        let nowhere = if is_there { 0 } else { captured::CARRIED_NOWHERE };
+        self.push(captured::WAITING_STORE, offset | captured::CARRIED | nowhere, 0);
     }
 
     fn approval(&self, offset: u64) -> Option<usize> {
@@ -161,7 +169,7 @@ impl Space {
         self.approvals.iter().position(|&(approved, _)| approved == offset || any)
     }
 
-    /// An access to serviced space is carried: what a load gets.
+    /// An access to serviced space is carried: the value of its approval, if it needed one.
     pub fn carry(&mut self, access: Access) -> u64 {
         let Access { process, offset, value } = access;
         if let (Some(value), 0) = (value, self.approved_stores >> process & 1) {

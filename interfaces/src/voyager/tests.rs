@@ -3,6 +3,7 @@
 
 mod bench;
 mod blocks;
+mod commands;
 mod firmware;
 mod protection;
 mod resident;

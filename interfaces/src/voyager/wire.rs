@@ -33,6 +33,8 @@ impl Place {
     /// Where the queue, plus one, stands above an address.
     const TOLD: u32 = 48;
     const LAST: u32 = 57;
+    /// How many addresses it can have.
+    pub const ADDRESSES: u64 = 1 << Self::TOLD;
 
     /// As packets carry it: the address in bits 0 to 47, the queue that is told plus one in bits
     /// 48 to 56, in bit 57 whether it is the last one.
@@ -44,7 +46,7 @@ impl Place {
     /// What these bits say.
     pub fn of(bits: u64) -> Self {
         Place {
-            address: bits & ((1 << Self::TOLD) - 1),
+            address: bits & (Self::ADDRESSES - 1),
             told: (bits >> Self::TOLD & 0x1ff).checked_sub(1).map(|queue| queue as u8),
             is_last: bits >> Self::LAST & 1 != 0,
         }

@@ -46,6 +46,10 @@ pub const COMMAND_NOTIFY: u64 = 1 << 8;
 pub const COMMAND_ORDERED: u64 = 1 << 9;
 /// A BLOCK_TRANSMIT follows the BLOCK_READ that was started last, line by line.
 pub const COMMAND_CHAINED: u64 = 1 << 10;
+/// BLOCK_TRANSMIT: a receive queue is told if the destination refuses a packet of its transfer.
+pub const COMMAND_TOLD: u64 = 1 << 11;
+/// BLOCK_TRANSMIT: it is the last one of its transfer.
+pub const COMMAND_LAST: u64 = 1 << 12;
 /// BUS_READ, BUS_WRITE, BUS_FLUSH, PERMISSION, COPY or TRANSMIT in one doubleword: the SRAM
 /// address's line in bits 17 to 31 (PERMISSION: the permission), and above them the node
 /// address's line (of one line; its highest six bits in bits 11 to 16), the line to copy to

@@ -63,7 +63,7 @@ registers! {
     COMMAND_1 = 0x58, "store: the same for local command queue 1";
     COMMAND_ROOM = 0x60, "load: free entries of local command queue 0, of 1 in the upper half";
     APPROVE_ADDRESS = 0x68, "store: the offset in the serviced space of a captured access that is approved next, as captured";
-    APPROVE_VALUE = 0x70, "store: the value that a load of it gets; the access may be completed now";
+    APPROVE_VALUE = 0x70, "store: the value that a load of it gets, or where the bytes of a store go (VOYAGER_APPROVE_TO_SRAM); the access may be completed now";
     SERVICED_STORES = 0x78, "store: which processes' stores to serviced space wait for an approval, by bit; others are posted";
     FREE_A = 0x80, "load: where the firmware's part of SRAM bank A begins, where it ends in the upper half";
     FREE_B = 0x88, "load: the same of SRAM bank B";

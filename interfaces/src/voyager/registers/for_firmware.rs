@@ -1,11 +1,11 @@
 //! The numbers that firmware knows beside what programs know, with their meanings.
 
 use super::{
-    BANK_B, CACHABLE_RECEIVE_HEAD, CACHABLE_SEND_HEAD, CACHABLE_TAIL, COMMAND_CHAINED, COMMAND_NOTIFY,
-    COMMAND_ORDERED, COMMAND_SHORT, CONTROL_DIVERTS, CONTROL_ENABLED, NOTHING, QUEUE_STATE_BYTES,
-    SHADOW_BYTES, SOURCE_ACKNOWLEDGE, SOURCE_AGENT, SOURCE_CAPTURE, SOURCE_COMPLETION, SOURCE_RECEIVE,
-    VOYAGER_MAP, VOYAGER_QUEUES, VOYAGER_REGISTERS, VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED, captured, fault,
-    operation, permission,
+    APPROVE_TO_SRAM, BANK_B, CACHABLE_RECEIVE_HEAD, CACHABLE_SEND_HEAD, CACHABLE_TAIL, COMMAND_CHAINED,
+    COMMAND_LAST, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, COMMAND_TOLD, CONTROL_DIVERTS,
+    CONTROL_ENABLED, NOTHING, QUEUE_STATE_BYTES, SHADOW_BYTES, SOURCE_ACKNOWLEDGE, SOURCE_AGENT,
+    SOURCE_CAPTURE, SOURCE_COMPLETION, SOURCE_RECEIVE, VOYAGER_MAP, VOYAGER_QUEUES, VOYAGER_REGISTERS,
+    VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED, captured, operation, permission,
 };
 use crate::programming::Constant;
 
@@ -69,8 +69,14 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     (
         "VOYAGER_COMMAND_CHAINED",
         COMMAND_CHAINED,
-        "BLOCK_TRANSMIT: it follows the last BLOCK_READ line by line.",
+        "BLOCK_TRANSMIT: it follows the last BLOCK_READ of its queue line by line.",
     ),
+    (
+        "VOYAGER_COMMAND_TOLD",
+        COMMAND_TOLD,
+        "BLOCK_TRANSMIT: the logical receive queue in bits 24 to 31 is told if a packet of the transfer is refused, once its last one has been there.",
+    ),
+    ("VOYAGER_COMMAND_LAST", COMMAND_LAST, "BLOCK_TRANSMIT: it is the last one of its transfer."),
     (
         "VOYAGER_BUS_READ",
         operation::BUS_READ,
@@ -167,10 +173,6 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
         "Command: logical receive queue << 32 | value << 40; a message as acknowledgements are.",
     ),
     ("VOYAGER_COMMAND_TAG", 16, "Where an eight-bit tag stands in a command."),
-    ("VOYAGER_FAULT_OPERAND", fault::OPERAND, "A command without sense."),
-    ("VOYAGER_FAULT_SRAM", fault::SRAM, "A command with an SRAM address beyond the banks."),
-    ("VOYAGER_FAULT_ADDRESS", fault::ADDRESS, "A command with a host address that is not allowed."),
-    ("VOYAGER_FAULT_DESTINATION", fault::DESTINATION, "A command with a node or queue that does not exist."),
     (
         "VOYAGER_CAPTURED_STORE",
         captured::STORE,
@@ -191,6 +193,21 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
         "VOYAGER_CAPTURED_SNOOPED_WRITE",
         captured::SNOOPED_WRITE,
         "Capture: a write of snooped space that waits.",
+    ),
+    (
+        "VOYAGER_OFFSET_CARRIED",
+        captured::CARRIED,
+        "Capture: the bit of a waiting store's offset that tells that it was approved with a destination, and is over.",
+    ),
+    (
+        "VOYAGER_OFFSET_CARRIED_NOWHERE",
+        captured::CARRIED_NOWHERE,
+        "Capture, beside it: it had less than a doubleword, or the destination is no SRAM, and its bytes went nowhere.",
+    ),
+    (
+        "VOYAGER_APPROVE_TO_SRAM",
+        APPROVE_TO_SRAM,
+        "Of the value with which a store is approved: its doubleword goes to the SRAM address in the lower half; else nowhere.",
     ),
     (
         "VOYAGER_OFFSET_QUEUE",

@@ -2,9 +2,11 @@
 //! information page.
 
 use super::{
-    BLOCK_PACKET_BYTES, KIND_URGENT, MOST_PAYLOAD, POINTER_CONSUMER, POINTER_PRODUCER, POINTER_STATUS,
-    QUEUE_BAD_DESTINATION, QUEUE_BAD_LENGTH, QUEUE_BAD_POINTER, QUEUE_CLOSED, QUEUE_CLOSING,
-    QUEUE_NOT_DRAINED, QUEUE_OPEN, QueueKind, SLOT_BYTES, method, request,
+    BLOCK_PACKET_BYTES, COMMAND_CHAINED, COMMAND_LAST, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_TOLD,
+    COMMAND_WINDOW_FAULT, COMMAND_WINDOW_ISSUE, KIND_STORES, KIND_URGENT, MOST_PAYLOAD, POINTER_CONSUMER,
+    POINTER_PRODUCER, POINTER_STATUS, POINTER_STORES, QUEUE_BAD_DESTINATION, QUEUE_BAD_LENGTH,
+    QUEUE_BAD_POINTER, QUEUE_CLOSED, QUEUE_CLOSING, QUEUE_NOT_DRAINED, QUEUE_OPEN, QueueKind, SLOT_BYTES,
+    fault, method, operation, request,
 };
 use crate::programming::{Constant, Fact};
 
@@ -23,6 +25,11 @@ pub const CONSTANTS: &[Constant] = &[
         KIND_URGENT,
         "Added to VOYAGER_KIND_RESIDENT of a transmit queue: its messages have the network's high priority.",
     ),
+    (
+        "VOYAGER_KIND_STORES",
+        KIND_STORES,
+        "Added to VOYAGER_KIND_HYBRID of a transmit queue: its messages are stores to serviced space, which firmware alone serves.",
+    ),
     ("VOYAGER_SLOT_BYTES", SLOT_BYTES, "Bytes of a queue's slot."),
     ("VOYAGER_PAYLOAD_LIMIT", MOST_PAYLOAD, "Most bytes of payload of a message."),
     (
@@ -36,6 +43,11 @@ pub const CONSTANTS: &[Constant] = &[
         "Pointer window: the consumer; a receive queue's is stored by its program.",
     ),
     ("VOYAGER_POINTER_STATUS", POINTER_STATUS, "Pointer window: a VOYAGER_STATUS number."),
+    (
+        "VOYAGER_POINTER_STORES",
+        POINTER_STORES,
+        "Pointer window of a hybrid transmit queue: 1 if its messages are stores to serviced space, else 0.",
+    ),
     ("VOYAGER_STATUS_OPEN", QUEUE_OPEN, "Status: the queue works."),
     ("VOYAGER_STATUS_CLOSED", QUEUE_CLOSED, "Status: it is not open."),
     ("VOYAGER_STATUS_BAD_POINTER", QUEUE_BAD_POINTER, "Status: a pointer was stored that cannot be."),
@@ -78,6 +90,62 @@ pub const CONSTANTS: &[Constant] = &[
         request::QUERY,
         "ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left.",
     ),
+    (
+        "VOYAGER_STAGING",
+        request::STAGING,
+        "ioctl: bytes, whole packets -> offset in the process's part of SRAM, command window, cachable address; once a process.",
+    ),
+    (
+        "VOYAGER_WINDOW_ISSUE",
+        COMMAND_WINDOW_ISSUE,
+        "Command window: store: the next doubleword of a command of the process; load: how many more its queue takes.",
+    ),
+    (
+        "VOYAGER_WINDOW_FAULT",
+        COMMAND_WINDOW_FAULT,
+        "Command window: load: the VOYAGER_FAULT of the last command that failed, 0 if none has; store: none has.",
+    ),
+    (
+        "VOYAGER_ISSUE_READ",
+        operation::BLOCK_READ,
+        "Command of a program: offset in its part of SRAM << 32; its address | bytes << 48.",
+    ),
+    (
+        "VOYAGER_ISSUE_TRANSMIT",
+        operation::BLOCK_TRANSMIT,
+        "Command of a program: offset in its part of SRAM << 32 | channel there (255: none) << 52 | receive queue k << 24 (with TOLD); address there | bytes << 48; virtual destination, of which the process counts.",
+    ),
+    (
+        "VOYAGER_ISSUE_COUNTER",
+        operation::COUNTER_SET,
+        "Command of a program: channel << 24 | packets << 32; 1 | receive queue k << 8 | value << 32.",
+    ),
+    ("VOYAGER_ISSUE_COMPLETE", operation::NOTIFY, "Command of a program: nothing but its completion."),
+    (
+        "VOYAGER_ISSUE_NOTIFY",
+        COMMAND_NOTIFY,
+        "Of a program's command: its receive queue k, in bits 16 to 23, gets a message once it is complete: the VOYAGER_FAULT of it or of one before it, or 0.",
+    ),
+    (
+        "VOYAGER_ISSUE_ORDERED",
+        COMMAND_ORDERED,
+        "Of a program's command: it waits until those before it are complete.",
+    ),
+    (
+        "VOYAGER_ISSUE_CHAINED",
+        COMMAND_CHAINED,
+        "Of ISSUE_TRANSMIT: it follows the program's last ISSUE_READ line by line.",
+    ),
+    (
+        "VOYAGER_ISSUE_TOLD",
+        COMMAND_TOLD,
+        "Of ISSUE_TRANSMIT: the receive queue in bits 24 to 31 gets a VOYAGER_USER_REFUSED if a packet of the transfer is refused there, once its last one has been there.",
+    ),
+    ("VOYAGER_ISSUE_LAST", COMMAND_LAST, "Of ISSUE_TRANSMIT: it is the last one of its transfer."),
+    ("VOYAGER_FAULT_OPERAND", fault::OPERAND, "A command without sense."),
+    ("VOYAGER_FAULT_SRAM", fault::SRAM, "A command with an SRAM address that is not allowed."),
+    ("VOYAGER_FAULT_ADDRESS", fault::ADDRESS, "A command with a memory address that is not allowed."),
+    ("VOYAGER_FAULT_DESTINATION", fault::DESTINATION, "A command with a node or queue that does not exist."),
     (
         "VOYAGER_USER_REFUSED",
         crate::voyager::receive::REFUSAL as u64,

@@ -9,6 +9,7 @@
 //! | [`BUFFERS`] | the process's part of SRAM bank A, cachable; the device keeps no copy coherent |
 //! | [`UNCACHED_BUFFERS`] | the same bytes, uncached |
 //! | [`SERVICED`] | a page of serviced space: the firmware answers |
+//! | [`COMMAND_WINDOW`] | a page of its local command queue: [`COMMAND_WINDOW_ISSUE`], [`COMMAND_WINDOW_FAULT`] |
 //! | [`SNOOPED`] | main memory of which the firmware permits each access |
 //!
 //! # A slot
@@ -63,6 +64,10 @@ impl QueueKind {
 /// Beside the kind of a queue that is opened: its messages have the network's high priority.
 pub const KIND_URGENT: u64 = 1 << 8;
 
+/// Beside the kind of a hybrid transmit queue that is opened: its messages are stores to serviced
+/// space.
+pub const KIND_STORES: u64 = 1 << 9;
+
 /// Bytes of a slot: three lines.
 pub const SLOT_BYTES: u64 = 96;
 /// Bytes of a slot's header.
@@ -86,6 +91,8 @@ pub const BUFFERS: u64 = 0x40_0000;
 pub const UNCACHED_BUFFERS: u64 = 0x50_0000;
 /// Its page of serviced space.
 pub const SERVICED: u64 = 0x60_0000;
+/// The page of its local command queue.
+pub const COMMAND_WINDOW: u64 = 0x61_0000;
 /// Its part of the snooped space.
 pub const SNOOPED: u64 = 0x70_0000;
 
@@ -95,6 +102,13 @@ pub const POINTER_PRODUCER: u64 = 0x00;
 pub const POINTER_CONSUMER: u64 = 0x08;
 /// The queue's status.
 pub const POINTER_STATUS: u64 = 0x10;
+/// Of a queue that is not resident: whether its messages are stores to serviced space.
+pub const POINTER_STORES: u64 = 0x18;
+
+/// A command window: store: the next doubleword of a command; load: how many more it takes.
+pub const COMMAND_WINDOW_ISSUE: u64 = 0x00;
+/// Load: what the last command that failed did wrong, 0 if none has; store: none has.
+pub const COMMAND_WINDOW_FAULT: u64 = 0x08;
 
 /// Cachable queues: where a process's part of the snooped space has the tail of its send queue,
 /// a line.

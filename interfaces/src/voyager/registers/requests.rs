@@ -31,6 +31,8 @@ pub mod request {
     pub const CHANNEL_SET: u64 = 6;
     /// The limits.
     pub const QUERY: u64 = 7;
+    /// Takes room in SRAM for blocks of the process's own commands.
+    pub const STAGING: u64 = 8;
 }
 
 /// How a block is transferred.

@@ -161,6 +161,82 @@ fn a_load_of_serviced_space_waits_for_the_answer_of_the_firmware() {
     assert_eq!(bench.try_load(0, address), None, "the next one is another access");
 }
 
+/// A program has stores to serviced space wait: where those of its transmit queue 3 are, and their
+/// offset.
+fn with_stores(settings: &[(&str, serde_json::Value)]) -> (Bench, u64, u64) {
+    let mut bench = Bench::with(settings);
+    let kind = QueueKind::Hybrid.number() | KIND_STORES;
+    let words = bench.call(0, 1, request::OPEN, &[0, kind, 4, 3, 0]).expect("it opens");
+    assert_eq!(bench.load(0, words[6] + POINTER_STORES), 1);
+    let address = bench.layout().serviced(1).start + 0x18;
+    (bench, address, 1 << 21 | 1 << 12 | 0x18)
+}
+
+#[test]
+fn a_store_to_serviced_space_goes_where_the_firmware_says_and_the_firmware_is_told() {
+    let (mut bench, address, offset) = with_stores(&[]);
+    let staging = register(&mut bench, 0, FREE_A) & 0xffff_ffff;
+    let value = 0x1234_5678_9abc_def0;
+    assert!(!bench.store_of(0, address, 8, value));
+    assert!(!bench.store_of(0, address, 8, value));
+    assert_eq!(register(&mut bench, 0, CAPTURE) >> 32, (captured::WAITING_STORE << 56 | offset << 32) >> 32);
+    assert_eq!(register(&mut bench, 0, CAPTURE), NOTHING, "it is captured once");
+    command(&mut bench, 0, &[operation::APPROVE, offset, APPROVE_TO_SRAM | (staging + 8)]);
+    bench.run_to(1);
+    assert!(!bench.store_of(0, address, 8, value), "command_cycles are 2");
+    bench.run_to(2);
+    assert!(bench.store_of(0, address, 8, value));
+    let carried = captured::WAITING_STORE << 56 | (offset | captured::CARRIED) << 32;
+    assert_eq!(register(&mut bench, 0, CAPTURE), carried);
+    assert_eq!(bench.firmware_load(0, VOYAGER_SRAM_UNCACHED + staging + 8), Ok(value));
+    assert!(!bench.store_of(0, address, 8, 1), "the next one is another access");
+}
+
+#[test]
+fn a_store_that_is_approved_waits_until_the_firmware_can_be_told() {
+    let (mut bench, address, offset) = with_stores(&[("captures", 1.into())]);
+    assert!(!bench.store_of(0, address, 8, 7));
+    bench.firmware_store(0, VOYAGER_REGISTERS + APPROVE_ADDRESS, offset).expect("a register");
+    bench.firmware_store(0, VOYAGER_REGISTERS + APPROVE_VALUE, APPROVE_TO_SRAM).expect("a register");
+    assert!(!bench.store_of(0, address, 8, 7), "what was captured first is still in the queue");
+    register(&mut bench, 0, CAPTURE);
+    assert!(bench.store_of(0, address, 8, 7));
+}
+
+#[test]
+fn a_store_in_part_or_to_no_destination_or_beyond_the_sram_writes_nothing() {
+    for (value, size, told, wrong) in
+        [(0, 8, false, 0), (APPROVE_TO_SRAM, 4, true, 0), (APPROVE_TO_SRAM | 0x7_fffc, 8, true, fault::SRAM)]
+    {
+        let (mut bench, address, offset) = with_stores(&[]);
+        assert!(!bench.store_of(0, address, size, 7));
+        register(&mut bench, 0, CAPTURE);
+        command(&mut bench, 0, &[operation::APPROVE, offset, value]);
+        bench.run_to(2);
+        assert!(bench.store_of(0, address, size, 7));
+        let nowhere = captured::CARRIED | captured::CARRIED_NOWHERE;
+        let carried = captured::WAITING_STORE << 56 | (offset | nowhere) << 32;
+        assert_eq!(register(&mut bench, 0, CAPTURE), if told { carried } else { NOTHING });
+        assert_eq!(register(&mut bench, 0, FAULT), wrong);
+        assert_eq!(bench.firmware_load(0, VOYAGER_SRAM_UNCACHED), Ok(0));
+    }
+}
+
+#[test]
+fn stores_of_other_processes_are_posted_and_only_hybrid_transmit_queues_have_some() {
+    let (mut bench, ..) = with_stores(&[]);
+    let hybrid = open(&mut bench, (0, 1), false, QueueKind::Hybrid, 5);
+    assert_eq!(bench.load(0, hybrid.window + POINTER_STORES), 0);
+    let other = bench.layout().serviced(0).start;
+    assert!(bench.store_of(0, other, 8, 7));
+    assert_eq!(register(&mut bench, 0, CAPTURE), captured::STORE << 56 | 1 << 21 << 32 | 7);
+    for (is_receive, kind) in [(1, QueueKind::Hybrid), (0, QueueKind::Resident), (0, QueueKind::NonResident)]
+    {
+        let given = [is_receive, kind.number() | KIND_STORES, 4, 4, 0x4000];
+        assert_eq!(bench.call(0, 1, request::OPEN, &given), Err(CallError::Invalid));
+    }
+}
+
 #[test]
 fn a_line_of_snooped_space_waits_for_its_permission() {
     let mut bench = Bench::new();
