@@ -54,7 +54,7 @@ def calibrate(
     values were not fitted to. It measures the cells once for each parameter and a few
     times more: ten minutes on two cores for hpca98-calibrated. Finished runs are
     kept. A fitted machine is a base for studies; its agreement with the cells that
-    it was fitted to is no evidence (docs/machine-files.md).
+    it was fitted to is no evidence (docs/how-the-numbers-are-made.md).
     """
     from narthex import calibration, validation
     from narthex.calibration import output
