@@ -40,7 +40,7 @@ PAST_SERVICED_SPACE = """
 int main(void) {
     struct voyager_queue queue;
     voyager_open_transmit(&queue, 1, VOYAGER_KIND_HYBRID | VOYAGER_KIND_STORES, 4);
-    *(volatile uint64_t *)((uintptr_t)narthex_information()->voyager_serviced + 0x5000) = 1;
+    *(volatile uint64_t *)((uintptr_t)narthex_information()->voyager_serviced + 4096) = 1;
     return 0;
 }
 """
@@ -141,7 +141,7 @@ def test_stores_to_serviced_space_are_messages_to_queues_of_each_kind(kind):
 def test_a_store_past_serviced_space_ends_the_program(tmp_path):
     source = tmp_path / "past.c"
     source.write_text(PAST_SERVICED_SPACE)
-    with pytest.raises(narthex.NarthexError, match=r"nothing is mapped|not mapped"):
+    with pytest.raises(narthex.NarthexError, match="no memory is mapped there"):
         run(source)
 
 

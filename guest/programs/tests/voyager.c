@@ -546,6 +546,7 @@ static void test_stores(void) {
     voyager_check(voyager_close(&stores), "voyager_close");
     pass_by();
     expect_nothing_arrived();
+    narthex_barrier();
     send_key(23, 28);
     receive_key(23, 28);
 }

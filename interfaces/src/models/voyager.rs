@@ -31,7 +31,9 @@
 //!
 //! A program may open queues of the first three kinds on each of them. Beside basic messages there are
 //! block transfers, by the block bus operation unit and the block transmit unit at the sender
-//! and the remote command queue and channel counters at the receiver (Section 3).
+//! and the remote command queue and channel counters at the receiver (Section 3). Programs command
+//! these units themselves, or ask the kernel agent to; and a store to serviced space may be a message,
+//! of which the firmware determines the destination (Section 4.1).
 //!
 //! What the paper does not state (numbers of queues, sizes of the memories, depths, cycles of
 //! the units) are parameters, of which the machine's file says why they are what they are.
