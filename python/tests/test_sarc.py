@@ -112,12 +112,25 @@ def test_lines_work_as_told_and_regions_are_swapped_while_others_go_on(machine):
     run("sarc", machine=machine)
 
 
-def test_regions_of_two_chips_are_the_same_on_any_number_of_threads():
-    one, two = (
-        narthex.run("sarc", machine="sarc-prototype", interface="SARC", nodes=2, threads=threads)
-        for threads in (1, 2)
-    )
+def test_regions_work_the_same_on_any_number_of_threads():
+    one, two = (run("sarc", threads=threads) for threads in (1, 2))
     assert one.document == two.document
+
+
+def test_two_chips_of_which_one_fails_leave_the_same_counts_on_any_number_of_threads():
+    failures = []
+    for threads in (1, 2):
+        with pytest.raises(NarthexError, match="between the tiles of one chip") as raised:
+            narthex.run(
+                "sarc",
+                machine="sarc-prototype",
+                interface="SARC",
+                nodes=2,
+                threads=threads,
+            )
+        failures.append((str(raised.value), raised.value.document))
+    assert failures[0] == failures[1]
+    assert failures[0][1]["ending"] == "failed"
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
