@@ -60,7 +60,7 @@ impl Composition for Node {
         let transaction = self.with_interface(|device, context| device.issue(side, context))?;
         let half = side - self.own_sides().start;
         self.assert_declared(half..half + 1, transaction.kind);
-        self.check_home(&transaction);
+        self.check_home(half, &transaction);
         Some(transaction)
     }
 
@@ -168,9 +168,15 @@ impl Node {
         usize::from(agent.0 - FIRST_SIDE.0)
     }
 
-    /// A device behind an I/O bus caches nothing but its own blocks.
-    fn check_home(&self, transaction: &Transaction) {
-        let moves_only = matches!(transaction.kind, Kind::ReadOnce | Kind::WriteBlock);
+    /// A device behind an I/O bus caches nothing but its own blocks. One that is the home of none and
+    /// asks for no right to write keeps nothing of what it reads.
+    fn check_home(&self, half: usize, transaction: &Transaction) {
+        let layout = &self.layouts[half];
+        let keeps_nothing = layout.home.is_empty() && !layout.transactions.contains(&Kind::Upgrade);
+        let moves_only = match transaction.kind {
+            Kind::ReadOnce | Kind::WriteBlock => true,
+            kind => kind == Kind::Read && keeps_nothing,
+        };
         if self.attachment == Attachment::IoBus && !moves_only {
             let address = transaction.address;
             let mut homes = self.layouts.iter().flat_map(|layout| &layout.home);
