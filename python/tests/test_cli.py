@@ -111,6 +111,7 @@ def test_start_up_imports_nothing_heavy():
         (["run", "roundtrip", "-i", "SARC"], 2, "needs; sarc-chip and sarc-prototype have it"),
         (["compare", "roundtrip", "-i", "NI2w on io-bus"], 2, "isca96 has it"),
         (["explain", "EDT"], 2, "edt has it"),
+        (["machine", "check", "hpca98", "-i", "EDT"], 2, "edt has it"),
         (["run"], 2, "program"),
         (["compare", "roundtrip", "-n", "2", "--by", "speed", "8", "5", "1"], 2, "latency"),
         (["experiment", "hpca98/roundtri"], 2, "did you mean 'hpca98/roundtrip'"),

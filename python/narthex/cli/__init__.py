@@ -200,13 +200,19 @@ def _usage_message(error: Exception) -> str | None:
     option = getattr(error, "option_name", None)
     if type(error).__name__ == "BadOptionUsage" and option in ("--json", "--profile"):
         return f"{option} needs a file, or - for standard output (see '{command} --help')"
-    if option and context and any(each.name == "args" for each in context.command.params):
-        words = f"{message().rstrip('.')} (see '{command} --help')"
-        return words if getattr(error, "possibilities", None) else f"{words}; {BEHIND_DASHES}"
     if context and option in _own_options(context):
         behind = command.removeprefix("narthex ")
         return f"{option} stands before the command: narthex {option} {behind} ..."
-    return f"{message().rstrip('.')} (see '{command} --help')"
+    told = f"{message().rstrip('.')} (see '{command} --help')"
+    is_near = bool(getattr(error, "possibilities", None))
+    if type(error).__name__ == "NoSuchOption" and not is_near and _takes_any(context):
+        return f"{told}; {BEHIND_DASHES}"
+    return told
+
+
+def _takes_any(context: Any) -> bool:  # noqa: ANN401 - Click's, which Typer has within
+    """Tell whether a command takes arguments of a program."""
+    return context is not None and any(each.name == "args" for each in context.command.params)
 
 
 def _own_options(context: Any) -> set[str]:  # noqa: ANN401 - Click's, which Typer has within

@@ -11,6 +11,7 @@ from typing import Any
 
 from narthex import _native
 from narthex.errors import NarthexError
+from narthex.placement import naming_machines
 
 
 def of_requests(requests: Iterable[dict[str, Any]]) -> list[str]:
@@ -35,7 +36,9 @@ def of_machine(machine: str, settings: Iterable[str], interface: str) -> list[st
 
     Raises `NarthexError` where the machine is wrong or cannot have the interface.
     """
-    found = json.loads(_native.machine_settings(machine, list(settings), interface))
+    given = list(settings)
+    with naming_machines(machine, given, interface):
+        found = json.loads(_native.machine_settings(machine, given, interface))
     return [warning["text"] for warning in found["warnings"]]
 
 
