@@ -124,7 +124,7 @@ impl Control {
         Some(End { at, ending: Ending::AllFinished })
     }
 
-    /// Why the run is over, if it is. What is not due yet lets time pass.
+    /// Why the run is over, if it is.
     fn ending<P: Partition>(
         &mut self,
         all: &Group<'_, P>,
@@ -140,25 +140,32 @@ impl Control {
             return Some(ending);
         }
         // What waits for a partition that has stopped makes no progress.
-        let is_watched = !end.is_some_and(|end| end.is_stop());
-        while is_watched {
-            let due = self.watch.due(limits.patience);
-            if self.now < due && (earliest.min(limits.until) < due || due == Time::NEVER) {
-                break;
-            }
-            self.now = self.now.max(due);
-            let awaited = all.members().filter_map(|partition| partition.awaits(self.now)).min();
-            let progress = || total_progress(all.members());
-            if let Some(stall) = self.watch.look(due, (awaited, self.lookahead), progress) {
-                let stall = if earliest == Time::NEVER { Stall::Deadlock } else { stall };
-                return Some(Ending::NoProgress(stall));
-            }
+        if !end.is_some_and(|end| end.is_stop())
+            && let Some(stall) = self.stall(all, limits, earliest)
+        {
+            return Some(Ending::NoProgress(stall));
         }
         if earliest >= limits.until && limits.until < Time::NEVER {
             self.now = self.now.max(limits.until);
             return Some(Ending::TimeLimit);
         }
         (earliest == Time::NEVER).then_some(Ending::NoProgress(Stall::Deadlock))
+    }
+
+    /// Looks for progress as often as it is due. What is not due yet lets time pass.
+    fn stall<P: Partition>(&mut self, all: &Group<'_, P>, limits: &Limits, earliest: Time) -> Option<Stall> {
+        loop {
+            let due = self.watch.due(limits.patience);
+            if self.now < due && (earliest.min(limits.until) < due || due == Time::NEVER) {
+                return None;
+            }
+            self.now = self.now.max(due);
+            let awaited = all.members().filter_map(|partition| partition.awaits(self.now)).min();
+            let progress = || total_progress(all.members());
+            if let Some(stall) = self.watch.look(due, (awaited, self.lookahead), progress) {
+                return Some(if earliest == Time::NEVER { Stall::Deadlock } else { stall });
+            }
+        }
     }
 
     /// The time without progress is counted from here, and may be longer.
