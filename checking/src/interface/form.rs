@@ -90,21 +90,32 @@ fn smallest(asked: Attached, config: &MachineConfig) -> Option<(Attached, Machin
 }
 
 /// The machine in which each whole number among the parameters of the
-/// interface's models is the least that will do, if any will.
+/// interface's models is the least that will do, if any will. They are made
+/// smaller together first: two queues divide into the same packets.
 fn with_least_numbers(interface: &Attached, config: &MachineConfig) -> Option<MachineConfig> {
     let mut config = config.clone();
+    let mut numbers = Vec::new();
     for half in [interface.name.send, interface.name.receive] {
         let section = half.model.section;
-        let table = config.interfaces[section].as_object()?.clone();
-        for (key, value) in table {
-            let Some(most) = value.as_u64() else { continue };
-            (1..=most).find(|least| {
-                config.interfaces[section][&key] = json!(least);
-                will_do(interface, &config)
-            })?;
+        for (key, value) in config.interfaces[section].as_object()? {
+            numbers.extend(value.as_u64().map(|most| (section, key.clone(), most)));
         }
     }
-    will_do(interface, &config).then_some(config)
+    let most = numbers.iter().map(|(.., most)| *most).max().unwrap_or(1);
+    (1..=most).find(|least| {
+        for (section, key, most) in &numbers {
+            config.interfaces[*section][key] = json!(least.min(most));
+        }
+        will_do(interface, &config)
+    })?;
+    for (section, key, _) in numbers {
+        let together = config.interfaces[section][&key].as_u64()?;
+        (1..=together).find(|least| {
+            config.interfaces[section][&key] = json!(least);
+            will_do(interface, &config)
+        })?;
+    }
+    Some(config)
 }
 
 /// Whether the interface can be built and its queues have enough entries.
