@@ -1,14 +1,19 @@
 """Least squares over whole grains, within bounds.
 
-The errors of all cells are taken as straight lines in the parameters, which
-they nearly are. The slopes are measured once, one parameter at a time; a step
-goes to where the lines have the least sum of squares, in whole grains, and is
-measured. A step that makes the sum smaller is kept, and another one is tried from
-there; the first that does not ends the fit.
+The errors of most cells are nearly straight lines in the parameters. The slopes
+are measured once, one parameter at a time; a step goes to where the lines have
+the least sum of squares, in whole grains, and is measured. A step that makes the
+sum smaller is kept, and another one is tried from there.
+
+Some cells are no lines: a bandwidth falls where a cache begins to overflow. So
+from where the lines lead, and from the start, each parameter is moved up and down
+alone, by a quarter of its value at first and by single grains at last, as long as
+the sum becomes smaller. The better of the two is the fit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from narthex.notation import mean
 
@@ -37,6 +42,7 @@ class Solution:
 
 def solve(measure: Callable[[Point], Errors], start: Point, most: Point) -> Solution:
     """Find the values between 0 and `most` with which the errors are least."""
+    measure = cache(measure)
     before = measure(start)
     slopes = [_slope(measure, start, place, most[place], before) for place in range(len(start))]
     best, after = start, before
@@ -48,7 +54,32 @@ def solve(measure: Callable[[Point], Errors], start: Point, most: Point) -> Solu
         if _squares(found) >= _squares(after):
             break
         best, after = tried, found
+    ends = [_search(measure, each, most) for each in dict.fromkeys([best, start])]
+    best = min(ends, key=lambda each: _squares(measure(each)))
+    after = measure(best)
     return Solution(start, best, before, after, _within(slopes, after), slopes)
+
+
+def _search(measure: Callable[[Point], Errors], at: Point, most: Point) -> Point:
+    """Move one parameter at a time, as long as that makes the errors smaller."""
+    steps = [max(1, value // 4) for value in at]
+    while True:
+        here = at
+        for place, step in enumerate(steps):
+            at = min(
+                (at, *_moved(at, place, step, most[place])),
+                key=lambda point: _squares(measure(point)),
+            )
+        if at == here and max(steps) == 1:
+            return at
+        if at == here:
+            steps = [max(1, step // 2) for step in steps]
+
+
+def _moved(at: Point, place: int, step: int, most: int) -> list[Point]:
+    """Return the points with one parameter a step higher and lower, within its bounds."""
+    values = {min(at[place] + step, most), max(at[place] - step, 0)}
+    return [(*at[:place], value, *at[place + 1 :]) for value in sorted(values)]
 
 
 def _slope(

@@ -52,7 +52,7 @@ def calibrate(
     Prints each parameter with its 95 % interval, each published value with its
     error before and after, and the error that each interface would have if its own
     values were not fitted to. It measures the cells once for each parameter and a few
-    times more: ten minutes on two cores for hpca98-calibrated. Finished runs are
+    dozen times more: some minutes on two cores for hpca98-calibrated. Finished runs are
     kept. A fitted machine is a base for studies; its agreement with the cells that
     it was fitted to is no evidence (docs/how-the-numbers-are-made.md).
     """

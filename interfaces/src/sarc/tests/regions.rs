@@ -189,7 +189,7 @@ fn lines_with_a_second_address_are_not_in_the_first_level() {
     let mut bench = Bench::with(&[("first_level", true.into())], 1);
     let flags = request::SHARED | request::FIRST_LEVEL;
     let line = bench.call(1, request::ALLOCATE, &[1, 1, flags]).unwrap()[3];
-    let mut changes = |bench: &mut Bench, tile: u16, address| {
+    let changes = |bench: &mut Bench, tile: u16, address| {
         bench.load(tile, address);
         std::mem::take(&mut bench.first_level)
     };
