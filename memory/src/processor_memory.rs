@@ -40,6 +40,7 @@ use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
 use narthex_kernel::Duration;
+use narthex_kernel::statistics::StatisticSet;
 
 use crate::access_tags::{AccessTags, Tag};
 use crate::cache::{self, Cache};
@@ -271,6 +272,18 @@ impl ProcessorMemory {
         let first = cache::Config { snarfing: false, ..data.clone() };
         let second = Some(Box::new(SecondLevel::new(config, data)));
         ProcessorMemory { data: Cache::new(&first), second, ..self }
+    }
+
+    /// Hands out every sum of its statistics, those of its second level and of its loads
+    /// under way among them.
+    pub fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {
+        self.statistics.sums(visitor);
+        if let Some(second) = &mut self.second {
+            second.statistics.sums(visitor);
+        }
+        if let Some(misses) = &mut self.misses {
+            misses.statistics.sums(visitor);
+        }
     }
 
     /// What its second level has counted, if it has one.

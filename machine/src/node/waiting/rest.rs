@@ -45,10 +45,10 @@ impl Node {
     }
 
     /// Hands out every sum of the node's statistics that a load from a device's
-    /// register may move.
+    /// register, or the fetch of an instruction, may move.
     pub(super) fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {
         self.statistics.sums(visitor);
-        self.processors.iter_mut().for_each(|unit| unit.memory.statistics.sums(visitor));
+        self.processors.iter_mut().for_each(|unit| unit.memory.sums(visitor));
         let of_devices = self.devices.iter_mut().flat_map(|device| device.statistics_mut());
         let of_interconnects = self.interconnects.iter_mut().flat_map(Interconnect::statistics_mut);
         of_devices.chain(of_interconnects).for_each(|set| set.sums(visitor));

@@ -49,6 +49,8 @@ struct Begun {
 struct Start {
     activities: Activities,
     ledger: Ledger<(Activity, Occupation)>,
+    /// Accesses that its second level of caches has served.
+    second_level_hits: u64,
     /// None if no device takes part.
     rest: Option<(Rest, Vec<u64>)>,
 }
@@ -193,7 +195,8 @@ impl Node {
     fn start(&mut self, index: usize, takes_bus: bool) -> Start {
         let rest = takes_bus.then(|| (self.rest(self.processors[index].processor.now()), self.all_sums()));
         let unit = &self.processors[index];
-        Start { activities: unit.activities.clone(), ledger: unit.ledger.clone(), rest }
+        let second_level_hits = unit.memory.second_level_statistics().map_or(0, |of| of.hits.get());
+        Start { activities: unit.activities.clone(), ledger: unit.ledger.clone(), second_level_hits, rest }
     }
 
     /// The processor is back where the turn began. If the rest of the node is as
@@ -205,7 +208,9 @@ impl Node {
         let Some(Begun { at, observation }) = watch.begun else { return };
         let end = self.start(index, takes_bus);
         let ledger = end.ledger.turn_since(&at.ledger, turn.duration());
-        let is_same = end.activities == at.activities && (!takes_bus || self.is_quiet(index));
+        // What a turn of its caches alone has counted is repeated by nothing: it has to hit the first level.
+        let is_counted = takes_bus || end.second_level_hits == at.second_level_hits;
+        let is_same = is_counted && end.activities == at.activities && (!takes_bus || self.is_quiet(index));
         let sums = match (at.rest, end.rest) {
             (Some((before, sums)), Some((after, grown))) if before == after => {
                 Some(grown.iter().zip(sums).map(|(grown, sum)| grown - sum).collect())
