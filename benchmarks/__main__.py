@@ -12,7 +12,8 @@ from benchmarks.document import Document
 from benchmarks.measure import LeftOutError, Measure
 from benchmarks.simulator import Simulator
 from narthex import compiler
-from narthex.cli.console import JsonTarget, Waiting, fail, print_table, split_names
+from narthex.cli.console import JsonTarget, Waiting, fail, split_names
+from narthex.cli.tables import print_table
 from narthex.errors import NarthexError, unknown
 
 RESULT = building.ROOT / "results" / "bench.json"

@@ -52,4 +52,5 @@ static void receive(void *payload, size_t bytes) {
 /* Without a variant for the larger header, whose extra bytes are no part of the user's memory: the
  * simulator refuses it. */
 const struct send_driver send_user_level_dma[HEADER_VARIANTS] = {{start, has_room, send}};
-const struct receive_driver receive_user_level_dma[HEADER_VARIANTS] = {{start, arrived, receive}};
+const struct receive_driver receive_user_level_dma[HEADER_VARIANTS] = {
+    {start, arrived, receive, NULL}};

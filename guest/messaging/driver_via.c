@@ -229,4 +229,4 @@ static void receive(void *payload, size_t bytes) {
 }
 
 const struct send_driver send_via[HEADER_VARIANTS] = {{start, has_room, send}};
-const struct receive_driver receive_via[HEADER_VARIANTS] = {{start, arrived, receive}};
+const struct receive_driver receive_via[HEADER_VARIANTS] = {{start, arrived, receive, NULL}};

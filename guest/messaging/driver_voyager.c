@@ -57,4 +57,4 @@ static void receive(void *payload, size_t bytes) {
 const struct send_driver send_voyager[HEADER_VARIANTS] = {
     [LARGE_HEADER] = {start_sending, has_room, send}};
 const struct receive_driver receive_voyager[HEADER_VARIANTS] = {
-    [LARGE_HEADER] = {start_receiving, arrived, receive}};
+    [LARGE_HEADER] = {start_receiving, arrived, receive, NULL}};

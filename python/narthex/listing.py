@@ -25,8 +25,8 @@ def catalogue(kind: Kind) -> "polars.DataFrame":
     be. Sizes are free: CNI64Qm and CNI128Q are interfaces too.
 
     >>> import narthex
-    >>> narthex.catalogue("machines")["name"].to_list()
-    ['chip', 'cluster', 'edt', 'hpca98', 'isca96', 'sarc-chip', 'sarc-prototype', 'smp', 'voyager']
+    >>> narthex.catalogue("machines")["name"].to_list()[:5]
+    ['chip', 'cluster', 'edt', 'hpca98', 'hpca98-calibrated']
     """
     from narthex.extras import polars as pl
 

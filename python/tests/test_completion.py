@@ -43,6 +43,7 @@ def offered(line):
                 "cluster",
                 "edt",
                 "hpca98",
+                "hpca98-calibrated",
                 "isca96",
                 "sarc-chip",
                 "sarc-prototype",

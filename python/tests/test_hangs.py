@@ -121,7 +121,7 @@ def test_who_polls_now_and_then_waits_for_a_message_wherever_the_run_is_stopped(
     source.write_text(POLLS_NOW_AND_THEN)
     guest = narthex.compile(source, tmp_path / "polls")
     activities = set()
-    for extra_ns in range(0, 600, 130):
+    for extra_ns in range(0, 600, 70):
         patience = f"machine.time_without_progress={100_000 + extra_ns}ns"
         with pytest.raises(NarthexError) as caught:
             narthex.run(guest, interface="CNI32Qm", nodes=2, set=[patience])

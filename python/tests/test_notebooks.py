@@ -45,7 +45,7 @@ def test_the_first_steps_run(tmp_path, monkeypatch):
 
 def test_the_study_comes_to_the_choice_that_its_text_explains(tmp_path, monkeypatch):
     outputs = run("choose-a-queue-size.ipynb", tmp_path, monkeypatch)
-    assert "CNI128Q: 16,384 bytes in every node" in printed(outputs)
+    assert "CNI256Q: 32,768 bytes in every node" in printed(outputs)
     assert len(pictures(outputs)) == 2
     assert outputs[0][-1]["data"]["text/plain"] == "0"  # failed runs
 
