@@ -85,6 +85,7 @@ def test_the_catalogue_has_every_kind():
         "cluster",
         "edt",
         "hpca98",
+        "hpca98-calibrated",
         "isca96",
         "sarc-chip",
         "sarc-prototype",
