@@ -40,7 +40,7 @@ class Missed:
 def overview(systems: Sequence[tuple[str, Sequence[Outcome]]]) -> Table:
     """Put the systems side by side, one line each."""
     rows = [[name, *_figures(outcomes)] for name, outcomes in systems]
-    return Table("Fidelity", ["system", *_FIGURES], rows, _FIGURES)
+    return Table("Fidelity", ["system", *_FIGURES], rows, _FIGURES, [])
 
 
 def experiments(outcomes: Sequence[Outcome]) -> Table:
@@ -49,7 +49,7 @@ def experiments(outcomes: Sequence[Outcome]) -> Table:
         [f"`{each.experiment.name}`", each.experiment.source, *_figures([each], alone=True)]
         for each in outcomes
     ]
-    return Table("Experiments", ["experiment", "source", *_FIGURES], rows, _FIGURES)
+    return Table("Experiments", ["experiment", "source", *_FIGURES], rows, _FIGURES, [])
 
 
 _FIGURES = ["values compared", "near", "mean error", "worst", "claims that hold"]
