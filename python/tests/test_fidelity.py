@@ -73,7 +73,7 @@ def test_a_cause_of_a_claim_that_holds_is_refused(tmp_path):
 
 def test_a_system_is_told_in_one_line_without_its_alternatives(tmp_path):
     own = outcome(tmp_path, 1.05, 0.9, 1.3)
-    other = outcome(tmp_path, 5, 5, 5, text='published = "other/table"\n' + FILE)
+    other = outcome(tmp_path, 5, 5, 5)
     (row,) = fidelity.overview([("system", [own, other])]).rows
     assert row == ["system", "3", "2", "15.0 %", "+30.0 %", "1 of 1"]
     assert fidelity.experiments([other]).rows[0][2:] == ["3", "0", "400.0 %", "+400.0 %", "0 of 1"]

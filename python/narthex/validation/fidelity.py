@@ -46,7 +46,7 @@ def overview(systems: Sequence[tuple[str, Sequence[Outcome]]]) -> Table:
 def experiments(outcomes: Sequence[Outcome]) -> Table:
     """Put a system's experiments side by side, one line each."""
     rows = [
-        [f"`{each.experiment.name}`", each.experiment.source, *_figures([each], alone=True)]
+        [f"`{each.experiment.name}`", each.experiment.source, *_figures([each])]
         for each in outcomes
     ]
     return Table("Experiments", ["experiment", "source", *_FIGURES], rows, _FIGURES, [])
@@ -55,23 +55,29 @@ def experiments(outcomes: Sequence[Outcome]) -> Table:
 _FIGURES = ["values compared", "near", "mean error", "worst", "claims that hold"]
 
 
-def _figures(outcomes: Sequence[Outcome], *, alone: bool = False) -> list[str]:
-    """Count rows and claims; a named alternative counts only where it stands alone."""
-    counted = [each for each in outcomes if alone or not is_alternative(each)]
-    compared = [row for each in counted for row in each.rows if row.published_low is not None]
-    errors = [row.error_percent for row in compared if row.error_percent is not None]
-    claims = [claim for each in counted for claim in each.claims]
+def _figures(outcomes: Sequence[Outcome]) -> list[str]:
+    """Count rows and claims; what a named alternative has again counts once."""
+    rows: dict[tuple[str, str, str], Row] = {}
+    claims: dict[tuple[str, str], Claim] = {}
+    for each in sorted(outcomes, key=_is_alternative):  # a sort that keeps the order of equals
+        published = each.experiment.published
+        for row in each.rows:
+            if row.published_low is not None:
+                rows.setdefault((published, label(row), row.unit), row)
+        for claim in each.claims:
+            claims.setdefault((published, claim.text), claim)
+    errors = [row.error_percent for row in rows.values() if row.error_percent is not None]
     return [
-        str(len(compared)),
-        str(sum(is_near(row) for row in compared)),
+        str(len(rows)),
+        str(sum(map(is_near, rows.values()))),
         f"{mean([abs(error) for error in errors]):.1f} %" if errors else "",
         f"{max(errors, key=abs):+.1f} %" if errors else "",
-        f"{sum(claim.holds for claim in claims)} of {len(claims)}" if claims else "",
+        f"{sum(claim.holds for claim in claims.values())} of {len(claims)}" if claims else "",
     ]
 
 
-def is_alternative(outcome: Outcome) -> bool:
-    """Whether an experiment sets a named alternative beside another experiment's values."""
+def _is_alternative(outcome: Outcome) -> bool:
+    """Whether an experiment sets its rows beside another experiment's values."""
     return outcome.experiment.published != outcome.experiment.name
 
 
