@@ -55,11 +55,6 @@ class Calibration:
     left_out_percent: dict[str, float]
     """By interface: its cells' mean error if they were not fitted to, as the lines predict it."""
 
-    @property
-    def settings(self) -> list[str]:
-        """The fitted values, as `--set` takes them."""
-        return [f"{key}={each.value}" for each in self.parameters for key in each.parameter.keys]
-
     def mean_error_percent(self, interface: str, *, after: bool) -> float:
         """Return the mean absolute error of an interface's cells, after the fit or before."""
         return mean(
@@ -80,8 +75,8 @@ def calibrate(
 ) -> Calibration:
     """Fit a machine's parameters to published values.
 
-    `name` is one of `narthex list calibrations`, or a file of your own
-    (`calibration.recipe` has its keys). Raises `NarthexError` where the file is
+    `name` is a calibration that comes with Narthex (`calibration.names`), or a file
+    of your own (`calibration.recipe` has its keys). Raises `NarthexError` where the file is
     wrong, or a run fails that the fit needs.
     """
     require("calibrate")
