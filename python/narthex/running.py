@@ -103,13 +103,13 @@ def run(
     `trace` writes a timeline of the run into that file, for Perfetto, or for a
     browser if it ends in ".html", for a viewer of waveforms if in ".vcd"; `trace_nodes` ("0,3-5"),
     `trace_from` and `trace_to` ("10us") say what of it, `trace_functions` adds the
-    functions that programs are in (docs/timeline.md).
+    functions that programs are in (docs/observing.md).
 
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
-    (docs/traffic.md).
+    (docs/observing.md).
 
     `profile` divides the time by function and line: `Result.profile`; of the region
-    `profile_region` of the program alone, if it is given (docs/profile.md). The run takes
+    `profile_region` of the program alone, if it is given (docs/observing.md). The run takes
     longer then.
 
     >>> import narthex
