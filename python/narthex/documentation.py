@@ -7,8 +7,8 @@ A page of `docs` may contain
     <!-- end -->
 
 What stands between the two lines is made from a run and replaced by
-`python -m narthex.documentation` (`make pages`); a test makes the tables of
-lives again and compares, so that pages and simulator cannot drift apart.
+`python -m narthex.documentation` (`make pages`); a test makes those that
+take no time again and compares, so that pages and simulator cannot drift apart.
 
 | kind | arguments | made from |
 | --- | --- | --- |
@@ -17,6 +17,7 @@ lives again and compares, so that pages and simulator cannot drift apart.
 | `measured` | an experiment, interfaces | `narthex experiment` |
 | `claims` | an experiment, interfaces (all claims if none is named) | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
+| `commands` | | what every command says by `--help` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
@@ -34,6 +35,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from narthex import reference
 from narthex.assets import experiment_names
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
@@ -203,8 +205,7 @@ def claims(directive: Directive) -> list[str]:
     rows = [
         [claim.text, claim.source, _verdict(claim)]
         for claim in found.claims
-        if not interfaces
-        or any(f"'{interface}" in stated[claim.text] for interface in interfaces)
+        if not interfaces or any(f"'{interface}" in stated[claim.text] for interface in interfaces)
     ]
     return markdown_table([f"claims of `{name}`", "where", "holds"], rows)
 
@@ -221,6 +222,11 @@ def logp(directive: Directive) -> list[str]:
     fits = fit_logp(directive.names, machine=directive.machine, set=directive.set, sizes=sizes)
     parts = [*tables(fits), *filter(None, [caution_table(fits)])]
     return "\n\n".join("\n".join(_lines(part)) for part in parts).splitlines()
+
+
+def commands(_directive: Directive) -> list[str]:
+    """Return a section for each command of the command line."""
+    return reference.page()
 
 
 def machines(_directive: Directive) -> list[str]:
@@ -287,10 +293,11 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "measured": measured,
     "claims": claims,
     "logp": logp,
+    "commands": commands,
     "machines": machines,
     "fidelity": fidelity_of,
 }
-LIVES = ("transactions", "breakdown", "machines")
+LIVES = ("transactions", "breakdown", "commands", "machines")
 """The kinds that take no longer than a test may."""
 
 FIDELITY = DOCS / "fidelity.md"
