@@ -121,8 +121,9 @@ headers: ## Generate the guest's register header from the simulator's register m
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header firmware > target/devices.h
 	mv target/devices.h guest/firmware/devices.h
 
-pages: setup ## Make the generated tables of the documentation anew.
+pages: setup $(VENV)/.develop ## Make the generated tables of the documentation, and the notebooks' outputs, anew.
 	$(BIN)/python -m narthex.documentation
+	$(BIN)/python -m narthex.notebooks
 
 docs: $(VENV)/.develop ## Build the guide as a web site into target/site.
 	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
