@@ -98,7 +98,7 @@ def _longest(names: str) -> str:
 
 def _table(rows: list[tuple[str, str]]) -> list[str]:
     body = [f"| `{name.replace('|', '/')}` | {_escaped(text)} |" for name, text in rows]
-    return ["| | |", "| --- | --- |", *body]
+    return ["| argument, option | what it is |", "| --- | --- |", *body]
 
 
 def _escaped(text: str) -> str:
