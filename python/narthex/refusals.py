@@ -15,8 +15,10 @@ A message that begins with "node" is about what a node has done, and no refusal.
 kept; where the program counts, and what the processor was doing, says nothing to the user.
 """
 
+import contextlib
 import difflib
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from narthex.errors import NarthexError
@@ -33,6 +35,18 @@ _FORMS = (
 _RANGE = re.compile(r"whole numbers from (-?\d+) to (-?\d+)")
 _GIVEN = re.compile(r'(?:is|not) "(?P<given>[^"]*)"')
 _BETWEEN = re.compile(r", | or | and ")
+
+
+@contextlib.contextmanager
+def telling_refusals() -> Iterator[None]:
+    """Raise a program's refusal of its arguments, in place of the failure that it is in a run."""
+    try:
+        yield
+    except NarthexError as error:
+        told = refusal(error)
+        if told is error:
+            raise
+        raise told from error
 
 
 def refusal(error: NarthexError) -> NarthexError:

@@ -18,7 +18,7 @@ from narthex.jobs import Jobs
 from narthex.jobs import request as jobs_request
 from narthex.placement import naming_machines
 from narthex.programs import Program, find
-from narthex.refusals import refusal
+from narthex.refusals import telling_refusals
 from narthex.results import Result
 from narthex.toolchain import Progress
 
@@ -317,11 +317,13 @@ def simulate(
     timeline = json.dumps(trace) if trace else None
     listeners = (observer, output, notice, _warning(notice), loss)
     place = (wanted["machine"], wanted["set"], wanted["interface"])
-    elf = program.elf(interface=wanted["interface"])
-    divided = None if profile is None else json.dumps(profile)
-    try:
-        with silence.guarded(), naming_machines(*place):
-            text = _native.run(json.dumps(wanted), elf, *listeners, timeline, traffic, divided)
-    except NarthexError as error:
-        raise refusal(error) from error
+    with telling_refusals(), silence.guarded(), naming_machines(*place):
+        text = _native.run(
+            json.dumps(wanted),
+            program.elf(interface=wanted["interface"]),
+            *listeners,
+            timeline,
+            traffic,
+            None if profile is None else json.dumps(profile),
+        )
     return Result(json.loads(text))

@@ -19,7 +19,7 @@ from narthex import _native, silence
 from narthex.errors import NarthexError
 from narthex.identity import simulator
 from narthex.packed import packed
-from narthex.refusals import refusal
+from narthex.refusals import telling_refusals
 from narthex.running import Observer
 
 Status = Literal["finished", "failed"]
@@ -81,12 +81,11 @@ def _simulated(task: Task, observer: Observer | None) -> str:
         machine.flush()
         asked = {**task.request, "machine": machine.name, "set": [], "nodes": None, "seed": None}
         try:
-            with silence.guarded():
+            with telling_refusals(), silence.guarded():
                 return _native.run(json.dumps(asked), gzip.decompress(task.elf), observer)
         except NarthexError as error:  # which names the machine
-            shown = refusal(error)
-            told = str(shown).replace(machine.name, task.request["machine"])
-            raise NarthexError(told, shown.exit_code) from error
+            told = str(error).replace(machine.name, task.request["machine"])
+            raise NarthexError(told, error.exit_code) from error
 
 
 def serve(pipe: int) -> None:
