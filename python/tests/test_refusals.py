@@ -75,3 +75,13 @@ def test_what_fails_after_a_message_was_sent_is_no_refusal():
     assert str(refusal(error)).endswith("; the nearest is 2")
     error.document["nodes"].append({"statistics": {"messages_sent": 1, "packets_sent": 1}})
     assert refusal(error) is error
+
+
+def test_a_comparison_of_a_refused_program_says_it_once():
+    with pytest.raises(NarthexError) as raised:
+        narthex.compare("roundtrip", "far", nodes=2, interfaces=["NI2w", "CNI4"])
+    assert raised.value.exit_code == USAGE
+    assert str(raised.value).endswith(
+        'NI2w, CNI4: roundtrip: argument 1 (bytes) is "far";'
+        " allowed are whole numbers from 0 to 8126464"
+    )
