@@ -24,6 +24,7 @@
 #include "firmware/voyager/receive.h"
 #include "firmware/voyager/refusals.h"
 #include "firmware/voyager/serviced.h"
+#include "firmware/voyager/shared_memory.h"
 #include "firmware/voyager/transmit.h"
 #include "firmware/voyager/writes.h"
 
@@ -35,6 +36,10 @@ static inline void complete(uint64_t completion) {
     if (completed_fault(completion) != 0)
         note_fault(completed_queue(completion));
     const struct operation *operation = resume(completed_queue(completion));
+    if (shared_memory_resumes(operation)) {
+        LEAVE();
+        return;
+    }
     switch (operation->phase) {
     case TRANSLATE_AND_LAUNCH:
         TAKES(LAUNCH);
@@ -95,6 +100,8 @@ void finish_operations(void) {
 /* What is not a store to a pointer window. A store to serviced space that does not wait, of a
  * process that has no queue for any, means nothing. */
 static void take_other(uint64_t kind, uint64_t offset) {
+    if (shared_memory_takes(kind, offset))
+        return;
     switch (kind) {
     case VOYAGER_CAPTURED_LOAD:
         return take_serviced_load(offset);
@@ -166,6 +173,7 @@ int main(void) {
     lending_start();
     cachable_start();
     serviced_start();
+    shared_memory_start();
     OCCUPANCY_START();
     ENTER(ACTIVITY_POLL);
     for (;;) {
