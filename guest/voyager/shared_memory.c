@@ -34,7 +34,8 @@ int voyager_open_shared_memory(void **region, size_t bytes) {
         return ENOBUFS;
     if (bytes > available)
         return ENOMEM;
-    space.end = narthex_information()->voyager_snooped + narthex_information()->voyager_snooped_bytes;
+    space.end =
+        narthex_information()->voyager_snooped + narthex_information()->voyager_snooped_bytes;
     space.start = space.end - available;
     *region = (void *)((space.end - bytes) / ALIGNMENT * ALIGNMENT);
     return 0;

@@ -10,15 +10,16 @@
  * Each process has a copy of the region in its part of the snooped space (S-COMA). The network
  * interface lets its loads and stores pass that the permission of a line of 32 bytes allows; others
  * are tried again until the service processor's firmware has brought the line and the permission
- * from the line's home. One copy of a line may be written, or several may be read: so ranks see each
- * other's stores in one order, atomic operations are atomic, and a store is visible to all once a
- * fence behind it is over. A load or store of a line that is here takes what one of any memory takes.
+ * from the line's home. One copy of a line may be written, or several may be read: so ranks see
+ * each other's stores in one order, atomic operations are atomic, and a store is visible to all
+ * once a fence behind it is over. A load or store of a line that is here takes what one of any
+ * memory takes.
  *
  * It needs the firmware `firmware/voyager-shared`
  * (`node.processors.service_processor.runs = "firmware/voyager-shared"`), and is not in programs on
  * Voyager-CNI, whose queues are in the snooped space. While a processor waits for a line it takes
- * nothing out of its queues: no more messages may be on their way to it then than its receive queues
- * have room for. */
+ * nothing out of its queues: no more messages may be on their way to it then than its receive
+ * queues have room for. */
 #ifndef NARTHEX_VOYAGER_SHARED_MEMORY_H
 #define NARTHEX_VOYAGER_SHARED_MEMORY_H
 

@@ -6,8 +6,8 @@
 /* Answers the bytes that there are, whole pages, or why there are none. */
 #define VOYAGER_SHARED_MEMORY_OFFSET 0xff8ul
 
-/* The firmware has no shared memory, or queues are in the snooped space. Firmware that knows nothing
- * of this doubleword answers so, too. */
+/* The firmware has no shared memory, or queues are in the snooped space. Firmware that knows
+ * nothing of this doubleword answers so, too. */
 #define VOYAGER_SHARED_MEMORY_NONE 0xfffffffffffffffful
 
 /* The job has more ranks than the firmware can tell apart. */

@@ -1,7 +1,7 @@
 /* A copy has the permission of its line in the snooped space:
  *
- *     NONE ── captured: WANTS_TO_READ ──► MAY_READ ── READ ── captured: WANTS_TO_WRITE ──► MAY_WRITE
- *       │                                               │                                    │
+ *     NONE ── captured: WANTS_TO_READ ──► MAY_READ ── READ ── captured: WANTS_TO_WRITE ──►
+ * MAY_WRITE │                                               │                                    │
  *       └──── captured: WANTS_TO_WRITE ─────────────────┼──────────────► MAY_WRITE ───────► WRITE
  *       ▲                                               │                                    │
  *       └──────────────────────── INVALIDATE ───────────┴───────── GIVE_AWAY (GIVE_TO_READ) ──┘
@@ -19,9 +19,9 @@ enum { PERMISSION_BITS = 3, IS_KNOWN = 4, IS_REQUESTED = 8 };
 
 static uint8_t states[SHARED_LINES];
 
-/* What homes ask while no task is free: of each copy once for each request that is served in the
- * machine. */
-enum { WAITING = 4096 };
+/* What homes ask while no task is free: no home asks more than once of a copy at a time for each of
+ * its requests. */
+enum { WAITING = RANKS_LIMIT * SHARED_PROCESSES * REQUESTS };
 
 static struct {
     uint32_t first, next; /* they wrap together */
@@ -92,8 +92,7 @@ void copy_is_ready(struct task *task) {
 
 void granted(uint64_t process, uint32_t line, enum shared_message message, bool has_line,
              uint64_t packet) {
-    uint64_t permission =
-        message == MAY_READ ? VOYAGER_PERMISSION_READ : VOYAGER_PERMISSION_WRITE;
+    uint64_t permission = message == MAY_READ ? VOYAGER_PERMISSION_READ : VOYAGER_PERMISSION_WRITE;
     if (has_line)
         issue(FOR_RECEIVE, VOYAGER_BUS_WRITE, 1, packet + LINE_BYTES,
               address_of(process, line) / LINE_BYTES);

@@ -8,20 +8,20 @@
  *                └─────────────────────────────────────► the home's own copy: permission, flush,
  *                                                        read ──► MAY_READ or MAY_WRITE
  *
- * What a home sends to a copy arrives in order, so that nobody has to acknowledge a permission: what
- * the next request asks of the copy comes behind it. */
+ * What a home sends to a copy arrives in order, so that nobody has to acknowledge a permission:
+ * what the next request asks of the copy comes behind it. */
 #include "firmware/voyager-shared/homes.h"
 
 #include "firmware/voyager-shared/copies.h"
 #include "firmware/voyager-shared/tasks.h"
 
 struct entry {
-    uint64_t copies;            /* ranks that may read, but for the home, by bit */
-    uint64_t readers, writers;  /* ranks that wait */
-    uint16_t owner;             /* rank + 1 of another rank that may write; 0: none may */
-    uint8_t last;               /* rank that was served last */
-    uint8_t state;              /* IDLE, WAITS, or IN_WORK and the number of its task */
-    uint32_t line;              /* of its process */
+    uint64_t copies;           /* ranks that may read, but for the home, by bit */
+    uint64_t readers, writers; /* ranks that wait */
+    uint16_t owner;            /* rank + 1 of another rank that may write; 0: none may */
+    uint8_t last;              /* rank that was served last */
+    uint8_t state;             /* IDLE, WAITS, or IN_WORK and the number of its task */
+    uint32_t line;             /* of its process */
 };
 
 enum { IDLE, WAITS, IN_WORK };
@@ -29,12 +29,11 @@ enum { IDLE, WAITS, IN_WORK };
 static struct entry entries[SHARED_LINES];
 static struct task *requests[REQUESTS];
 
-/* Entries that wait for a task: each processor of the machine waits for one line at a time. */
-enum { WAITING = 4096 };
+/* Entries that wait for a task, each once. */
 
 static struct {
     uint32_t first, next; /* they wrap together */
-    uint32_t numbers[WAITING];
+    uint32_t numbers[SHARED_LINES];
 } waiting;
 
 static struct entry *entry_of(const struct task *task) {
@@ -135,13 +134,13 @@ static void serve_next(uint64_t process, struct entry *entry) {
     if (task)
         return take_up(process, entry, task);
     entry->state = WAITS;
-    waiting.numbers[waiting.next++ % WAITING] = (uint32_t)(entry - entries);
+    waiting.numbers[waiting.next++ % SHARED_LINES] = (uint32_t)(entry - entries);
 }
 
 void serve_waiting_requests(void) {
     struct task *task;
     while (waiting.first != waiting.next && (task = take_task(true)) != NULL) {
-        uint32_t number = waiting.numbers[waiting.first++ % WAITING];
+        uint32_t number = waiting.numbers[waiting.first++ % SHARED_LINES];
         take_up(number / shared_lines, &entries[number], task);
     }
 }
@@ -197,7 +196,8 @@ void request_is_ready(struct task *task) {
     requests[entry->state - IN_WORK] = NULL;
     entry->state = IDLE;
     if (!is_own)
-        send_message(process, rank, shared_message(task->is_write ? MAY_WRITE : MAY_READ, task->line),
+        send_message(process, rank,
+                     shared_message(task->is_write ? MAY_WRITE : MAY_READ, task->line),
                      task->has_bytes ? task : NULL);
     if (is_own || !task->has_bytes)
         free_task(task);

@@ -29,7 +29,8 @@ void messages_start(uint64_t room) {
 
 static void send(const struct message *message) {
     uint64_t number = messages.sent++ % SHARED_MEMORY_SENDS;
-    uint64_t room = message->task ? message->task->room : messages.room + number * VOYAGER_SLOT_BYTES;
+    uint64_t room =
+        message->task ? message->task->room : messages.room + number * VOYAGER_SLOT_BYTES;
     const struct rank_place *to = &sharers[message->process].places[message->rank];
     sram_store(room, message->message);
     sram_store(room + DOUBLEWORD, (message->task ? LINE_BYTES : 0) | TO_FIRMWARE);

@@ -9,7 +9,7 @@
 
 /* What a message says. */
 enum shared_message {
-    WANTS_TO_READ,  /* to the home: a copy's process waits */
+    WANTS_TO_READ, /* to the home: a copy's process waits */
     WANTS_TO_WRITE,
     GIVE_TO_READ,   /* to the only copy: the home needs the line, which may be read from now on */
     GIVE_AWAY,      /* to the only copy: it may not be read any more */

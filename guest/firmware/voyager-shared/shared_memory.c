@@ -35,8 +35,8 @@ static struct {
 static void find_ranks(uint64_t process) {
     struct sharer *sharer = &sharers[process];
     uint64_t translation = nic_load(REGISTER_VOYAGER_TRANSLATION), entries = translation >> 32;
-    const uint64_t *table = (const uint64_t *)(VOYAGER_SRAM + (uint32_t)translation) +
-                            process * entries;
+    const uint64_t *table =
+        (const uint64_t *)(VOYAGER_SRAM + (uint32_t)translation) + process * entries;
     uint64_t node = nic_load(REGISTER_VOYAGER_NODE) & 0xffff;
     for (uint64_t rank = 0; rank * space.queues_of_process < entries; rank++) {
         uint64_t entry = table[rank * space.queues_of_process];

@@ -7,8 +7,8 @@
 
 struct task;
 
-/* The room of a command queue that shared memory needs, and the doublewords of that for sending which
- * its messages have. */
+/* The room of a command queue that shared memory needs, and the doublewords of that for sending
+ * which its messages have. */
 enum { SHARED_MEMORY_ROOM = 32, SHARED_MEMORY_SENDS = 8 };
 
 #ifdef SHARED_MEMORY

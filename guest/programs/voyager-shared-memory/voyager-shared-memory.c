@@ -2,8 +2,9 @@
  *
  *     voyager-shared-memory WHAT [SIZE [ROUNDS]]
  *
- * WHAT is latency (SIZE lines, 64 by default), grid (SIZE rows a rank, 4; ROUNDS steps, 8), counters
- * (SIZE counters, 8; ROUNDS additions to each, 20) or pipeline (SIZE values, 200). See README.md. */
+ * WHAT is latency (SIZE lines, 64 by default), grid (SIZE rows a rank, 4; ROUNDS steps, 8),
+ * counters (SIZE counters, 8; ROUNDS additions to each, 20) or pipeline (SIZE values, 200). See
+ * README.md. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -243,8 +244,8 @@ static void pass_values(long count) {
         if (own == 0)
             put(out, value);
         else
-            narthex_check(take(in) == value + (uint64_t)own - 1, "node %d: value %ld is another one", own,
-                          each);
+            narthex_check(take(in) == value + (uint64_t)own - 1,
+                          "node %d: value %ld is another one", own, each);
         if (own > 0 && own + 1 < ranks)
             put(out, value + (uint64_t)own);
     }
@@ -266,6 +267,7 @@ int main(int count, char **values) {
     else if (strcmp(what, "pipeline") == 0)
         pass_values(argument(count, values, 2, "values", 1, 1000000, 200));
     else
-        narthex_fail("voyager-shared-memory: latency, grid, counters or pipeline, not \"%s\"", what);
+        narthex_fail("voyager-shared-memory: latency, grid, counters or pipeline, not \"%s\"",
+                     what);
     return 0;
 }
