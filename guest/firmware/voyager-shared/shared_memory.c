@@ -23,8 +23,8 @@ struct sharer sharers[SHARED_PROCESSES];
 uint32_t shared_lines;
 
 static struct {
-    uint32_t lines;      /* of a process's part of the snooped space */
-    uint32_t not_shared; /* those at its beginning */
+    uint64_t lines;      /* of a process's part of the snooped space */
+    uint64_t not_shared; /* those at its beginning */
     uint64_t queues_of_process;
     bool has_commands;
 } space;
@@ -67,7 +67,7 @@ static void permit(uint64_t process, uint32_t line, uint64_t lines, uint64_t per
 static void share(uint64_t process) {
     struct sharer *sharer = &sharers[process];
     sharer->start = nic_load(REGISTER_VOYAGER_SNOOPED_START + process * DOUBLEWORD) +
-                    (uint64_t)space.not_shared * LINE_BYTES;
+                    space.not_shared * LINE_BYTES;
     if (shared_lines > 0)
         permit(process, 0, shared_lines, VOYAGER_PERMISSION_NONE);
     for (uint32_t line = sharer->own * LINES_OF_PAGE; line < shared_lines;
@@ -85,8 +85,8 @@ void shared_memory_start(void) {
     uint32_t most = (uint32_t)(SHARED_LINES / processes) / LINES_OF_PAGE * LINES_OF_PAGE;
     uint64_t room = (nic_load(REGISTER_VOYAGER_FREE_A) >> 32) - TASKS_ROOM - MESSAGES_ROOM;
     space.queues_of_process = nic_load(REGISTER_VOYAGER_LIMITS) >> 48;
-    space.lines = (uint32_t)nic_load(REGISTER_VOYAGER_SNOOPED_LINES);
-    shared_lines = space.lines < most ? space.lines : most;
+    space.lines = nic_load(REGISTER_VOYAGER_SNOOPED_LINES);
+    shared_lines = space.lines < most ? (uint32_t)space.lines : most;
     space.not_shared = space.lines - shared_lines;
     space.has_commands = command_room(FOR_RECEIVE) >= SHARED_MEMORY_ROOM;
     if (!space.has_commands)
@@ -132,7 +132,7 @@ bool shared_memory_takes(uint64_t kind, uint64_t offset) {
     if (sharers[process].ranks == 0)
         return false;
     ENTER(ACTIVITY_SHARED_MEMORY);
-    line_captured(process, (uint32_t)(offset % space.lines) - space.not_shared,
+    line_captured(process, (uint32_t)(offset % space.lines - space.not_shared),
                   kind == VOYAGER_CAPTURED_SNOOPED_WRITE);
     LEAVE();
     return true;
