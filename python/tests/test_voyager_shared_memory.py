@@ -77,12 +77,19 @@ def test_values_pass_from_rank_to_rank():
 
 def test_an_access_takes_the_longer_the_more_ranks_have_a_part_in_it():
     result = run("voyager-shared-memory", "latency", 16)
-    here, clean, third = (
+    here, at_home, third = (
         result.value(what)
-        for what in ("read, in own memory", "read, at home alone", "read, written by a third")
+        for what in (
+            "read, in own memory",
+            "read, in the home's memory",
+            "read, written by a third",
+        )
     )
-    assert 4 * here < clean < third
+    assert 4 * here < at_home < third
     assert result.value("home reads, written by another") < third
+    assert result.value("write, read before, at home besides") < result.value(
+        "write, read before, at a third besides"
+    )
 
 
 def test_what_a_home_has_can_be_had_before_its_program_asks_for_anything(tmp_path):
