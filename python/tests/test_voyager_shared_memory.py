@@ -3,6 +3,8 @@
 import pytest
 
 import narthex
+from narthex import compiler
+from narthex.assets import GUEST
 
 SHARED = {"node.processors.service_processor.runs": "firmware/voyager-shared"}
 BEHIND_THE_REGION = """
@@ -119,3 +121,15 @@ def test_a_store_behind_the_region_ends_the_program(tmp_path):
 def test_what_has_no_region_is_told_why(asked, problem):
     with pytest.raises(narthex.NarthexError, match=problem):
         run("voyager-shared-memory", "latency", 4, **asked)
+
+
+def test_a_network_that_does_not_keep_the_order_of_packets_ends_the_run(tmp_path):
+    """As if it did not: packets have each other's numbers."""
+    folders = [GUEST / "firmware" / name for name in ("voyager", "voyager-shared")]
+    sources = {source.name: source for folder in folders for source in folder.glob("*.c")}
+    changed = tmp_path / "messages.c"
+    changed.write_text(sources["messages.c"].read_text().replace("number <<", "(number ^ 1) <<"))
+    sources["messages.c"] = changed
+    firmware = compiler.compile_firmware(list(sources.values()), tmp_path / "swapped")
+    with pytest.raises(narthex.NarthexError, match="network_does_not_keep_the_order_of_packets"):
+        run("voyager-shared-memory", "counters", 2, 2, firmware={"voyager-shared": firmware})

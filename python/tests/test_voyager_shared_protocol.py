@@ -72,6 +72,7 @@ def test_in_any_order_one_may_write_and_all_read_what_was_written(nodes, tmp_pat
         ("homes.c", "!(entry->copies & bit(task->rank))", "!entry->copies", "a write of"),
         ("homes.c", "state != IDLE || ", "state > IN_WORK || ", "may be written by 2 nodes"),
         ("copies.c", "is_flushed = true", "is_flushed = false", "a cache may write"),
+        ("messages.c", "number << ", "(number ^ 1) << ", "before one that left earlier"),
         ("copies.c", "is_granted ? 0 : *state", "*state", "no access is over any more"),
     ],
 )

@@ -27,12 +27,33 @@ void messages_start(uint64_t room) {
     messages.room = room;
 }
 
+/* Messages that have left for each rank, and come from it. */
+static uint16_t left_for[SHARED_PROCESSES][RANKS_LIMIT], come_from[SHARED_PROCESSES][RANKS_LIMIT];
+
+static uint64_t numbered(const struct message *message) {
+    uint64_t number = left_for[message->process][message->rank]++;
+    return message->message | number << NUMBER_SHIFT;
+}
+
+/* Where it does not keep the order, a copy could be asked to give back what it has not got yet. No
+ * firmware may store to this register: the run ends, and names the function, which waits here until
+ * the store has left. */
+__attribute__((noinline)) static void network_does_not_keep_the_order_of_packets(void) {
+    nic_store(REGISTER_VOYAGER_STATUS, 0);
+    nic_load(REGISTER_VOYAGER_STATUS);
+}
+
+void check_order(uint64_t process, uint32_t rank, uint64_t message) {
+    if ((uint16_t)(message >> NUMBER_SHIFT) != come_from[process][rank]++)
+        network_does_not_keep_the_order_of_packets();
+}
+
 static void send(const struct message *message) {
     uint64_t number = messages.sent++ % SHARED_MEMORY_SENDS;
     uint64_t room =
         message->task ? message->task->room : messages.room + number * VOYAGER_SLOT_BYTES;
     const struct rank_place *to = &sharers[message->process].places[message->rank];
-    sram_store(room, message->message);
+    sram_store(room, numbered(message));
     sram_store(room + DOUBLEWORD, (message->task ? LINE_BYTES : 0) | TO_FIRMWARE);
     issue(FOR_TRANSMIT, VOYAGER_PACKET | AWAITED, 1, room,
           to->node | (uint64_t)to->process << PROCESS_SHIFT |

@@ -23,7 +23,8 @@ enum shared_message {
 /* No place of a packet of a block transfer has this bit. */
 #define OF_SHARED_MEMORY (1ul << 63)
 
-enum { MESSAGE_SHIFT = 32 };
+/* Where a message has what it says, and its number among those from its process to its rank. */
+enum { MESSAGE_SHIFT = 32, NUMBER_SHIFT = 40 };
 
 static inline uint64_t shared_message(enum shared_message message, uint32_t line) {
     return OF_SHARED_MEMORY | (uint64_t)message << MESSAGE_SHIFT | line;
@@ -36,6 +37,9 @@ enum { MESSAGES_ROOM = 8 * VOYAGER_SLOT_BYTES };
 /* Sends a message in a process's name to a rank of its job; with a task the line that is in its
  * room, and the task is free once it has left. */
 void send_message(uint64_t process, uint32_t rank, uint64_t message, struct task *task);
+
+/* A message has come from a rank to this process. The run ends if one before it has not. */
+void check_order(uint64_t process, uint32_t rank, uint64_t message);
 
 /* One has left. */
 void message_is_sent(const struct operation *operation);

@@ -171,6 +171,7 @@ bool shared_memory_receives(uint64_t header, uint64_t message, uint64_t packet,
     enum shared_message what = (enum shared_message)(message >> MESSAGE_SHIFT & 0xff);
     bool has_line = (header >> HEADER_BYTES_SHIFT & 0x7f) != 0, stays = false;
     ENTER(ACTIVITY_SHARED_MEMORY);
+    check_order(process, rank, message);
     switch (what) {
     case WANTS_TO_READ:
     case WANTS_TO_WRITE:

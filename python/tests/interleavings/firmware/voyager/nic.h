@@ -24,6 +24,7 @@ extern unsigned char sram[1 << 20];
 #define VOYAGER_SRAM ((uintptr_t)sram)
 
 uint64_t nic_load(uintptr_t offset);
+void nic_store(uintptr_t offset, uint64_t value);
 uint64_t command_room(enum command_queue queue);
 void issue(enum command_queue queue, uint64_t command, uint64_t lines, uint64_t sram_address,
            uint64_t other);
