@@ -133,3 +133,10 @@ def test_a_network_that_does_not_keep_the_order_of_packets_ends_the_run(tmp_path
     firmware = compiler.compile_firmware(list(sources.values()), tmp_path / "swapped")
     with pytest.raises(narthex.NarthexError, match="network_does_not_keep_the_order_of_packets"):
         run("voyager-shared-memory", "counters", 2, 2, firmware={"voyager-shared": firmware})
+
+
+def test_a_run_goes_on_from_a_checkpoint_while_lines_are_on_their_way(tmp_path):
+    asked, place = ("voyager-shared-memory", "counters", 30, 30), tmp_path / "kept"
+    with pytest.raises(narthex.NarthexError, match="interrupted"):
+        run(*asked, checkpoint=place, observer=lambda _time_ps: False)
+    assert run(*asked, checkpoint=place, resume=True).document == run(*asked).document

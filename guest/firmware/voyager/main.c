@@ -5,6 +5,7 @@
  *            │           or loads serviced space ────────► serviced.c
  *            │           or stores to it ────────────────► writes.c
  *            │           or waits for a cachable pointer ► cachable_queues.c
+ *            │           or for a line of shared memory ──► voyager-shared (shared_memory.h)
  *            ├─ completion of a command ── resume ────► their second phases
  *            ├─ a packet in the miss queue ───────────► receive.c, block.c
  *            ├─ a command of the kernel agent ────────► agent.c
