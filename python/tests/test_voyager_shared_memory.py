@@ -36,6 +36,27 @@ int main(void) {
     return 0;
 }
 """
+TAKES_NOTHING_OUT = """
+#include "narthex.h"
+#include "voyager/shared_memory.h"
+static void on(int source, const void *payload, size_t length) {
+    (void)source, (void)payload, (void)length;
+}
+int main(void) {
+    void *region;
+    narthex_register_handler(1, on);
+    narthex_check(voyager_open_shared_memory(&region, 2 * 4096) == 0, "there is no region");
+    char *page = (char *)region + (voyager_home_of(region) == 1 ? 0 : 4096);
+    narthex_barrier();
+    if (narthex_node() == 0) {
+        narthex_pause(200000);
+        return *(volatile int *)page;
+    }
+    for (int each = 0; each < 200; each++)
+        narthex_send(0, 1, &each, sizeof each);
+    return 0;
+}
+"""
 
 
 def run(*asked, interface="Voyager-resident", nodes=3, **more):
@@ -140,3 +161,13 @@ def test_a_run_goes_on_from_a_checkpoint_while_lines_are_on_their_way(tmp_path):
     with pytest.raises(narthex.NarthexError, match="interrupted"):
         run(*asked, checkpoint=place, observer=lambda _time_ps: False)
     assert run(*asked, checkpoint=place, resume=True).document == run(*asked).document
+
+
+def test_a_processor_that_waits_for_a_line_behind_messages_that_it_must_take_is_explained(tmp_path):
+    source = tmp_path / "full.c"
+    source.write_text(TAKES_NOTHING_OUT)
+    settings = {"machine.time_without_progress": "2ms"}
+    with pytest.raises(narthex.NarthexError, match="no progress") as caught:
+        run(source, nodes=2, set=settings)
+    assert "node 0 waits for an answer to its memory access" in str(caught.value)
+    assert "packets to it wait in the network" in str(caught.value)
