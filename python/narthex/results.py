@@ -403,6 +403,29 @@ def ledger_shares(
     processors than `most`, those that spend their time alike are one column, their mean.
     The firmware of a node has a column of its own, where it has time in the ledger.
     """
+    grouped = processors_alike(document, ledger, most)
+    columns = {f"{group.short_name}{runs}": group.times for runs, group in grouped}
+    times: Counter[tuple[str, str]] = Counter()
+    for of_column in columns.values():
+        times.update(of_column)
+    rows = []
+    for part, _ in times.most_common():
+        shares = (of[part] / max(of.total(), 1) for of in columns.values())
+        cells = [f"{100 * share:.1f}" for share in shares]
+        if any(cell != "0.0" for cell in cells):
+            rows.append([*part, *cells])
+    return list(columns), rows
+
+
+def processors_alike(
+    document: dict[str, Any],
+    ledger: Iterable[tuple[int, int, str, str, int]],
+    most: int,
+) -> list[tuple[str, groups.Group[tuple[str, str]]]]:
+    """Return groups of at most so many processors that spend their time alike, in order.
+
+    Before a group stands ", firmware" if its processors run that; a node's firmware is together.
+    """
     firmware = {
         (node["node"], index)
         for node in document["nodes"]
@@ -419,21 +442,9 @@ def ledger_shares(
         kind, place = ("", index) if (node, index) not in firmware else (", firmware", 0)
         spent[kind].setdefault((node, place), Counter())[activity, occupation] += time_ps
     grouped = [
-        (group.places[0], f"{group.short_name}{runs}", group.times)
-        for runs, of_kind in spent.items()
-        for group in groups.alike(of_kind, most)
+        (runs, group) for runs, of_kind in spent.items() for group in groups.alike(of_kind, most)
     ]
-    columns = {name: of_column for _, name, of_column in sorted(grouped, key=lambda each: each[0])}
-    times: Counter[tuple[str, str]] = Counter()
-    for of_column in columns.values():
-        times.update(of_column)
-    rows = []
-    for part, _ in times.most_common():
-        shares = (of[part] / max(of.total(), 1) for of in columns.values())
-        cells = [f"{100 * share:.1f}" for share in shares]
-        if any(cell != "0.0" for cell in cells):
-            rows.append([*part, *cells])
-    return list(columns), rows
+    return sorted(grouped, key=lambda each: each[1].places[0])
 
 
 def _divided(

@@ -260,10 +260,36 @@ def test_a_run_shows_its_numbers_with_units_and_meanings(run, pages):
 def test_a_comparison_is_ranked(compared, pages):
     tree = parsed(pages["comparison"])
     table = next(
-        each for each in tree.iter("table") if "Interfaces by" in texts(each, "caption")[0]
+        each for each in tree.iter("table") if "What each interface" in texts(each, "caption")[0]
     )
-    names = [texts(row, "th")[0] for row in table.iter("tr")][1:]
-    assert names == [row["interface"] for row in compared["rows"]]
+    rows = list(table.iter("tr"))
+    reported = {f"{each['name']}, {each['unit']}" for each in compared["runs"][0]["reports"]}
+    first, *named, last = texts(rows[0], "th")
+    assert named[0] == "round-trip latency, ns"
+    assert {*named} == {*reported, "simulated time, us"}
+    assert (first, last) == ("interface", "from the best")
+    assert [texts(row, "th")[0] for row in rows[1:]] == [
+        row["interface"] for row in compared["rows"]
+    ]
+    assert texts(rows[1], "td")[-1] == "1.00 x"
+    widths = [float(re.search(r"[\d.]+", each.get("style"))[0]) for row in rows[1:]
+              for each in row.iter("span") if each.get("style")]  # fmt: skip
+    assert max(widths) == 100
+    assert min(widths) > 0
+
+
+def test_each_run_of_a_comparison_is_folded_and_its_interface_leads_to_it(compared, pages):
+    tree = parsed(pages["comparison"])
+    folded = [each for each in tree.iter("details") if each.get("class") == "part"]
+    headings = {texts(each.find("summary"), "h3")[0]: each for each in folded}
+    assert [name.rpartition(" on ")[2] for name in headings] == [
+        row["interface"] for row in compared["rows"]
+    ]
+    links = {"".join(each.itertext()): each.get("href")[1:] for each in tree.iter("a")}
+    for name, fold in headings.items():
+        (heading,) = fold.find("summary").iter("h3")
+        assert links[name.rpartition(" on ")[2]] == heading.get("id")
+        assert fold.get("open") is None
 
 
 def test_a_check_says_what_fails_and_draws_the_way_to_it(pages, check):
@@ -512,6 +538,13 @@ def test_the_commands_of_the_guide_work(tmp_path, monkeypatch):
 # --- in a browser ---------------------------------------------------------------
 
 
+OPENER = """
+<script>
+document.querySelectorAll("details.part").forEach((fold) => { fold.open = true; });
+</script>
+"""
+"""Opens what is folded, as a reader does."""
+
 ABOUT_PANELS = "WARN Detected faceted independent scales that union domain of the same fields"
 """What Vega says of panels with error bars; their layers do have the same data."""
 
@@ -521,7 +554,7 @@ ABOUT_PANELS = "WARN Detected faceted independent scales that union domain of th
 def test_every_chart_is_drawn_without_a_word_on_the_console(pages, tmp_path, width):
     file = tmp_path / "all.html"
     everything = pages["experiments"] if width == 390 else pages["comparison"]
-    file.write_text(everything, encoding="utf-8")
+    file.write_text(everything + OPENER, encoding="utf-8")
     dom, console = browser.load(file, width=width)
     assert [line for line in console if ABOUT_PANELS not in line] == []
     drawn = dom.count('data-state="drawn"')
@@ -539,7 +572,7 @@ addEventListener("load", () => setTimeout(() => {
   const second = document.activeElement;
   document.title = JSON.stringify({
     surface: getComputedStyle(document.body).backgroundColor,
-    bar: getComputedStyle(document.querySelector(".mark-rect path")).fill,
+    bar: getComputedStyle(document.querySelector(".shares span")).backgroundColor,
     moved: second === document.querySelectorAll(".step")[1],
     stops: document.querySelectorAll('.step[tabindex="0"]').length,
     explained: document.querySelector(".explained").textContent.includes(

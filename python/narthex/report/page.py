@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, explanation, files
+from narthex import _native, explanation, files, jobs
 from narthex.charts import library, palette
 from narthex.documents import (
     CHECK,
@@ -21,7 +22,7 @@ from narthex.documents import (
 )
 from narthex.errors import NarthexError
 from narthex.report import again, checks, comparisons, experiments, fits, lives, machines, runs
-from narthex.report.parts import Chart, Mark, Paragraph, Section, Shares
+from narthex.report.parts import Below, Chart, Gauge, Mark, Paragraph, Section, Shares
 from narthex.report.player import Player
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -87,7 +88,9 @@ def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
         return [section]
     if found.kind == COMPARISON:
         section = comparisons.section(document)
-        for run, its_section in zip(document["runs"], section.sections[1:], strict=True):
+        for run, its_section in zip(
+            document["runs"], section.sections[comparisons.RUNS_FROM :], strict=True
+        ):
             its_section.sections.append(_life(run))
         return [section]
     return [lives.section(document)]
@@ -114,13 +117,13 @@ def _title(found: Sequence[Found]) -> str:
     document = found[0].document
     match found[0].kind:
         case kind if kind == RUN:
-            return f"{document['program']} on {document['interface']}"
+            return f"{jobs.words(document)} on {document['interface']}"
         case kind if kind == SWEEP:
             from narthex.report import sweeps
 
             return sweeps.title(found[0])
         case kind if kind == COMPARISON:
-            return f"{document['runs'][0]['program']} over {len(document['runs'])} interfaces"
+            return comparisons.title(document)
         case kind if kind == FIT:
             return "LogGP of " + ", ".join(fit["interface"] for fit in document["fits"])
         case kind if kind == CHECK and len(document["checks"]) == 1:
@@ -145,6 +148,10 @@ def _named(sections: Sequence[Section], taken: set[str]) -> Iterator[Section]:
         yield replace(section, ident=name, sections=below)
 
 
+def _is(kind: type, value: object) -> bool:
+    return isinstance(value, kind)
+
+
 def _have(sections: Sequence[Section], kind: type) -> bool:
     return any(
         any(isinstance(part, kind) for part in section.parts) or _have(section.sections, kind)
@@ -166,6 +173,6 @@ def _template() -> Any:  # noqa: ANN401 - Jinja2 is imported where a page is mad
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["mark"] = lambda value: isinstance(value, Mark)
-    environment.tests["shares"] = lambda value: isinstance(value, Shares)
+    for kind in (Mark, Shares, Gauge, Below):
+        environment.tests[kind.__name__.lower()] = partial(_is, kind)
     return environment.get_template("page.html")

@@ -5,7 +5,7 @@ its texts are escaped there, because programs wrote some of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from narthex import notation
@@ -34,7 +34,29 @@ class Shares:
         return ", ".join(f"{name} {percent(share)} %" for name, _, share in self.parts)
 
 
-Cell = str | Mark | Shares
+@dataclass(frozen=True)
+class Gauge:
+    """A cell with a value and below it a bar, as long as the value is a share of the largest."""
+
+    text: str
+    share: float
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Below:
+    """A cell that leads to a section below that of its table, by its place there."""
+
+    text: str
+    place: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Cell = str | Mark | Shares | Gauge | Below
 
 
 def bar(name: str, value: float, largest: float) -> Shares:
@@ -67,6 +89,17 @@ class Table:
     idents: Sequence[str] = ()
     """Of its rows, so that points of charts lead to them."""
     kind: str = "table"
+
+
+def without_empty(table: Table) -> Table:
+    """Return a table without the columns in which no row has anything."""
+    kept = [
+        place
+        for place in range(len(table.columns))
+        if not place or any(str(row[place]) for row in table.rows)
+    ]
+    rows = [[row[place] for place in kept] for row in table.rows]
+    return replace(table, columns=[table.columns[place] for place in kept], rows=rows)
 
 
 NO_TABLE = Table("", [], [])
@@ -131,6 +164,8 @@ class Section:
     """Where links lead; the page makes one if it is missing."""
     mark: Mark | None = None
     """How it went, in a word or two: for the list of contents."""
+    is_folded: bool = False
+    """Whether it is closed until the reader opens it."""
 
 
 def number(value: float, digits: int = 2) -> str:

@@ -29,6 +29,7 @@ from narthex.results import (
     ledger_rows,
     ledger_shares,
     place,
+    processors_alike,
     region_ledger_rows,
     reports_of,
 )
@@ -38,6 +39,9 @@ Ledger = list[tuple[int, int, str, str, int]]
 
 ACTIVITY, OCCUPATION = 2, 3
 """Where a ledger's rows have them."""
+
+HASH_DIGITS = 12
+"""Of a binary's hash that a page shows; the result has them all."""
 
 MOST_REGIONS = 3
 """Regions that have charts: those with the most time."""
@@ -140,7 +144,7 @@ def facts(document: Document) -> Facts:
             ("Simulated time", f"{number(document['simulated_ps'] / PS_PER_US, 3)} us"),
             ("Instructions", number(retired)),
             ("Messages", number(sent)),
-            ("Binary, SHA-256", document["binary_sha256"][:16]),
+            ("Binary, SHA-256", document["binary_sha256"][:HASH_DIGITS]),
             ("Narthex", document["version"]),
         ]
     )
@@ -198,7 +202,7 @@ def ledger_chart(document: Document, by: LedgerPart, region: str | None = None) 
     return Chart(
         f"Time of {of} by {by}",
         f"Bars of time, by {meaning}, {_bars(ledger)}: {_largest(ledger, index)}",
-        _stacked(ledger, by, index),
+        _stacked(document, ledger, by, index - ACTIVITY),
         _shares(document, divided, f"Time of {of} by {by}, in percent", names),
     )
 
@@ -211,21 +215,25 @@ def _shares(document: Document, ledger: Ledger, caption: str, names: list[str]) 
     return Table(caption, columns(*kept, *nodes, numbers=nodes), cells, is_folded=True)
 
 
-def _stacked(ledger: Ledger, by: str, index: int) -> looks.Spec:
-    """Draw a bar for each processor, or for those that spend their time alike."""
-    times: dict[groups.Place, Counter[str]] = {}
-    for row in ledger:
-        times.setdefault(row[:2], Counter())[row[index]] += row[4]
-    rows = [
-        {
-            "node": group.name,
-            by: part,
-            "time": group.mean(part),
-            "share": time / max(group.times.total(), 1),
-        }
-        for group in groups.alike(times)
-        for part, time in group.times.items()
-    ]
+def _stacked(document: Document, ledger: Ledger, by: str, index: int) -> looks.Spec:
+    """Draw a bar for each processor, or for those that spend their time alike.
+
+    `index` is the place of the parts, in a pair of an activity and an occupation.
+    """
+    rows = []
+    for runs, group in processors_alike(document, ledger, groups.MOST_BARS):
+        times: Counter[str] = Counter()
+        for pair, time in group.times.items():
+            times[pair[index]] += time
+        rows += [
+            {
+                "node": f"{group.name}{runs}",
+                by: part,
+                "time": time / len(group.places),
+                "share": time / max(times.total(), 1),
+            }
+            for part, time in times.items()
+        ]
     return drawings.ledger(rows, "node", by)
 
 

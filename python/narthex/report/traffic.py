@@ -96,13 +96,15 @@ def _map(
         {"row": _name(source, size, ranks), "column": _name(to, size, ranks), "value": value}
         for source in fields
         for to in fields
-        for value in [values.get((source, to), 0)]
+        for value in [values.get((source, to)) or None]
     ]
     drawn = curves.heat_map(rows, unit, ("from", "to"))
     cells = [[row["row"], row["column"], number(row["value"], 1)] for row in rows if row["value"]]
     names = columns("from", "to", unit, numbers=[unit])
     behind = Table(f"{title}, from and to", names, list(cells), is_folded=True)
-    return Chart(title, f"{title} {told}; a stronger colour is a larger value", drawn, behind)
+    return Chart(
+        title, f"{title} {told}; a stronger colour is a larger value, no colour none", drawn, behind
+    )
 
 
 def _name(group: int, size: int, ranks: int) -> str:
