@@ -12,7 +12,8 @@ import narthex
 from narthex import NarthexError, documents, report
 from narthex.charts import curves, palette
 from narthex.cli import main
-from narthex.report import sweeps
+from narthex.report import fronts, sweeps
+from narthex.report.page import rendered
 from narthex.sweeps import plots
 from narthex.sweeps.definition import RUN_KEYS
 from narthex.sweeps.loading import COLUMNS
@@ -200,17 +201,95 @@ def test_the_best_run_is_first_and_only_what_none_beats_is_on_the_front():
     costs = pl.DataFrame({"a_ns": [3.0, 1.0, 2.0], "b_MB_per_s": [9.0, 5.0, 4.0]})
     ranked = sweeps._ranked(costs, "a_ns")
     assert ranked["a_ns"].to_list() == [1, 2, 3]
-    assert sweeps._front(ranked, "a_ns", "b_MB_per_s").rows() == [(1, 5), (3, 9)]
+    assert fronts.front(ranked, "a_ns", "b_MB_per_s").rows() == [(1, 5), (3, 9)]
+
+
+def costs_of_runs():
+    keys = pl.Series("key", ["x", "y", "z"])
+    costs = {
+        "a_ns": [3.0, 1.0, 2.0],
+        "b_MB_per_s": [9.0, 5.0, 4.0],
+        "clock": ["1GHz", "2GHz", "500MHz"],
+    }
+    return pl.DataFrame(costs).with_columns(keys, keys.alias("name"))
 
 
 def test_runs_are_drawn_by_two_reports_with_the_front_joined():
-    keys = pl.Series("key", ["x", "y", "z"])
-    costs = pl.DataFrame({"a_ns": [3.0, 1.0, 2.0], "b_MB_per_s": [9.0, 5.0, 4.0], "p": [1, 2, 3]})
-    costs = costs.with_columns(keys, keys.alias("name"))
-    _, chart = sweeps._best(costs, ["p"], ["a_ns", "b_MB_per_s"]).parts
+    _, chart = sweeps._best(costs_of_runs(), ["clock"], ["a_ns", "b_MB_per_s"]).parts
     front = {row["run"]: row["is_front"] for row in values(chart)}
     assert front == {"run-x": True, "run-y": True, "run-z": False}
     assert "the 2 runs that none beats in both" in chart.description
+    told = [(each.name, each.is_more_better) for each in chart.measures]
+    assert told == [("a (ns)", False), ("b (MB/s)", True), ("clock (GHz)", False)]
+    named = sweeps._best(
+        costs_of_runs(), ["clock"], ["a_ns", "b_MB_per_s"], {"clock": "bus.clock"}
+    ).parts[1]
+    assert named.measures[2].name == "bus.clock (GHz)"
+    assert {row["name"]: row["measure2"] for row in values(named)} == {"x": 1, "y": 2, "z": 0.5}
+
+
+def test_a_report_is_drawn_against_what_it_costs_where_there_is_one_report():
+    (_, chart) = sweeps._best(costs_of_runs(), ["clock"], ["a_ns"]).parts
+    assert {row["name"] for row in values(chart) if row["is_front"]} == {"y", "z"}
+
+
+def test_quantities_are_numbers_in_the_unit_of_the_first():
+    found, unit = fronts.numbers(pl.Series(["100MHz", "1GHz", "50kHz"]))
+    assert (found.to_list(), unit) == ([100, 1000, 0.05], "MHz")
+    for words in (["CNI4", "NI2w"], ["100MHz", "fast"], ["64", "1KiB"]):
+        assert fronts.numbers(pl.Series(words)) is None
+
+
+CHOOSE = """
+<script>
+addEventListener("load", () => setTimeout(() => {
+  const choose = (axis, column) => {
+    const select = document.querySelector(`select[data-axis=${axis}]`);
+    select.value = column;
+    select.dispatchEvent(new Event("change"));
+  };
+  choose("across", "measure2");
+  choose("upwards", "measure0");
+  setTimeout(() => {
+    const front = document.querySelector(".front");
+    const rows = [...front.querySelectorAll("tbody tr")];
+    document.title = JSON.stringify({
+      best: rows.filter((row) => row.cells[1].textContent).map((row) => row.cells[0].textContent),
+      told: front.querySelector("figcaption").textContent,
+      drawn: front.querySelectorAll(".mark-symbol path").length,
+    });
+  }, 2000);
+}, 2000));
+</script>
+"""
+
+
+@pytest.mark.skipif(browser.find() is None, reason="there is no Chromium or Chrome on the PATH")
+def test_the_reader_chooses_the_measures_of_the_front(tmp_path):
+    section = sweeps._best(costs_of_runs(), ["clock"], ["a_ns", "b_MB_per_s"])
+    file = tmp_path / "front.html"
+    file.write_text(rendered("front", [section]) + CHOOSE, encoding="utf-8")
+    dom, console = browser.load(file)
+    told = json.loads(re.search("<title>(.*?)</title>", dom)[1])
+    assert told == {
+        "best": ["y", "z"],
+        "told": "Runs that none beats in both clock (GHz) and a (ns)",
+        "drawn": 3,
+    }
+    assert console == []
+
+
+def test_a_page_calls_a_sweep_and_its_parameters_as_its_file_does(tmp_path):
+    what = {"name": "s", "program": "roundtrip", "args": "8 4 1", "nodes": 2}
+    varied = {"bus.clock": ["125MHz", "250MHz"]}
+    narthex.sweep({**what, "parameters": varied}, jobs=1, output=tmp_path / "s")
+    narthex.sweep(
+        {**what, "title": "Clocks & latency", "parameters": varied}, jobs=1, output=tmp_path / "s"
+    )
+    page = report.page([documents.read_sweep(tmp_path / "s")])
+    assert "<h1>Clocks &amp; latency</h1>" in page
+    assert "over bus.clock" in page
+    assert "bus_clock" not in page.replace("bus_clock=", "")
 
 
 def test_a_map_of_three_parameters_has_the_best_over_the_third():

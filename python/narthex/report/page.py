@@ -22,10 +22,13 @@ from narthex.documents import (
 )
 from narthex.errors import NarthexError
 from narthex.report import again, checks, comparisons, experiments, fits, lives, machines, runs
-from narthex.report.parts import Below, Chart, Gauge, Mark, Paragraph, Section, Shares
+from narthex.report.parts import Below, Chart, Front, Gauge, Mark, Paragraph, Section, Shares
 from narthex.report.player import Player
 
 TEMPLATES = Path(__file__).parent / "templates"
+
+SCRIPTS = (("front.js", Front), ("player.js", Player))
+"""Of parts that need more than the script of all pages."""
 
 
 def write(found: Sequence[Found], file: Path, left_out: Sequence[str] = ()) -> int:
@@ -61,7 +64,9 @@ def rendered(title: str, sections: Sequence[Section]) -> str:
         version=_native.__version__,
         library=library.text() if _have(named, Chart) else "",
         style=palette.style_sheet() + _text("style.css"),
-        script=_text("script.js") + (_text("player.js") if _have(named, Player) else ""),
+        script="".join(
+            [_text("script.js"), *(_text(f) for f, kind in SCRIPTS if _have(named, kind))]
+        ),
     )
 
 

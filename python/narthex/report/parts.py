@@ -120,6 +120,28 @@ class Chart:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """What an axis of a `Front` can be."""
+
+    name: str
+    column: str
+    """Where a row has its value, a number or None."""
+    is_more_better: bool
+
+
+@dataclass(frozen=True)
+class Front(Chart):
+    """Points by two of several measures, which the reader chooses, and those that none beats.
+
+    The first two measures are drawn at first; the page's script (templates/front.js) draws
+    others, and marks the rows of the table that are on the front then.
+    """
+
+    measures: Sequence[Measure] = ()
+    kind: str = "front"
+
+
+@dataclass(frozen=True)
 class Facts:
     """Short answers, each with its name."""
 
