@@ -191,7 +191,9 @@ class Section:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Print a number with separators, whole ones without decimals."""
+    """Print a number with separators, whole ones without decimals, small ones with an exponent."""
+    if 0 < abs(value) < 0.5 * 10**-digits:
+        return f"{value:.1e}"
     return notation.short(value, digits)
 
 

@@ -20,6 +20,7 @@ from narthex.report.parts import (
     columns,
     number,
     percent,
+    without_empty,
 )
 from narthex.results import (
     LARGEST_NODES,
@@ -152,25 +153,28 @@ def facts(document: Document) -> Facts:
 
 def reports(document: Document) -> Table:
     """Return what the program reported; of many processes the mean and the range."""
+    caption = "Reported by the jobs" if "jobs" in document else "Reported by the program"
     if len(document["nodes"]) <= LARGEST_NODES:
         rows = [
             [
                 place(each["node"], each["process"]),
+                jobs.job_at(document, each["node"], each["process"]),
                 each["name"],
                 number(each["value"]),
                 each["unit"],
             ]
             for each in reports_of(document)
         ]
-        names = columns("node", "name", "value", "unit", numbers=["value"])
-        return Table("Reported by the program", names, rows)
-    values: dict[tuple[str, str], list[float]] = {}
+        names = columns("node", "job", "name", "value", "unit", numbers=["value"])
+        return without_empty(Table(caption, names, rows))
+    values: dict[tuple[str, str, str], list[float]] = {}
     for each in reports_of(document):
-        values.setdefault((each["name"], each["unit"]), []).append(each["value"])
-    rows = [[name, *_summed_up(of), unit] for (name, unit), of in values.items()]
+        job = jobs.job_at(document, each["node"], each["process"])
+        values.setdefault((each["name"], job, each["unit"]), []).append(each["value"])
+    rows = [[name, job, *_summed_up(of), unit] for (name, job, unit), of in values.items()]
     numbers = ["reports", "mean", "smallest", "largest"]
-    names = columns("name", *numbers, "unit", numbers=numbers)
-    return Table("Reported by the program", names, rows)
+    names = columns("name", "job", *numbers, "unit", numbers=numbers)
+    return without_empty(Table(caption, names, rows))
 
 
 def _summed_up(values: list[float]) -> list[str]:
