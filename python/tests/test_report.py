@@ -14,12 +14,13 @@ from tinyhtml5.parser import HTMLParser
 
 import narthex
 from narthex import NarthexError, _native, comparison, documentation, report
-from narthex.charts import palette
+from narthex.charts import flame, palette
 from narthex.cli import main
 from narthex.documents import identify, parse
 from narthex.documents import text as json_text
 from narthex.fitting import output
 from narthex.report import again, checks, fits, lives
+from narthex.report.page import TEMPLATES
 from narthex.validation.outcome import Claim, Failure, Summary
 from narthex.validation.rows import Row
 
@@ -222,12 +223,48 @@ def test_what_programs_write_cannot_become_html(run):
     assert HOSTILE in texts(tree, "pre")[0]
 
 
+SCHEMES = (palette.LIGHT, palette.DARK)
+
+
 def test_texts_have_contrast_in_both_schemes():
-    for scheme in (palette.LIGHT, palette.DARK):
+    for scheme in SCHEMES:
         pairs = [(text, on) for text in ("text", "muted", "accent") for on in ("surface", "raised")]
         pairs += [("good", "good-surface"), ("bad", "bad-surface"), ("text", "plain-surface")]
         for text, on in pairs:
             assert contrast(scheme[text], scheme[on]) >= 4.5, (text, on)
+
+
+def test_every_colour_of_a_text_is_one_that_is_tested_for_contrast():
+    rules = (TEMPLATES / "style.css").read_text()
+    colours = {*re.findall(r"(?<![-\w])color: ([^;]+);", rules)} - {"inherit"}
+    tested = ("text", "muted", "accent", "good", "bad")
+    assert colours == {f"var(--{name})" for name in tested}
+    assert not re.search(r"opacity: \.[0-9]", re.sub(r"path\.\w+ {[^}]*}", "", rules))
+
+
+def test_functions_of_a_flame_graph_can_be_read_on_their_colours():
+    for scheme in SCHEMES:
+        for by, parts in (("activity", palette.ACTIVITIES), ("occupation", palette.OCCUPATIONS)):
+            for part in parts:
+                colour = scheme[palette.of_part(by, part).removeprefix("var(--").rstrip(")")]
+                mixed = blended(colour, scheme["surface"], flame.OPACITY)
+                assert contrast(scheme["text"], mixed) >= 4.5, part
+
+
+def blended(colour, surface, opacity):
+    """Return what is seen of a colour on a surface."""
+    parts = [(int(colour[i : i + 2], 16), int(surface[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(opacity * one + (1 - opacity) * on):02x}" for one, on in parts)
+
+
+def test_what_is_wide_scrolls_in_a_box_of_its_own(pages):
+    for page in pages.values():
+        tree = parsed(page)
+        boxes = {id(inner) for box in tree.iter("div") if box.get("class") == "scroll"
+                 for inner in box.iter()}  # fmt: skip
+        assert all(id(table) in boxes for table in tree.iter("table"))
+        pictures = [each for each in tree.iter("svg") if each.get("viewBox")]
+        assert all(id(picture) in boxes for picture in pictures)
 
 
 def contrast(one, other):

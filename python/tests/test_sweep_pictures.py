@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import narthex
-from narthex import NarthexError, documents, report
+from narthex import NarthexError, documentation, documents, report
 from narthex.charts import curves, palette
 from narthex.cli import main
 from narthex.report import fronts, sweeps
@@ -130,6 +130,15 @@ def test_every_activity_and_occupation_has_a_colour_in_both_schemes():
             name = palette.of_part(by, part).removeprefix("var(--").rstrip(")")
             assert name in palette.LIGHT
             assert name in palette.DARK
+    ledger = (documentation.DOCS.parent / "machine/src/activity.rs").read_text()
+    assert {*re.findall(r'^        \w+ = "(.+)",$', ledger, re.MULTILINE)} == {
+        *palette.ACTIVITIES,
+        *palette.OCCUPATIONS,
+    }
+    colours = [palette.of_part("activity", part) for part in palette.ACTIVITIES]
+    for scheme in (palette.LIGHT, palette.DARK):
+        shown = [scheme[colour.removeprefix("var(--").rstrip(")")] for colour in colours]
+        assert len({*shown}) == len(shown)
     assert narthex.charts.palette.of_part("activity", "other things") == "var(--other)"
 
 

@@ -27,15 +27,23 @@ function fitted(original, width) {
   return specification.facet ? divided(specification, width, hasNamesAbove) : specification;
 }
 
-function columnsOf(width) {
-  return Math.max(1, Math.min(3, Math.floor(width / PANEL_WIDTH)));
+function columnsOf(specification, width) {
+  const panels = textsOf(specification, specification.facet.field).length;
+  return Math.max(1, Math.min(3, panels, Math.floor(width / PANEL_WIDTH)));
+}
+
+// The names beside the bars of a panel, and the gap.
+function widthOfNames(specification) {
+  const drawn = specification.spec;
+  const { y } = (drawn.encoding ? drawn : drawn.layer[0]).encoding;
+  return Math.min(NAMES_WIDTH, 2 * SYMBOL + CHARACTER * longestOf(specification, y.field));
 }
 
 // A chart that is divided into panels gets as many columns as there is room for.
 function divided(specification, width, hasNamesAbove) {
-  const { panelWidth, namesWidth = NAMES_WIDTH } = specification.usermeta ?? {};
+  const { panelWidth, namesWidth = widthOfNames(specification) } = specification.usermeta ?? {};
   if (panelWidth) return { ...specification, columns: Math.max(1, Math.floor(width / panelWidth)) };
-  const columns = columnsOf(width);
+  const columns = columnsOf(specification, width);
   const beside = hasNamesAbove ? 2 * SYMBOL : namesWidth;
   const inner = Math.max(120, Math.floor(width / columns) - beside);
   return { ...specification, columns, spec: { ...specification.spec, width: inner } };
@@ -59,7 +67,7 @@ function putNamesAbove(drawn, layers, specification, width) {
   const longest = axes.length && !isMap ? longestOf(specification, axes[0].field) : 0;
   const fitting = width < NARROW ? LONG_NAME : specification.facet ? PANEL_NAME : LONGEST_NAME;
   if (longest <= fitting) return false;
-  const own = specification.facet ? width / columnsOf(width) : width;
+  const own = specification.facet ? width / columnsOf(specification, width) : width;
   const room = Math.floor((own - 2 * SYMBOL) / CHARACTER);
   const lines = Math.ceil(longest / (0.8 * room));
   const step = NAMED_STEP + LINE * (lines - 1);
