@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import browser
 import pytest
+from contrasts import blended, contrast
 from tinyhtml5.parser import HTMLParser
 
 import narthex
@@ -251,12 +252,6 @@ def test_functions_of_a_flame_graph_can_be_read_on_their_colours():
                 assert contrast(scheme["text"], mixed) >= 4.5, part
 
 
-def blended(colour, surface, opacity):
-    """Return what is seen of a colour on a surface."""
-    parts = [(int(colour[i : i + 2], 16), int(surface[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(opacity * one + (1 - opacity) * on):02x}" for one, on in parts)
-
-
 def test_what_is_wide_scrolls_in_a_box_of_its_own(pages):
     for page in pages.values():
         tree = parsed(page)
@@ -265,20 +260,6 @@ def test_what_is_wide_scrolls_in_a_box_of_its_own(pages):
         assert all(id(table) in boxes for table in tree.iter("table"))
         pictures = [each for each in tree.iter("svg") if each.get("viewBox")]
         assert all(id(picture) in boxes for picture in pictures)
-
-
-def contrast(one, other):
-    """Return the ratio that WCAG 2 defines."""
-    lights = sorted(map(luminance, (one, other)))
-    return (lights[1] + 0.05) / (lights[0] + 0.05)
-
-
-def luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 # --- contents -------------------------------------------------------------------

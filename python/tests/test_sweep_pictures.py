@@ -10,7 +10,7 @@ import pytest
 
 import narthex
 from narthex import NarthexError, documentation, documents, report
-from narthex.charts import curves, palette
+from narthex.charts import curves, drawings, palette
 from narthex.cli import main
 from narthex.report import fronts, sweeps
 from narthex.report.page import rendered
@@ -140,6 +140,63 @@ def test_every_activity_and_occupation_has_a_colour_in_both_schemes():
         shown = [scheme[colour.removeprefix("var(--").rstrip(")")] for colour in colours]
         assert len({*shown}) == len(shown)
     assert narthex.charts.palette.of_part("activity", "other things") == "var(--other)"
+
+
+def rows_of(*found, **more):
+    return [
+        {"interface": f"i{at}", "x": at, "value": value, **more} for at, value in enumerate(found)
+    ]
+
+
+def test_values_over_two_decades_have_an_axis_by_ratio():
+    for draw in (
+        lambda rows: drawings.bars(rows, "ns", []),
+        lambda rows: drawings.pairs([{**row, "name": row["interface"]} for row in rows], "ns"),
+    ):
+        near, far, least = (
+            [layer["encoding"]["x"] for layer in draw(rows_of(*found))["layer"]][-1]
+            for found in ((1, 99), (1, 100), (0, 100))
+        )
+        assert far["scale"] == {"type": "log"}
+        assert "type" not in near.get("scale", {})
+        assert "type" not in least.get("scale", {})
+    for values, kind in (((1, 99), None), ((1, 100), "log"), ((-1, 100), None)):
+        drawn = curves.curves(rows_of(*values), "ns", ["i0", "i1"])
+        scales = [layer["encoding"]["y"].get("scale", {}).get("type") for layer in drawn["layer"]]
+        assert scales == [kind] * len(scales)
+
+
+def test_a_bar_is_a_point_where_its_length_would_mean_nothing():
+    marks = [
+        drawings.bars(rows_of(*found), "ns", [])["layer"][0]["mark"]["type"]
+        for found in ((1, 99), (1, 100))
+    ]
+    assert marks == ["bar", "point"]
+    panels = [*rows_of(1, 9, panel="a"), *rows_of(500, 900, panel="b")]
+    drawn = drawings.bars(panels, "ns", [], panels="panel")
+    assert drawn["spec"]["layer"][0]["mark"]["type"] == "bar"  # each panel has its own axis
+
+
+def test_numbers_across_are_by_ratio_with_0_too_but_shares_are_not():
+    for across, kind in (
+        ([1, 2, 4, 16], "log"), ([0, 2, 4, 64], "symlog"), ([1, 2, 3], None), ([0.01, 0.5], None),
+    ):  # fmt: skip
+        rows = [{"x": x, "value": 1} for x in across]
+        assert curves.across(rows, "x", None).to_dict().get("scale", {}).get("type") == kind
+
+
+def test_a_map_has_the_range_of_its_values_and_no_colour_where_there_is_none():
+    def drawn(*found):
+        rows = [{"row": "a", "column": str(at), "value": value} for at, value in enumerate(found)]
+        return curves.heat_map(rows, "ns")
+
+    spec = drawn(50, 60, None)
+    assert spec["encoding"]["opacity"]["scale"]["domain"] == [50, 60]
+    assert [row["value"] for row in spec["data"]["values"]] == [50, 60]
+    assert spec["encoding"]["x"]["scale"]["domain"] == ["0", "1", "2"]
+    assert drawn(1, 100)["encoding"]["opacity"]["scale"]["type"] == "log"
+    assert drawn(0, 100)["encoding"]["opacity"]["scale"]["type"] == "linear"
+    assert drawn(7, 7)["encoding"]["opacity"]["scale"]["domain"] == [0, 7]
 
 
 # --- pages ------------------------------------------------------------------------------

@@ -40,7 +40,8 @@ NAMES_WIDTH = 90
 """Points that the numbers at a panel's axis take, and the gap beside it."""
 
 BY_RATIO_FROM = 10
-"""Times that the largest number is the smallest, from which on the scale is by ratio."""
+"""Times that the largest whole number (bytes, nodes) is the smallest, from which on the scale is
+by ratio; of shares and the like it is `looks.MANY_TIMES`."""
 
 MOST_TICKS = 16
 """Numbers that are all written at the axis."""
@@ -166,7 +167,9 @@ def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":
     ticks = {"values": sorted(numbers)} if len(numbers) <= MOST_TICKS else {}
     axis = alt.X("x:Q", title=title).axis(labelOverlap=True, **ticks)
     least = min((number for number in numbers if number > 0), default=0)
-    if min(numbers, default=-1) >= 0 and least and max(numbers) >= BY_RATIO_FROM * least:
+    are_whole = all(float(number).is_integer() for number in numbers)
+    ratio = BY_RATIO_FROM if are_whole else looks.MANY_TIMES
+    if min(numbers, default=-1) >= 0 and least and max(numbers) >= ratio * least:
         if min(numbers) == 0:
             return axis.scale(type="symlog", constant=least, nice=False, padding=12)
         return axis.scale(type="log", base=2, nice=False, padding=12)

@@ -102,10 +102,6 @@ def without_empty(table: Table) -> Table:
     return replace(table, columns=[table.columns[place] for place in kept], rows=rows)
 
 
-NO_TABLE = Table("", [], [])
-"""Behind a chart whose numbers are elsewhere."""
-
-
 @dataclass(frozen=True)
 class Chart:
     """A picture, and the numbers that it shows."""
