@@ -579,6 +579,8 @@ def test_every_chart_is_drawn_without_a_word_on_the_console(pages, tmp_path, wid
     assert drawn == dom.count("data-chart=") > 2
     assert dom.count('class="marks"') == drawn
     assert 'data-charts="done"' in dom
+    cut = re.findall(r"<text[^>]*>([^<]*…)</text>", dom)
+    assert cut == []
 
 
 PROBE = """

@@ -67,6 +67,11 @@ def sections(document: dict[str, Any]) -> list[Section]:
     return made
 
 
+def title(given: str, experiment: str) -> str:
+    """Return an experiment's title as its file gives it, and its name."""
+    return f"{given} ({experiment})"
+
+
 def _grouped(make: type, entries: list[dict[str, Any]]) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = defaultdict(list)
     for entry in entries:
@@ -158,7 +163,7 @@ def _section(
     if failures:
         parts.append(_failures(failures))
     return Section(
-        f"{summary.title} ({summary.experiment})",
+        title(summary.title, summary.experiment),
         parts,
         ident=summary.experiment.replace("/", "-"),
         mark=_held(claims),

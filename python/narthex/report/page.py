@@ -137,8 +137,10 @@ def _title(found: Sequence[Found]) -> str:
             return f"{len(document['checks'])} checks"
         case kind if kind == EXPLANATION:
             return explanation.title(document)
-    names = [summary["experiment"] for summary in document["summaries"]]
-    return names[0] if len(names) == 1 else f"{len(names)} experiments"
+    summaries = document["summaries"]
+    if len(summaries) > 1:
+        return f"{len(summaries)} experiments"
+    return experiments.title(summaries[0]["title"], summaries[0]["experiment"])
 
 
 def _named(sections: Sequence[Section], taken: set[str]) -> Iterator[Section]:

@@ -140,7 +140,7 @@ def busiest(traffic: Document) -> Table:
 
 
 PERCENTILES = ("50", "90", "99", "99.9")
-"""Of latencies, in percent: so many are no longer."""
+"""Of latencies: the share of the messages, in percent, that do not exceed it."""
 
 
 TIMES = (
@@ -203,7 +203,10 @@ def by_size(traffic: Document) -> Chart | Table:
     if len({row["x"] for row in rows}) < LEAST_SIZES:
         return table
     names = [f"{percent} %" for percent in PERCENTILES]
-    told = "Latency over the size of messages: a curve for each percentile; so many are no longer"
+    told = (
+        "Latency over the size of messages: a curve for each percentile, the latency that so many"
+        " percent of the messages do not exceed"
+    )
     drawn = curves.curves(rows, "ns", names, x="bytes of payload", series="messages")
     return Chart(table.caption, told, drawn, replace(table, is_folded=True))
 
