@@ -46,7 +46,9 @@ function divided(specification, width, hasNamesAbove) {
   const columns = columnsOf(specification, width);
   const beside = hasNamesAbove ? 2 * SYMBOL : namesWidth;
   const inner = Math.max(120, Math.floor(width / columns) - beside);
-  return { ...specification, columns, spec: { ...specification.spec, width: inner } };
+  const header = { ...specification.facet.header, labelLimit: inner + beside - SYMBOL };
+  const facet = { ...specification.facet, header };
+  return { ...specification, columns, facet, spec: { ...specification.spec, width: inner } };
 }
 
 // The different texts of a field, in a chart or its layers.
