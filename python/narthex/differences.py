@@ -81,13 +81,13 @@ class Difference(Saved):
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two are called: their files or folders, as shortly as tells them apart."""
-        places = [Path(side.place) for side in (self.one, self.other)]
-        for short in (Path(place.stem) for place in places), (Path(place.name) for place in places):
-            one, other = short
-            if one != other:
-                return str(one), str(other)
-        return self.one.place, self.other.place
+        """What the two are called: their files or folders, as shortly as tells them apart.
+
+        One that is compared with itself is called A and B.
+        """
+        one, other = (Path(side.place) for side in (self.one, self.other))
+        shorter = [(one.stem, other.stem), (one.name, other.name), (str(one), str(other))]
+        return next((pair for pair in shorter if pair[0] != pair[1]), ("A", "B"))
 
     @property
     def settings(self) -> list[dict[str, str]]:

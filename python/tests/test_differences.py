@@ -96,6 +96,7 @@ def test_a_page_of_two_runs_has_their_times_on_one_scale_and_units(tmp_path):
         (("x/a.json", "y/b.json"), ("a", "b")),
         (("x/a.json", "x/a.html"), ("a.json", "a.html")),
         (("x/a.json", "y/a.json"), ("x/a.json", "y/a.json")),
+        (("a.json", "a.json"), ("A", "B")),
     ],
 )
 def test_two_results_are_called_as_shortly_as_tells_them_apart(places, names):

@@ -172,6 +172,7 @@ def test_a_bar_is_a_point_where_its_length_would_mean_nothing():
         for found in ((1, 99), (1, 100))
     ]
     assert marks == ["bar", "point"]
+    assert drawings.bars([], "ns", [])["layer"]
     panels = [*rows_of(1, 9, panel="a"), *rows_of(500, 900, panel="b")]
     drawn = drawings.bars(panels, "ns", [], panels="panel")
     assert drawn["spec"]["layer"][0]["mark"]["type"] == "bar"  # each panel has its own axis

@@ -80,9 +80,8 @@ def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None)
     base = alt.Chart().encode(y=y, tooltip=tooltip(rows, unit))
     order = list(dict.fromkeys(row.get(panels, "") for row in rows))
     shared = ["x"] if unit == "percent" else []
-    axes = (
-        [rows] if shared else [[row for row in rows if row.get(panels, "") == of] for of in order]
-    )
+    panel_rows = [[row for row in rows if row.get(panels, "") == of] for of in order]
+    axes = panel_rows if panel_rows and not shared else [rows]
     scale = max((looks.scale(looks.shown_values(of)) for of in axes), key=looks.is_by_ratio)
     measured = _mark(base, scale, height={"band": 0.62}).encode(
         x=alt.X("value:Q", title=unit, axis=values_axis(panels), scale=scale)
