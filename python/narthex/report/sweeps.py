@@ -153,10 +153,10 @@ def _map(
         return []
     cells = [[row["row"], row["column"], number(row["value"])] for row in rows]
     across, down = (labels.get(name, name) for name in axes)
-    behind = Table(report, columns(down, across, report, numbers=[report]), cells, is_folded=True)
+    label = naming.label(report)
+    behind = Table(label, columns(down, across, label, numbers=[label]), cells, is_folded=True)
     others = [labels.get(name, name) for name in parameters if name not in axes]
     over = f", the best over {', '.join(others)}" if others else ""
-    label = naming.label(report)
     told = f"{label} over {across} and {down}{over}; a stronger colour is a larger value"
     drawn = curves.heat_map(rows, label, (down, across))
     return [Chart(f"{label}, as a map{over}", told, drawn, behind)]

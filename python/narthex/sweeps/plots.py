@@ -272,7 +272,7 @@ def _chart(layout: _Layout, y: str) -> Chart:
             panels="panel" if layout.panels else None,
             is_joined=layout.is_joined,
         ),
-        Table(y, columns(*map(layout.called, listed), y, numbers=[y]), cells, is_folded=True),
+        Table(label, columns(*map(layout.called, listed), label, numbers=[label]), cells, True),
     )
 
 

@@ -111,7 +111,8 @@ function divideLegend(layers, width) {
     for (const channel of [encoding?.color, encoding?.shape, encoding?.opacity]) {
       const names = channel?.legend?.values ?? channel?.scale?.domain;
       if (!channel?.legend || !names) continue;
-      const lengths = names.map((name) => Math.min(String(name).length, LONGEST_NAME));
+      const texts = names.map((name) => String(typeof name === "number" ? +name.toPrecision(3) : name));
+      const lengths = texts.map((text) => Math.min(text.length, LONGEST_NAME));
       const longest = SYMBOL + CHARACTER * Math.max(...lengths);
       const columns = Math.max(1, Math.min(6, Math.floor(width / longest)));
       channel.legend = { ...channel.legend, columns, labelLimit: Math.floor(width) - SYMBOL };
