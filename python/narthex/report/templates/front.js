@@ -71,9 +71,12 @@ class FrontChart {
 
   tell(across, upwards, best) {
     const runs = `${best.size} ${best.size === 1 ? "run" : "runs"}`;
-    const told = `${upwards.name} over ${across.name}: a point for each run, which it opens; a line joins the ${runs} that none beats in both`;
+    const told =
+      `${upwards.name} over ${across.name}: a point for each run, which it opens;` +
+      ` a line joins the ${runs} that none beats in both`;
     this.part.querySelector(".description").textContent = `${told}.`;
-    this.part.querySelector("figcaption").textContent = `Runs that none beats in both ${across.name} and ${upwards.name}`;
+    const title = `Runs that none beats in both ${across.name} and ${upwards.name}`;
+    this.part.querySelector("figcaption").textContent = title;
     this.place.setAttribute("aria-label", told);
     const names = new Set([...best].map((row) => row.name));
     for (const row of this.part.querySelectorAll("tbody tr"))

@@ -21,8 +21,9 @@ function fitted(original, width) {
   const layers = [drawn, ...(drawn.layer ?? [])];
   const hasNamesAbove = putNamesAbove(drawn, layers, specification, width);
   turnColumns(layers, specification, width);
-  const names = layers[0].encoding?.y ?? layers.at(-1).encoding.y;
-  const beside = names.type === "nominal" && !hasNamesAbove ? CHARACTER * longestOf(specification, names.field) : SYMBOL;
+  const { type, field } = layers[0].encoding?.y ?? layers.at(-1).encoding.y;
+  const hasNamesBeside = type === "nominal" && !hasNamesAbove;
+  const beside = hasNamesBeside ? CHARACTER * longestOf(specification, field) : SYMBOL;
   divideLegend(layers, width - Math.min(beside, NAMES_WIDTH));
   return specification.facet ? divided(specification, width, hasNamesAbove) : specification;
 }
