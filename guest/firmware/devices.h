@@ -498,6 +498,10 @@
  * at least */
 #define REGISTER_VOYAGER_STATED_RELEASE_CYCLES 0xe8ul
 
+/* load: the node's address of process 0's part of the snooped space; those of the others follow, a
+ * doubleword each */
+#define REGISTER_VOYAGER_SNOOPED_START 0x100ul
+
 /* bit 0: enabled; bit 1 (receive): when it is full, its packets go to the miss queue; bit 2
  * (transmit): its messages have the network's high priority; bits 8 to 15: the logical queue; bits
  * 16 to 18: its process */

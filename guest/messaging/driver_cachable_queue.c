@@ -54,10 +54,17 @@ static void start_sending(const struct narthex_information *machine) {
     announcement = (volatile uint64_t *)(uintptr_t)ready;
 }
 
+/* So that polls hit in the cache on the first pass as on all others. */
+static void look_at_every_entry(void) {
+    for (uint64_t index = 0; index < head.entries; index++)
+        (void)*(const volatile uint64_t *)(head.queue + index * entry_bytes);
+}
+
 static void start_receiving(const struct narthex_information *machine) {
     head = first_entry(machine->receive_queue, machine->receive_entries);
     entry_bytes = machine->entry_bytes;
     receive_head = (volatile uint64_t *)(uintptr_t)machine->receive_head;
+    look_at_every_entry();
 }
 
 static inline uint64_t sense(uint64_t pointer) {

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from narthex import _native, arguments, notation
 from narthex.documents import COMPARISON, EXPERIMENTS, RUN, Saved, needed_whole, read_file
 from narthex.errors import NarthexError
-from narthex.results import PS_PER_US, Result, ledger_rows, reports_of
+from narthex.results import PS_PER_US, Result, ledger_rows, region_ledger_rows, reports_of
 
 if TYPE_CHECKING:
     import polars
@@ -54,6 +54,8 @@ class Side:
     place: str
     settings: dict[str, str] = field(default_factory=dict)
     figures: dict[tuple[str, str], float] = field(default_factory=dict)
+    regions_us: dict[str, dict[str, float]] = field(default_factory=dict)
+    """A run's time of all processors in each region by activity, in microseconds."""
 
     def add(self, prefix: str, figures: Iterator[Figure]) -> None:
         """Take figures, what they are of behind a prefix."""
@@ -76,6 +78,16 @@ class Difference(Saved):
 
     one: Side
     other: Side
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two are called: their files or folders, as shortly as tells them apart.
+
+        One that is compared with itself is called A and B.
+        """
+        one, other = (Path(side.place) for side in (self.one, self.other))
+        shorter = [(one.stem, other.stem), (one.name, other.name), (str(one), str(other))]
+        return next((pair for pair in shorter if pair[0] != pair[1]), ("A", "B"))
 
     @property
     def settings(self) -> list[dict[str, str]]:
@@ -132,8 +144,7 @@ class Difference(Saved):
         from narthex.report.page import rendered
 
         file = Path(arguments.text("path", path))
-        title = f"{Path(self.one.place).stem} and {Path(self.other.place).stem}"
-        files.write(file, rendered(title, sections(self)).encode())
+        files.write(file, rendered(" and ".join(self.names), sections(self)).encode())
         return file
 
     @property
@@ -183,6 +194,7 @@ def _of_document(place: str, kind: str, document: dict[str, Any]) -> Side:
     side = Side(place)
     if kind == RUN.name:
         _take_run(side, document, "")
+        side.regions_us.update(_regions(document))
     elif kind == COMPARISON.name:
         for run in document["runs"]:
             _take_run(side, run, f"{run['interface']}, ")
@@ -230,6 +242,17 @@ def _figures_of_run(document: dict[str, Any]) -> Iterator[Figure]:
         counted[f"{name} (ps)" if unit == "ps" else name] += value
     for name, value in counted.items():
         yield COUNTED, name, value
+
+
+def _regions(document: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the time of each region that has ended by activity, in microseconds."""
+    found = {}
+    for name in Result(document).regions:
+        times: Counter[str] = Counter()
+        for _, _, activity, _, time_ps in region_ledger_rows(document, name):
+            times[activity] += time_ps
+        found[name] = {activity: time_ps / PS_PER_US for activity, time_ps in times.items()}
+    return found
 
 
 def _take_experiments(side: Side, document: dict[str, Any]) -> None:

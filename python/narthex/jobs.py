@@ -113,9 +113,15 @@ def words(document: dict[str, Any]) -> str:
 
 
 def job_at(document: dict[str, Any], node: int, process: int) -> str:
-    """Return the program of a process of a run with several jobs."""
-    for job in document["jobs"]:
+    """Return the job of a process: its program, and where others run that, its arguments.
+
+    Empty of a run without several jobs, and of a processor without a process.
+    """
+    jobs = document.get("jobs", [])
+    for job in jobs:
         begin, end = job["nodes"]
         if begin <= node < end and job["process"] == process:
-            return str(job["program"])
+            program = str(job["program"])
+            is_alone = sum(other["program"] == program for other in jobs) == 1
+            return program if is_alone else " ".join([program, *job["arguments"]])
     return ""

@@ -98,7 +98,7 @@ class NetworkLoad(Saved):
     def curve(self) -> "Chart":
         """Return latency over offered load as a chart of a page; see `plot`."""
         from narthex.charts.curves import curves
-        from narthex.report.parts import NO_TABLE, Chart
+        from narthex.report.parts import Cell, Chart, Table, columns, number
 
         points = self.points.filter(self.points["state"] == "steady").to_dicts()
         rows = [
@@ -106,7 +106,10 @@ class NetworkLoad(Saved):
         ]
         across = "offered load, share of a link's bandwidth"
         drawn = curves(rows, "mean latency, ns", [""], x=across, series=None)
-        return Chart(self.title, f"Mean latency over {across}", drawn, NO_TABLE)
+        named = columns("offered load", "mean latency, ns", numbers=["mean latency, ns"])
+        cells: list[list[Cell]] = [[f"{row['x']:g}", number(row["value"], 1)] for row in rows]
+        behind = Table("Mean latency over load", named, cells, is_folded=True)
+        return Chart(self.title, f"Mean latency over {across}", drawn, behind)
 
     def _without_latency(self) -> str:
         """Say which loads are not drawn, and why."""

@@ -4,15 +4,17 @@ reports        what the program reported
 ledger         where each processor's time went
 statistics     what was counted
 measurements   all of it in one long table, of the regions too
+jobs           what ran, and where
+links, queues  what the network carried and held
 output         what the program wrote
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args, overload
 
-from narthex import arguments, groups, notation
+from narthex import arguments, groups, jobs, notation
 from narthex.documents import RUN, Kind, Loaded, in_notebook, needed_whole, read_file
 from narthex.errors import NarthexError, unknown
 
@@ -150,6 +152,41 @@ class Result(Loaded):
             counts = (pair.get("messages"), pair["packets"], pair["bytes"])
             rows.append((pair["from"], pair["to"], *counts, mean, largest))
         return pl.DataFrame(rows, schema=schema, orient="row")
+
+    @property
+    def jobs(self) -> "polars.DataFrame":
+        """What ran, a row a job: job, program, arguments, first_node, last_node, process.
+
+        Jobs count from 0; `process` is the number that a job's processes have on their nodes. A
+        run of one program is one job, whose process is null: it has all processes of its nodes.
+        """
+        from narthex import frames
+
+        return frames.jobs(self.document)
+
+    @property
+    def links(self) -> "polars.DataFrame":
+        """What each link carried, a row a link: network, from, to, parcels, bytes, times, share.
+
+        `network` is "between nodes" or "on chip", of which all nodes are together. `busy_ps` is how
+        long the link carried something, `waited_ps` how long parcels waited for it, together;
+        `busy_share` is the part of the run for which it was busy, of the links of all nodes and
+        lanes the mean. Raises `NarthexError` if no network of the machine has links.
+        """
+        from narthex import frames
+
+        return frames.links(self.document)
+
+    @property
+    def queues(self) -> "polars.DataFrame":
+        """What each input of a switch held: switch, from, parcels, most_bytes, mean_bytes.
+
+        `from` is what feeds the input, `mean_bytes` the mean over the run. Raises `NarthexError`
+        if the network between the nodes has no switches.
+        """
+        from narthex import frames
+
+        return frames.queues(self.document)
 
     @property
     def profile(self) -> "polars.DataFrame":
@@ -403,27 +440,8 @@ def ledger_shares(
     processors than `most`, those that spend their time alike are one column, their mean.
     The firmware of a node has a column of its own, where it has time in the ledger.
     """
-    firmware = {
-        (node["node"], index)
-        for node in document["nodes"]
-        for index, processor in enumerate(node["processors"])
-        if processor.get("firmware")
-    }
-    spent: dict[str, dict[groups.Place, Counter[tuple[str, str]]]] = {"": {}, ", firmware": {}}
-    # Regions belong to programs: firmware has no time in them.
-    for node in document["nodes"]:
-        for index in range(len(node["processors"])):
-            if (node["node"], index) not in firmware:
-                spent[""][node["node"], index] = Counter()
-    for node, index, activity, occupation, time_ps in ledger:
-        kind, place = ("", index) if (node, index) not in firmware else (", firmware", 0)
-        spent[kind].setdefault((node, place), Counter())[activity, occupation] += time_ps
-    grouped = [
-        (group.places[0], f"{group.short_name}{runs}", group.times)
-        for runs, of_kind in spent.items()
-        for group in groups.alike(of_kind, most)
-    ]
-    columns = {name: of_column for _, name, of_column in sorted(grouped, key=lambda each: each[0])}
+    grouped = processors_alike(document, ledger, most)
+    columns = {f"{group.short_name}{runs}": group.times for runs, group in grouped}
     times: Counter[tuple[str, str]] = Counter()
     for of_column in columns.values():
         times.update(of_column)
@@ -434,6 +452,46 @@ def ledger_shares(
         if any(cell != "0.0" for cell in cells):
             rows.append([*part, *cells])
     return list(columns), rows
+
+
+def processors_alike(
+    document: dict[str, Any],
+    ledger: Iterable[tuple[int, int, str, str, int]],
+    most: int,
+) -> list[tuple[str, groups.Group[tuple[str, str]]]]:
+    """Return groups of at most so many processors that spend their time alike, in order.
+
+    Before a group stands what its processors run, if that tells them apart: ", firmware", or the
+    job of a run with several; a node's firmware is together.
+    """
+    firmware = {
+        (node["node"], index)
+        for node in document["nodes"]
+        for index, processor in enumerate(node["processors"])
+        if processor.get("firmware")
+    }
+
+    def kind_of(node: int, index: int) -> str:
+        runs = "firmware" if (node, index) in firmware else jobs.job_at(document, node, index)
+        return f", {runs}" if runs else ""
+
+    spent: dict[str, dict[groups.Place, Counter[tuple[str, str]]]] = defaultdict(dict)
+    # Regions belong to programs: firmware has no time in them.
+    for node in document["nodes"]:
+        for index in range(len(node["processors"])):
+            if (node["node"], index) not in firmware:
+                spent[kind_of(node["node"], index)][node["node"], index] = Counter()
+    for node, index, activity, occupation, time_ps in ledger:
+        place = 0 if (node, index) in firmware else index
+        of_kind = spent[kind_of(node, index)].setdefault((node, place), Counter())
+        of_kind[activity, occupation] += time_ps
+    of_jobs = [runs for runs in spent if runs != ", firmware"]
+    if sum(len(spent[runs]) for runs in of_jobs) > most:
+        most = max(1, most // len(of_jobs))
+    grouped = [
+        (runs, group) for runs, of_kind in spent.items() for group in groups.alike(of_kind, most)
+    ]
+    return sorted(grouped, key=lambda each: each[1].places[0])
 
 
 def _divided(

@@ -25,6 +25,43 @@ def test_the_interface_is_spelled_as_the_taxonomy_spells_it(result):
     assert result.interface == "CNI32Qm"
 
 
+def test_links_and_queues_of_switches_are_frames_with_units_in_their_columns():
+    run = narthex.run("roundtrip", 8, 20, 5, interface="cni32qm", machine="cluster", nodes=2)
+    carried = run.document["network"]["links"]
+    assert run.links["bytes"].sum() == sum(link["bytes"] for link in carried) > 0
+    assert run.links["network"].unique().to_list() == ["between nodes"]
+    busiest = max(link["busy"] for link in carried)
+    assert run.links["busy_share"].max() == pytest.approx(busiest / run.document["simulated_ps"])
+    assert run.queues.columns == ["switch", "from", "parcels", "most_bytes", "mean_bytes"]
+    for mean, most in run.queues.select("mean_bytes", "most_bytes").rows():
+        assert 0 <= mean <= most
+
+
+def test_links_on_chip_are_busy_for_the_mean_of_all_nodes_and_lanes():
+    run = narthex.run("roundtrip", 8, 20, 5, interface="ni2w", machine="chip", nodes=2)
+    (network,) = run.links["network"].unique()
+    told = run.document["network_on_chip"]
+    whole = run.document["simulated_ps"] * told["nodes"] * told["lanes"]
+    shares = [link["busy"] / whole for link in told["links"]]
+    assert network == "on chip"
+    assert run.links["busy_share"].to_list() == pytest.approx(shares)
+    with pytest.raises(
+        narthex.NarthexError, match="the network between the nodes of machine 'chip'"
+    ):
+        _ = run.queues
+
+
+def test_a_run_without_switches_says_which_machines_have_them(result):
+    with pytest.raises(narthex.NarthexError, match=r"hpca98' is ideal.*such as cluster"):
+        _ = result.links
+
+
+def test_jobs_are_a_frame_of_where_each_program_ran(result):
+    assert result.jobs.rows() == [(0, "roundtrip", "8 20 5", 0, 1, None)]
+    several = narthex.run(jobs=["hello @ 0-1", "hello there @ 2"], nodes=3).jobs
+    assert several.drop("job").rows() == [("hello", "", 0, 1, 0), ("hello", "there", 2, 2, 0)]
+
+
 def test_the_ledger_adds_up_to_the_elapsed_time_to_the_picosecond(result):
     sums = result.ledger.group_by("node", "processor").agg(pl.col("time_ps").sum())
     assert sums["time_ps"].to_list() == [result.document["simulated_ps"]] * 2

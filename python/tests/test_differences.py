@@ -8,6 +8,9 @@ import pytest
 import narthex
 from narthex import NarthexError, notation
 from narthex.cli import main
+from narthex.differences import Difference, Side
+from narthex.report.differences import sections
+from narthex.results import PS_PER_US
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +55,6 @@ def test_a_parameter_of_the_machine_is_named(results):
 
 
 def test_a_figure_that_was_none_has_no_percent():
-    from narthex.differences import Difference, Side
 
     key = ("counted", "packets_returned")
     found = Difference(Side("a", figures={key: 0.0}), Side("b", figures={key: 3.0, ("", "x"): 1}))
@@ -71,11 +73,34 @@ def test_a_page_of_two_runs_has_their_times_on_one_scale_and_units(tmp_path):
     found = narthex.diff(*files)
     names = {row["name"] for row in found.figures if row["of"] == "counted"}
     assert {"bus_occupied (ps)", "bus_reads"} <= names
-    whole = {name for name, side in (("A", found.one), ("B", found.other)) if side.times_us}
-    assert whole == {"A", "B"}
     text = found.report(tmp_path / "diff.html").read_text()
-    assert "Where the time went" in text
+    assert "<h1>NI2w and CNI32Qm</h1>" in text
+    (whole, regions) = next(
+        part.parts for part in sections(found) if part.title == "Where the time went"
+    )
+    bars = [row for chart in (whole, regions) for row in chart.specification["data"]["values"]]
+    assert {row["result"] for row in bars} == {"NI2w", "CNI32Qm"}
+    assert {row["region"] for row in bars} == {"", "round trips"}
+    send = narthex.load(files[0]).ledger.filter(activity="send")["time_ps"].sum() / PS_PER_US
+    (cells,) = [row for row in whole.table.rows if row[0] == "send"]
+    assert cells[1] == notation.short(send)
+    assert [column.name for column in regions.table.columns] == [
+        "region", "activity", "NI2w, us", "CNI32Qm, us", "change",
+    ]  # fmt: skip
     assert [notation.short(value) for value in (1272.0, 0.5)] == ["1,272", "0.50"]
+
+
+@pytest.mark.parametrize(
+    ("places", "names"),
+    [
+        (("x/a.json", "y/b.json"), ("a", "b")),
+        (("x/a.json", "x/a.html"), ("a.json", "a.html")),
+        (("x/a.json", "y/a.json"), ("x/a.json", "y/a.json")),
+        (("a.json", "a.json"), ("A", "B")),
+    ],
+)
+def test_two_results_are_called_as_shortly_as_tells_them_apart(places, names):
+    assert Difference(*map(Side, places)).names == names
 
 
 def test_folders_of_sweeps_are_compared_run_by_run(tmp_path):

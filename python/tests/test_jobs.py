@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 import narthex
-from narthex import jobs
+from narthex import groups, jobs
 from narthex.cli import main
 from narthex.errors import NarthexError
+from narthex.report import runs
 
 TWO = {"machine.processors_per_node": 2}
 
@@ -84,6 +85,30 @@ def test_a_program_with_a_job_beside_it_is_the_first_job() -> None:
     known = [(job["program"], job["nodes"], job["process"]) for job in result.document["jobs"]]
     assert known == [("gauss", [0, 2], 0), ("em3d", [0, 2], 1)]
     assert jobs.job_at(result.document, 1, 1) == "em3d"
+
+
+def test_the_page_names_the_job_of_each_report_and_bar() -> None:
+    told = ["roundtrip 8 5 1 @ 0-1", "roundtrip 64 5 1 @ 2-3"]
+    document = narthex.run(jobs=told, nodes=4).document
+    table = runs.reports(document)
+    assert [column.name for column in table.columns][:3] == ["node", "job", "name"]
+    assert {(row[0], row[1]) for row in table.rows} == {
+        ("0", "roundtrip 8 5 1"),
+        ("2", "roundtrip 64 5 1"),
+    }
+    bars = runs.ledger_chart(document, "activity").specification["data"]["values"]
+    assert {row["node"] for row in bars} == {
+        *(f"node {node}, roundtrip 8 5 1" for node in (0, 1)),
+        *(f"node {node}, roundtrip 64 5 1" for node in (2, 3)),
+    }
+
+
+def test_a_page_of_many_nodes_of_jobs_has_few_bars_and_none_of_two_jobs() -> None:
+    document = narthex.run(jobs=["hello @ 0-7", "hello there @ 8-15"], nodes=16).document
+    bars = runs.ledger_chart(document, "activity").specification["data"]["values"]
+    names = {row["node"] for row in bars}
+    assert 2 <= len(names) <= groups.MOST_BARS
+    assert {name.partition(", hello")[2] for name in names} == {"", " there"}
 
 
 @pytest.mark.parametrize("interface", ["NI2w", "CNI32Qm", "CNI4"])

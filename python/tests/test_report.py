@@ -10,16 +10,18 @@ from itertools import pairwise
 
 import browser
 import pytest
+from contrasts import blended, contrast
 from tinyhtml5.parser import HTMLParser
 
 import narthex
 from narthex import NarthexError, _native, comparison, documentation, report
-from narthex.charts import palette
+from narthex.charts import flame, palette
 from narthex.cli import main
 from narthex.documents import identify, parse
 from narthex.documents import text as json_text
 from narthex.fitting import output
 from narthex.report import again, checks, fits, lives
+from narthex.report.page import TEMPLATES
 from narthex.validation.outcome import Claim, Failure, Summary
 from narthex.validation.rows import Row
 
@@ -222,26 +224,42 @@ def test_what_programs_write_cannot_become_html(run):
     assert HOSTILE in texts(tree, "pre")[0]
 
 
+SCHEMES = (palette.LIGHT, palette.DARK)
+
+
 def test_texts_have_contrast_in_both_schemes():
-    for scheme in (palette.LIGHT, palette.DARK):
+    for scheme in SCHEMES:
         pairs = [(text, on) for text in ("text", "muted", "accent") for on in ("surface", "raised")]
         pairs += [("good", "good-surface"), ("bad", "bad-surface"), ("text", "plain-surface")]
         for text, on in pairs:
             assert contrast(scheme[text], scheme[on]) >= 4.5, (text, on)
 
 
-def contrast(one, other):
-    """Return the ratio that WCAG 2 defines."""
-    lights = sorted(map(luminance, (one, other)))
-    return (lights[1] + 0.05) / (lights[0] + 0.05)
+def test_every_colour_of_a_text_is_one_that_is_tested_for_contrast():
+    rules = (TEMPLATES / "style.css").read_text()
+    colours = {*re.findall(r"(?<![-\w])color: ([^;]+);", rules)} - {"inherit"}
+    tested = ("text", "muted", "accent", "good", "bad")
+    assert colours == {f"var(--{name})" for name in tested}
+    assert not re.search(r"opacity: \.[0-9]", re.sub(r"path\.\w+ {[^}]*}", "", rules))
 
 
-def luminance(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def test_functions_of_a_flame_graph_can_be_read_on_their_colours():
+    for scheme in SCHEMES:
+        for by, parts in (("activity", palette.ACTIVITIES), ("occupation", palette.OCCUPATIONS)):
+            for part in parts:
+                colour = scheme[palette.of_part(by, part).removeprefix("var(--").rstrip(")")]
+                mixed = blended(colour, scheme["surface"], flame.OPACITY)
+                assert contrast(scheme["text"], mixed) >= 4.5, part
+
+
+def test_what_is_wide_scrolls_in_a_box_of_its_own(pages):
+    for page in pages.values():
+        tree = parsed(page)
+        boxes = {id(inner) for box in tree.iter("div") if box.get("class") == "scroll"
+                 for inner in box.iter()}  # fmt: skip
+        assert all(id(table) in boxes for table in tree.iter("table"))
+        pictures = [each for each in tree.iter("svg") if each.get("viewBox")]
+        assert all(id(picture) in boxes for picture in pictures)
 
 
 # --- contents -------------------------------------------------------------------
@@ -260,10 +278,36 @@ def test_a_run_shows_its_numbers_with_units_and_meanings(run, pages):
 def test_a_comparison_is_ranked(compared, pages):
     tree = parsed(pages["comparison"])
     table = next(
-        each for each in tree.iter("table") if "Interfaces by" in texts(each, "caption")[0]
+        each for each in tree.iter("table") if "What each interface" in texts(each, "caption")[0]
     )
-    names = [texts(row, "th")[0] for row in table.iter("tr")][1:]
-    assert names == [row["interface"] for row in compared["rows"]]
+    rows = list(table.iter("tr"))
+    reported = {f"{each['name']}, {each['unit']}" for each in compared["runs"][0]["reports"]}
+    first, *named, last = texts(rows[0], "th")
+    assert named[0] == "round-trip latency, ns"
+    assert {*named} == {*reported, "simulated time, us"}
+    assert (first, last) == ("interface", "from the best")
+    assert [texts(row, "th")[0] for row in rows[1:]] == [
+        row["interface"] for row in compared["rows"]
+    ]
+    assert texts(rows[1], "td")[-1] == "1.00 x"
+    widths = [float(re.search(r"[\d.]+", each.get("style"))[0]) for row in rows[1:]
+              for each in row.iter("span") if each.get("style")]  # fmt: skip
+    assert max(widths) == 100
+    assert min(widths) > 0
+
+
+def test_each_run_of_a_comparison_is_folded_and_its_interface_leads_to_it(compared, pages):
+    tree = parsed(pages["comparison"])
+    folded = [each for each in tree.iter("details") if each.get("class") == "part"]
+    headings = {texts(each.find("summary"), "h3")[0]: each for each in folded}
+    assert [name.rpartition(" on ")[2] for name in headings] == [
+        row["interface"] for row in compared["rows"]
+    ]
+    links = {"".join(each.itertext()): each.get("href")[1:] for each in tree.iter("a")}
+    for name, fold in headings.items():
+        (heading,) = fold.find("summary").iter("h3")
+        assert links[name.rpartition(" on ")[2]] == heading.get("id")
+        assert fold.get("open") is None
 
 
 def test_a_check_says_what_fails_and_draws_the_way_to_it(pages, check):
@@ -512,6 +556,13 @@ def test_the_commands_of_the_guide_work(tmp_path, monkeypatch):
 # --- in a browser ---------------------------------------------------------------
 
 
+OPENER = """
+<script>
+document.querySelectorAll("details.part").forEach((fold) => { fold.open = true; });
+</script>
+"""
+"""Opens what is folded, as a reader does."""
+
 ABOUT_PANELS = "WARN Detected faceted independent scales that union domain of the same fields"
 """What Vega says of panels with error bars; their layers do have the same data."""
 
@@ -521,13 +572,15 @@ ABOUT_PANELS = "WARN Detected faceted independent scales that union domain of th
 def test_every_chart_is_drawn_without_a_word_on_the_console(pages, tmp_path, width):
     file = tmp_path / "all.html"
     everything = pages["experiments"] if width == 390 else pages["comparison"]
-    file.write_text(everything, encoding="utf-8")
+    file.write_text(everything + OPENER, encoding="utf-8")
     dom, console = browser.load(file, width=width)
     assert [line for line in console if ABOUT_PANELS not in line] == []
     drawn = dom.count('data-state="drawn"')
     assert drawn == dom.count("data-chart=") > 2
     assert dom.count('class="marks"') == drawn
     assert 'data-charts="done"' in dom
+    cut = re.findall(r"<text[^>]*>([^<]*…)</text>", dom)
+    assert cut == []
 
 
 PROBE = """
@@ -539,7 +592,7 @@ addEventListener("load", () => setTimeout(() => {
   const second = document.activeElement;
   document.title = JSON.stringify({
     surface: getComputedStyle(document.body).backgroundColor,
-    bar: getComputedStyle(document.querySelector(".mark-rect path")).fill,
+    bar: getComputedStyle(document.querySelector(".shares span")).backgroundColor,
     moved: second === document.querySelectorAll(".step")[1],
     stops: document.querySelectorAll('.step[tabindex="0"]').length,
     explained: document.querySelector(".explained").textContent.includes(

@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 import narthex
-from narthex import NarthexError, documents, report
-from narthex.charts import curves, palette
+from narthex import NarthexError, documentation, documents, report
+from narthex.charts import curves, drawings, palette
 from narthex.cli import main
-from narthex.report import sweeps
+from narthex.report import fronts, sweeps
+from narthex.report.page import rendered
 from narthex.sweeps import plots
 from narthex.sweeps.definition import RUN_KEYS
 from narthex.sweeps.loading import COLUMNS
@@ -129,7 +130,74 @@ def test_every_activity_and_occupation_has_a_colour_in_both_schemes():
             name = palette.of_part(by, part).removeprefix("var(--").rstrip(")")
             assert name in palette.LIGHT
             assert name in palette.DARK
+    ledger = (documentation.DOCS.parent / "machine/src/activity.rs").read_text()
+    assert {*re.findall(r'^        \w+ = "(.+)",$', ledger, re.MULTILINE)} == {
+        *palette.ACTIVITIES,
+        *palette.OCCUPATIONS,
+    }
+    colours = [palette.of_part("activity", part) for part in palette.ACTIVITIES]
+    for scheme in (palette.LIGHT, palette.DARK):
+        shown = [scheme[colour.removeprefix("var(--").rstrip(")")] for colour in colours]
+        assert len({*shown}) == len(shown)
     assert narthex.charts.palette.of_part("activity", "other things") == "var(--other)"
+
+
+def rows_of(*found, **more):
+    return [
+        {"interface": f"i{at}", "x": at, "value": value, **more} for at, value in enumerate(found)
+    ]
+
+
+def test_values_over_two_decades_have_an_axis_by_ratio():
+    for draw in (
+        lambda rows: drawings.bars(rows, "ns", []),
+        lambda rows: drawings.pairs([{**row, "name": row["interface"]} for row in rows], "ns"),
+    ):
+        near, far, least = (
+            [layer["encoding"]["x"] for layer in draw(rows_of(*found))["layer"]][-1]
+            for found in ((1, 99), (1, 100), (0, 100))
+        )
+        assert far["scale"] == {"type": "log"}
+        assert "type" not in near.get("scale", {})
+        assert "type" not in least.get("scale", {})
+    for values, kind in (((1, 99), None), ((1, 100), "log"), ((-1, 100), None)):
+        drawn = curves.curves(rows_of(*values), "ns", ["i0", "i1"])
+        scales = [layer["encoding"]["y"].get("scale", {}).get("type") for layer in drawn["layer"]]
+        assert scales == [kind] * len(scales)
+
+
+def test_a_bar_is_a_point_where_its_length_would_mean_nothing():
+    marks = [
+        drawings.bars(rows_of(*found), "ns", [])["layer"][0]["mark"]["type"]
+        for found in ((1, 99), (1, 100))
+    ]
+    assert marks == ["bar", "point"]
+    assert drawings.bars([], "ns", [])["layer"]
+    panels = [*rows_of(1, 9, panel="a"), *rows_of(500, 900, panel="b")]
+    drawn = drawings.bars(panels, "ns", [], panels="panel")
+    assert drawn["spec"]["layer"][0]["mark"]["type"] == "bar"  # each panel has its own axis
+
+
+def test_numbers_across_are_by_ratio_with_0_too_but_shares_are_not():
+    for across, kind in (
+        ([1, 2, 4, 16], "log"), ([0, 2, 4, 64], "symlog"), ([1, 2, 3], None), ([0.01, 0.5], None),
+    ):  # fmt: skip
+        rows = [{"x": x, "value": 1} for x in across]
+        assert curves.across(rows, "x", None).to_dict().get("scale", {}).get("type") == kind
+
+
+def test_a_map_has_the_range_of_its_values_and_no_colour_where_there_is_none():
+    def drawn(*found):
+        rows = [{"row": "a", "column": str(at), "value": value} for at, value in enumerate(found)]
+        return curves.heat_map(rows, "ns")
+
+    spec = drawn(50, 60, None)
+    assert spec["encoding"]["opacity"]["scale"]["domain"] == [50, 60]
+    assert [row["value"] for row in spec["data"]["values"]] == [50, 60]
+    assert spec["encoding"]["x"]["scale"]["domain"] == ["0", "1", "2"]
+    assert drawn(1, 100)["encoding"]["opacity"]["scale"]["type"] == "log"
+    assert drawn(0, 100)["encoding"]["opacity"]["scale"]["type"] == "linear"
+    assert drawn(7, 7)["encoding"]["opacity"]["scale"]["domain"] == [0, 7]
 
 
 # --- pages ------------------------------------------------------------------------------
@@ -200,17 +268,95 @@ def test_the_best_run_is_first_and_only_what_none_beats_is_on_the_front():
     costs = pl.DataFrame({"a_ns": [3.0, 1.0, 2.0], "b_MB_per_s": [9.0, 5.0, 4.0]})
     ranked = sweeps._ranked(costs, "a_ns")
     assert ranked["a_ns"].to_list() == [1, 2, 3]
-    assert sweeps._front(ranked, "a_ns", "b_MB_per_s").rows() == [(1, 5), (3, 9)]
+    assert fronts.front(ranked, "a_ns", "b_MB_per_s").rows() == [(1, 5), (3, 9)]
+
+
+def costs_of_runs():
+    keys = pl.Series("key", ["x", "y", "z"])
+    costs = {
+        "a_ns": [3.0, 1.0, 2.0],
+        "b_MB_per_s": [9.0, 5.0, 4.0],
+        "clock": ["1GHz", "2GHz", "500MHz"],
+    }
+    return pl.DataFrame(costs).with_columns(keys, keys.alias("name"))
 
 
 def test_runs_are_drawn_by_two_reports_with_the_front_joined():
-    keys = pl.Series("key", ["x", "y", "z"])
-    costs = pl.DataFrame({"a_ns": [3.0, 1.0, 2.0], "b_MB_per_s": [9.0, 5.0, 4.0], "p": [1, 2, 3]})
-    costs = costs.with_columns(keys, keys.alias("name"))
-    _, chart = sweeps._best(costs, ["p"], ["a_ns", "b_MB_per_s"]).parts
+    _, chart = sweeps._best(costs_of_runs(), ["clock"], ["a_ns", "b_MB_per_s"]).parts
     front = {row["run"]: row["is_front"] for row in values(chart)}
     assert front == {"run-x": True, "run-y": True, "run-z": False}
     assert "the 2 runs that none beats in both" in chart.description
+    told = [(each.name, each.is_more_better) for each in chart.measures]
+    assert told == [("a (ns)", False), ("b (MB/s)", True), ("clock (GHz)", False)]
+    named = sweeps._best(
+        costs_of_runs(), ["clock"], ["a_ns", "b_MB_per_s"], {"clock": "bus.clock"}
+    ).parts[1]
+    assert named.measures[2].name == "bus.clock (GHz)"
+    assert {row["name"]: row["measure2"] for row in values(named)} == {"x": 1, "y": 2, "z": 0.5}
+
+
+def test_a_report_is_drawn_against_what_it_costs_where_there_is_one_report():
+    (_, chart) = sweeps._best(costs_of_runs(), ["clock"], ["a_ns"]).parts
+    assert {row["name"] for row in values(chart) if row["is_front"]} == {"y", "z"}
+
+
+def test_quantities_are_numbers_in_the_unit_of_the_first():
+    found, unit = fronts.numbers(pl.Series(["100MHz", "1GHz", "50kHz"]))
+    assert (found.to_list(), unit) == ([100, 1000, 0.05], "MHz")
+    for words in (["CNI4", "NI2w"], ["100MHz", "fast"], ["64", "1KiB"]):
+        assert fronts.numbers(pl.Series(words)) is None
+
+
+CHOOSE = """
+<script>
+addEventListener("load", () => setTimeout(() => {
+  const choose = (axis, column) => {
+    const select = document.querySelector(`select[data-axis=${axis}]`);
+    select.value = column;
+    select.dispatchEvent(new Event("change"));
+  };
+  choose("across", "measure2");
+  choose("upwards", "measure0");
+  setTimeout(() => {
+    const front = document.querySelector(".front");
+    const rows = [...front.querySelectorAll("tbody tr")];
+    document.title = JSON.stringify({
+      best: rows.filter((row) => row.cells[1].textContent).map((row) => row.cells[0].textContent),
+      told: front.querySelector("figcaption").textContent,
+      drawn: front.querySelectorAll(".mark-symbol path").length,
+    });
+  }, 2000);
+}, 2000));
+</script>
+"""
+
+
+@pytest.mark.skipif(browser.find() is None, reason="there is no Chromium or Chrome on the PATH")
+def test_the_reader_chooses_the_measures_of_the_front(tmp_path):
+    section = sweeps._best(costs_of_runs(), ["clock"], ["a_ns", "b_MB_per_s"])
+    file = tmp_path / "front.html"
+    file.write_text(rendered("front", [section]) + CHOOSE, encoding="utf-8")
+    dom, console = browser.load(file)
+    told = json.loads(re.search("<title>(.*?)</title>", dom)[1])
+    assert told == {
+        "best": ["y", "z"],
+        "told": "Runs that none beats in both clock (GHz) and a (ns)",
+        "drawn": 3,
+    }
+    assert console == []
+
+
+def test_a_page_calls_a_sweep_and_its_parameters_as_its_file_does(tmp_path):
+    what = {"name": "s", "program": "roundtrip", "args": "8 4 1", "nodes": 2}
+    varied = {"bus.clock": ["125MHz", "250MHz"]}
+    narthex.sweep({**what, "parameters": varied}, jobs=1, output=tmp_path / "s")
+    narthex.sweep(
+        {**what, "title": "Clocks & latency", "parameters": varied}, jobs=1, output=tmp_path / "s"
+    )
+    page = report.page([documents.read_sweep(tmp_path / "s")])
+    assert "<h1>Clocks &amp; latency</h1>" in page
+    assert "over bus.clock" in page
+    assert "bus_clock" not in page.replace("bus_clock=", "")
 
 
 def test_a_map_of_three_parameters_has_the_best_over_the_third():

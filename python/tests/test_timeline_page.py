@@ -8,10 +8,12 @@ import re
 
 import browser
 import pytest
+from contrasts import contrast, luminance
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 import narthex
 from narthex import timelines
+from narthex.charts import palette
 from narthex.errors import NarthexError
 
 needs_browser = pytest.mark.skipif(
@@ -240,3 +242,11 @@ def test_a_recursion_that_is_deeper_than_the_page_shows_is_opened(tmp_path):
 def test_a_misspelt_ending_of_a_page_is_refused(tmp_path):
     with pytest.raises(narthex.NarthexError, match=r"no \.htlm file: .* must end in \.html"):
         narthex.run("roundtrip", 8, 1, nodes=2, trace=tmp_path / "k.htlm")
+
+
+def test_names_in_a_timeline_can_be_read_on_every_colour():
+    even = float(re.search(r"EVEN = ([\d.]+);", (timelines.FILES / "draw.js").read_text())[1])
+    for scheme in (palette.LIGHT, palette.DARK):
+        for name, colour in scheme.items():
+            letters = "#000000" if luminance(colour) > even else "#ffffff"
+            assert contrast(letters, colour) >= 4.5, name

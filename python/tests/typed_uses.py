@@ -22,6 +22,9 @@ def runs() -> None:
     frames: list[polars.DataFrame] = [
         result.reports,
         result.ledger,
+        result.jobs,
+        result.links,
+        result.queues,
         result.statistics,
         result.measurements,
         result.output,

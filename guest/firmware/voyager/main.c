@@ -5,6 +5,7 @@
  *            │           or loads serviced space ────────► serviced.c
  *            │           or stores to it ────────────────► writes.c
  *            │           or waits for a cachable pointer ► cachable_queues.c
+ *            │           or for a line of shared memory ──► voyager-shared (shared_memory.h)
  *            ├─ completion of a command ── resume ────► their second phases
  *            ├─ a packet in the miss queue ───────────► receive.c, block.c
  *            ├─ a command of the kernel agent ────────► agent.c
@@ -24,6 +25,7 @@
 #include "firmware/voyager/receive.h"
 #include "firmware/voyager/refusals.h"
 #include "firmware/voyager/serviced.h"
+#include "firmware/voyager/shared_memory.h"
 #include "firmware/voyager/transmit.h"
 #include "firmware/voyager/writes.h"
 
@@ -35,6 +37,10 @@ static inline void complete(uint64_t completion) {
     if (completed_fault(completion) != 0)
         note_fault(completed_queue(completion));
     const struct operation *operation = resume(completed_queue(completion));
+    if (shared_memory_resumes(operation)) {
+        LEAVE();
+        return;
+    }
     switch (operation->phase) {
     case TRANSLATE_AND_LAUNCH:
         TAKES(LAUNCH);
@@ -95,6 +101,8 @@ void finish_operations(void) {
 /* What is not a store to a pointer window. A store to serviced space that does not wait, of a
  * process that has no queue for any, means nothing. */
 static void take_other(uint64_t kind, uint64_t offset) {
+    if (shared_memory_takes(kind, offset))
+        return;
     switch (kind) {
     case VOYAGER_CAPTURED_LOAD:
         return take_serviced_load(offset);
@@ -166,6 +174,7 @@ int main(void) {
     lending_start();
     cachable_start();
     serviced_start();
+    shared_memory_start();
     OCCUPANCY_START();
     ENTER(ACTIVITY_POLL);
     for (;;) {

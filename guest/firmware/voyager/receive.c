@@ -18,6 +18,7 @@
 #include "firmware/voyager/lending.h"
 #include "firmware/voyager/parking.h"
 #include "firmware/voyager/serviced.h"
+#include "firmware/voyager/shared_memory.h"
 
 struct receive_queue receive_queues[QUEUES];
 
@@ -165,6 +166,26 @@ static void take_block_packet(uint64_t header, uint64_t packet) {
         free_seen();
 }
 
+/* Packets without a line need no commands: their buffers are freed two at a time, as those of block
+ * transfers. */
+static void take_shared_packet(uint64_t header, uint64_t message, uint64_t packet) {
+    struct task *task = NULL;
+    bool stays = shared_memory_receives(header, message, packet, &task);
+    arrivals.seen += 1;
+    if (stays)
+        free_seen_and(task ? SHARED_LINE_HAS_COME : FREE_OTHER, task);
+    else if (arrivals.seen % AGGREGATED_FREES == 0)
+        free_seen();
+}
+
+static void take_packet_of_firmware(uint64_t header, uint64_t packet) {
+    uint64_t message = shared_memory_message(packet);
+    if (message)
+        take_shared_packet(header, message, packet);
+    else
+        take_block_packet(header, packet);
+}
+
 void demultiplex(uint64_t header) {
     ENTER(ACTIVITY_DEMULTIPLEX);
     struct receive_queue *queue = &receive_queues[header >> 32 & 0xff];
@@ -172,7 +193,7 @@ void demultiplex(uint64_t header) {
     if ((uint16_t)(arrivals.seen - arrivals.freed) == arrivals.limit) {
         hold(&crowd, header);
     } else if (header & HEADER_OF_FIRMWARE) {
-        take_block_packet(header, packet);
+        take_packet_of_firmware(header, packet);
     } else if (queue->state == OPEN && queue->parked == 0 && is_ours(queue) && !is_full(queue)) {
         bring(queue, packet, header);
         arrivals.seen += 1;

@@ -20,6 +20,9 @@ enum phase {
     TRANSMIT_HAS_LEFT,
     RECEIVE_IS_MAPPED,
     RECEIVE_HAS_LEFT,
+    SHARED_MESSAGE_IS_SENT,
+    SHARED_LINE_IS_READY,
+    SHARED_LINE_HAS_COME,
 };
 
 struct operation {

@@ -11,6 +11,7 @@
 
 #include "firmware/voyager/cachable_queues.h"
 #include "firmware/voyager/lending.h"
+#include "firmware/voyager/shared_memory.h"
 
 struct transmit_queue transmit_queues[QUEUES];
 
@@ -37,7 +38,7 @@ void transmit_start(void) {
     destinations = nic_load(REGISTER_VOYAGER_TRANSLATION) >> 32;
     queues_of_process = nic_load(REGISTER_VOYAGER_LIMITS) >> 48;
     staging.places = STAGING_PLACES;
-    while (staging.places * COMMANDS_OF_A_PLACE > room / 2)
+    while (staging.places * COMMANDS_OF_A_PLACE > room / 2 - shared_memory_sends(room))
         staging.places /= 2;
 }
 

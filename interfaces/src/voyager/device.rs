@@ -15,7 +15,7 @@ use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::interconnects::Refusal;
-use narthex_memory::{HomeReply, Kind, Response, Transaction};
+use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
@@ -209,6 +209,15 @@ impl Device for Voyager {
         };
         self.statistics.retried.add(refuses.into());
         refuses.then_some(Refusal::Retry)
+    }
+
+    /// A line that may only be read is shared, so that its reader's first store takes the bus, where the
+    /// permission is checked (Section 4.1: "similar to the permission check in Typhoon or S-COMA").
+    fn snoop(&mut self, seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        let is_read = seat == HOST && transaction.kind == Kind::Read;
+        let line = || self.build.layout.snooped_line(transaction.address, self.build.block_bytes);
+        let shares = is_read && line().is_some_and(|line| self.state.space.is_read_shared(line));
+        SnoopReply { shares, ..SnoopReply::default() }
     }
 
     fn home(&mut self, seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {

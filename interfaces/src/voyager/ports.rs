@@ -30,6 +30,10 @@ pub struct Latches {
     approve: u64,
 }
 
+fn no_register(offset: u64) -> String {
+    format!("there is no register to load from at offset {offset:#x}")
+}
+
 /// Something behind the firmware's addresses.
 enum Behind {
     Register(u64),
@@ -397,7 +401,15 @@ impl Voyager {
                 let limit = self.drain_limit(context);
                 limit.map_or(NOTHING, |limit| limit.as_ps() / Duration::from_ns(1).as_ps())
             }
-            _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
+            register::SNOOPED_START.. => {
+                let process = (offset - register::SNOOPED_START) / DOUBLEWORD;
+                let is_there = offset.is_multiple_of(DOUBLEWORD) && process < layout.processes.into();
+                match is_there {
+                    true => layout.snooped(process as u8).start,
+                    false => return Err(no_register(offset)),
+                }
+            }
+            _ => return Err(no_register(offset)),
         })
     }
 

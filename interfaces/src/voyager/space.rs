@@ -218,6 +218,12 @@ impl Space {
         !is_allowed
     }
 
+    /// Whether a processor that reads a snooped line gets it shared: one that may not write it must not
+    /// have a copy which it could write without the bus.
+    pub fn is_read_shared(&self, line: u64) -> bool {
+        u64::from(self.permissions[line as usize]) < permission::WRITE
+    }
+
     /// Changes the permission of lines; false if there are none such.
     pub fn permit(&mut self, first: u64, lines: u64, permission: u64) -> bool {
         let end = first.saturating_add(lines) as usize;
@@ -287,6 +293,7 @@ mod tests {
         assert_eq!(refused(&mut space), [false; 5]);
         assert!(space.permit(2, 1, permission::READ));
         assert_eq!(refused(&mut space), [false, false, true, true, false]);
+        assert_eq!([2, 3].map(|line| space.is_read_shared(line)), [true, false]);
         assert!(space.permit(0, 4, permission::NONE));
         assert_eq!(refused(&mut space), [true, true, true, true, false]);
         let entry = |kind: u64| kind << 56 | 2 << 32;

@@ -12,11 +12,11 @@ one be seen. `coinciding` names them, for those who do not see it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from narthex.charts import palette
+from narthex.charts import looks, palette
 from narthex.charts.looks import (
     Rows,
     Spec,
@@ -27,6 +27,7 @@ from narthex.charts.looks import (
     legend,
     names_axis,
     tooltip,
+    values_axis,
 )
 
 if TYPE_CHECKING:
@@ -39,13 +40,17 @@ NAMES_WIDTH = 90
 """Points that the numbers at a panel's axis take, and the gap beside it."""
 
 BY_RATIO_FROM = 10
-"""Times that the largest number is the smallest, from which on the scale is by ratio."""
-
-MANY_TIMES = 100
-"""Times that the largest value is the smallest, from which on its axis may be by ratio."""
+"""Times that the largest whole number (bytes, nodes) is the smallest, from which on the scale is
+by ratio; of shares and the like it is `looks.MANY_TIMES`."""
 
 MOST_TICKS = 16
 """Numbers that are all written at the axis."""
+
+SHADES = (0.1, 1.0)
+"""Opacities of the smallest and the largest value of a map."""
+
+LEGEND_STEPS = 4
+"""Between the values that the legend of a map names."""
 
 SOLID, DASHED = (1, 0), (5, 4)
 """Points that are drawn and points that are not, by turns."""
@@ -60,13 +65,12 @@ def curves(
     series: str | None = "",
     panels: str | None = None,
     is_joined: bool = True,
-    is_by_ratio: bool = False,
 ) -> Spec:
     """Draw a curve for each of the `names` of `interface`; a row has `x` and `value` besides.
 
     `x` and `series` are the words at the axis and the legend; without a series, one
-    curve has no legend. `is_joined` draws lines between the points. With
-    `is_by_ratio`, values that differ by orders of magnitude have an axis by ratio.
+    curve has no legend. `is_joined` draws lines between the points. Values that
+    span two decades have an axis by ratio.
     """
     from narthex.extras import altair as alt
 
@@ -83,9 +87,7 @@ def curves(
         opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.15)),
         tooltip=[alt.Tooltip("x:N", title=x), *tooltip(rows, unit)],
     )
-    value = alt.Y("value:Q", title=unit)
-    if is_by_ratio and _spans_orders(row["value"] for row in rows):
-        value = value.scale(type="log")
+    value = alt.Y("value:Q", title=unit, scale=looks.scale(looks.shown_values(rows)))
     hand = {"cursor": "pointer"} if any("run" in row for row in rows) else {}
     points = base.mark_point(filled=True, size=45, **hand).encode(y=value).add_params(chosen)
     layers = beside(base, rows, along="y", fill="var(--surface)")
@@ -105,8 +107,8 @@ def front(rows: Rows, x: str, y: str) -> Spec:
     from narthex.extras import altair as alt
 
     base = alt.Chart().encode(
-        x=alt.X("x:Q", title=x).scale(zero=False),
-        y=alt.Y("value:Q", title=y).scale(zero=False),
+        x=alt.X("x:Q", title=x, scale=looks.scale((row["x"] for row in rows), zero=False)),
+        y=alt.Y("value:Q", title=y, scale=looks.scale((row["value"] for row in rows), zero=False)),
         tooltip=[
             alt.Tooltip("name:N", title="run"), alt.Tooltip("x:Q", title=x, format=",.3~f"),
             alt.Tooltip("value:Q", title=y, format=",.3~f"),
@@ -154,11 +156,6 @@ def fitted(rows: Rows, unit: str, names: Sequence[str], *, x: str, panels: str) 
     return finish(layered, panels, order, ["x"]) | {"usermeta": {"namesWidth": NAMES_WIDTH}}
 
 
-def _spans_orders(values: Iterable[float]) -> bool:
-    found = list(values)
-    return min(found, default=0) > 0 and max(found) / min(found) >= MANY_TIMES
-
-
 def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":
     """Return the axis of `x`: of numbers with a tick at each, or of words in their order."""
     from narthex.extras import altair as alt
@@ -169,7 +166,12 @@ def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":
         return alt.X("x:N", title=title, sort=None)
     ticks = {"values": sorted(numbers)} if len(numbers) <= MOST_TICKS else {}
     axis = alt.X("x:Q", title=title).axis(labelOverlap=True, **ticks)
-    if min(numbers, default=0) > 0 and max(numbers) / min(numbers) >= BY_RATIO_FROM:
+    least = min((number for number in numbers if number > 0), default=0)
+    are_whole = all(float(number).is_integer() for number in numbers)
+    ratio = BY_RATIO_FROM if are_whole else looks.MANY_TIMES
+    if min(numbers, default=-1) >= 0 and least and max(numbers) >= ratio * least:
+        if min(numbers) == 0:
+            return axis.scale(type="symlog", constant=least, nice=False, padding=12)
         return axis.scale(type="log", base=2, nice=False, padding=12)
     return axis.scale(zero=False, nice=False, padding=12)
 
@@ -204,26 +206,48 @@ def _dashes(rows: Rows) -> "alt.StrokeDashValue | alt.StrokeDash":
 def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (None, None)) -> Spec:
     """Draw a field for each `row` and `column`: a stronger colour for a larger `value`.
 
-    `titles` are the words at the axes, downwards and across.
+    The palest colour is the smallest value that there is, the strongest the largest; a row whose
+    `value` is None has an empty field. `titles` are the words at the axes, downwards and across.
     """
     from narthex.extras import altair as alt
 
     names = [row["row"] for row in rows]
     plain = alt.Axis(domain=False, ticks=False, labelAngle=0, labelOverlap=True)
-    values = [row["value"] for row in rows]
-    shade = alt.Scale(domain=[min(0, *values), max(values, default=0) or 1], range=[0.04, 1.0])
+    there = [row for row in rows if row["value"] is not None]
+    shade, told = _shades([row["value"] for row in there])
+    across = list(dict.fromkeys(row["column"] for row in rows))
     chart = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.Data(values=there))
         .mark_rect(color="var(--measured)")
         .encode(
-            x=alt.X("column:N", title=titles[1], sort=None, axis=plain),
-            y=names_axis("row").title(titles[0]),
-            opacity=alt.Opacity("value:Q", title=unit, scale=shade, legend=legend()),
+            x=alt.X("column:N", title=titles[1], axis=plain).scale(domain=across),
+            y=names_axis("row").title(titles[0]).scale(domain=list(dict.fromkeys(names))),
+            opacity=alt.Opacity("value:Q", title=unit, scale=shade, legend=told),
             tooltip=["row:N", "column:N", alt.Tooltip("value:Q", title=unit, format=",.3~f")],
         )
         .properties(height=height(names))
     )
     return finish(chart)
+
+
+def _shades(found: Sequence[float]) -> tuple["alt.Scale", "alt.Legend"]:
+    """Return the opacities of values, from the smallest to the largest, and their legend."""
+    from narthex.extras import altair as alt
+
+    least, most = min(found, default=0), max(found, default=0)
+    if least == most:
+        least = min(0, least)
+    by_ratio = looks.spans_decades(found)
+    steps = range(LEGEND_STEPS + 1)
+    if by_ratio:
+        listed = [least * (most / least) ** (step / LEGEND_STEPS) for step in steps]
+    else:
+        listed = [least + (most - least) * step / LEGEND_STEPS for step in steps]
+    scale = alt.Scale(
+        type="log" if by_ratio else "linear", domain=[least, most or 1], range=SHADES, nice=False
+    )
+    values = list(dict.fromkeys(listed))
+    return scale, alt.Legend(orient="bottom", columns=len(values), values=values, format=",.3~r")
 
 
 def bands(rows: Rows, unit: str, by: str) -> Spec:
@@ -240,7 +264,7 @@ def bands(rows: Rows, unit: str, by: str) -> Spec:
         alt.Chart(alt.Data(values=values))
         .mark_area(interpolate="step-after")
         .encode(
-            x=alt.X("time:Q", title=f"time, {unit}").scale(nice=False),
+            x=alt.X("time:Q", title=f"time, {unit}", axis=values_axis()).scale(nice=False),
             y=alt.Y("share:Q", title="share", stack="zero").axis(format="%").scale(domain=[0, 1]),
             color=alt.Color(f"{by}:N", title=None)
             .scale(domain=parts, range=[palette.of_part(by, part) for part in parts])
@@ -263,7 +287,7 @@ def steps(rows: Rows, unit: str, names: Sequence[str], *, x: str) -> Spec:
         alt.Chart(alt.Data(values=rows))
         .mark_line(interpolate="step-after", strokeWidth=1.5)
         .encode(
-            x=alt.X("x:Q", title=x).scale(nice=False),
+            x=alt.X("x:Q", title=x, axis=values_axis()).scale(nice=False),
             y=alt.Y("value:Q", title=unit),
             color=alt.Color("interface:N", title=None)
             .scale(domain=list(names), range=colours)

@@ -13,8 +13,9 @@ knows the width.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from narthex.charts import palette
+from narthex.charts import looks, palette
 from narthex.charts.looks import (
     Rows,
     Spec,
@@ -28,6 +29,9 @@ from narthex.charts.looks import (
     tooltip,
     values_axis,
 )
+
+if TYPE_CHECKING:
+    import altair as alt
 
 
 def ledger(rows: Rows, bar: str, by: str, panels: str | None = None) -> Spec:
@@ -67,21 +71,33 @@ def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None)
     """Draw a value for each interface, its error bar, and the published value or range.
 
     A row has `interface`, `value`, and where they exist `low`, `high` (of the
-    error bar), `published_low` and `published_high`.
+    error bar), `published_low` and `published_high`. Values that span two decades are
+    points at an axis by ratio, where the length of a bar would have no meaning.
     """
     from narthex.extras import altair as alt
 
     y = names_axis("interface")
     base = alt.Chart().encode(y=y, tooltip=tooltip(rows, unit))
-    measured = base.mark_bar(color="var(--measured)", height={"band": 0.62}).encode(
-        x=alt.X("value:Q", title=unit, axis=values_axis(panels))
+    order = list(dict.fromkeys(row.get(panels, "") for row in rows))
+    shared = ["x"] if unit == "percent" else []
+    panel_rows = [[row for row in rows if row.get(panels, "") == of] for of in order]
+    axes = panel_rows if panel_rows and not shared else [rows]
+    scale = max((looks.scale(looks.shown_values(of)) for of in axes), key=looks.is_by_ratio)
+    measured = _mark(base, scale, height={"band": 0.62}).encode(
+        x=alt.X("value:Q", title=unit, axis=values_axis(panels), scale=scale)
     )
     layers = [measured, *beside(base, rows, along="x")]
     layered = alt.layer(*layers, data=alt.Data(values=completed(rows))).properties(
         height=height(names, panels)
     )
-    order = list(dict.fromkeys(row.get(panels, "") for row in rows))
-    return finish(layered, panels, order, ["x"] if unit == "percent" else [])
+    return finish(layered, panels, order, shared)
+
+
+def _mark(base: "alt.Chart", scale: "alt.Scale", **bar: Any) -> "alt.Chart":  # noqa: ANN401
+    """Mark values by bars, or by points where their axis has no 0 at which a bar could begin."""
+    if looks.is_by_ratio(scale):
+        return base.mark_point(filled=True, size=90, opacity=1, color="var(--measured)")
+    return base.mark_bar(color="var(--measured)", **bar)
 
 
 def pairs(rows: Rows, unit: str) -> Spec:
@@ -91,7 +107,9 @@ def pairs(rows: Rows, unit: str) -> Spec:
     names = [row["name"] for row in rows]
     base = alt.Chart().encode(y=names_axis("name"), tooltip=tooltip(rows, unit))
     measured = base.mark_point(filled=True, size=80, opacity=1, color="var(--measured)").encode(
-        x=alt.X("value:Q", title=unit, axis=values_axis())
+        x=alt.X(
+            "value:Q", title=unit, axis=values_axis(), scale=looks.scale(looks.shown_values(rows))
+        )
     )
     layers = [*beside(base, rows, along="x"), measured]
     layered = alt.layer(*layers, data=alt.Data(values=completed(rows))).properties(
@@ -147,12 +165,12 @@ def sizes(rows: Rows, title: str = "bytes") -> Spec:
     from narthex.extras import altair as alt
 
     labels = [row["bytes"] for row in rows]
+    scale = looks.scale(row["messages"] for row in rows)
     chart = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_bar(color="var(--measured)")
+        _mark(alt.Chart(alt.Data(values=rows)), scale)
         .encode(
             y=names_axis("bytes").title(title),
-            x=alt.X("messages:Q", title="messages", axis=values_axis()),
+            x=alt.X("messages:Q", title="messages", axis=values_axis(), scale=scale),
             tooltip=[alt.Tooltip("bytes:N", title=title), alt.Tooltip("messages:Q", format=",")],
         )
         .properties(height=height(labels))

@@ -22,6 +22,8 @@ BAR = 20
 HEADING = 26
 NARROWEST = 0.0005
 """Bars that are a smaller part of the whole are left out."""
+OPACITY = 0.4
+"""Of the colour of a category, so that its name can be read on it."""
 DEEPEST = 64
 """Calls, one in another, that are drawn."""
 
@@ -117,5 +119,5 @@ def _colour(name: str) -> tuple[str, str]:
     if not (divided and name.startswith("[")):
         return "var(--plain-surface)", "1"
     if occupation == "execute" and activity in palette.ACTIVITIES:
-        return palette.of_part("activity", activity), "0.4"
-    return palette.of_part("occupation", occupation), "0.4"
+        return palette.of_part("activity", activity), str(OPACITY)
+    return palette.of_part("occupation", occupation), str(OPACITY)

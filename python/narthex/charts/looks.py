@@ -1,6 +1,6 @@
 """What all drawings look like: their font, axes, legends, error bars, and their width."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,8 +17,34 @@ LONG_NAME, SHORT_NAME = 400, 185
 """Points of the longest name at an axis, and where there is little room."""
 PANEL_TICKS = 4
 """Values at the axis of a panel, about."""
+MANY_TIMES = 100
+"""Times that the largest value is the smallest, from which on their axis is by ratio."""
 TICKS = {"expr": "ceil(width / 90)"}
 """Those of a chart that is as wide as its place."""
+
+
+def spans_decades(values: Iterable[float]) -> bool:
+    """Tell whether values are all above 0 and span two decades, so that their axis is by ratio."""
+    found = list(values)
+    return min(found, default=0) > 0 and max(found) >= MANY_TIMES * min(found)
+
+
+def scale(values: Iterable[float], **otherwise: bool) -> "alt.Scale":
+    """Return the scale of an axis of values: by ratio, or else linear with these properties."""
+    from narthex.extras import altair as alt
+
+    return alt.Scale(type="log") if spans_decades(values) else alt.Scale(**otherwise)
+
+
+def is_by_ratio(scale: "alt.Scale") -> bool:
+    """Tell whether a scale has no 0."""
+    return bool(scale.to_dict().get("type") == "log")
+
+
+def shown_values(rows: Rows) -> list[float]:
+    """Return all values that rows have at their axis: measured, of error bars, published."""
+    keys = ("value", "low", "high", "published_low", "published_high")
+    return [row[key] for row in rows for key in keys if row.get(key) is not None]
 
 
 def beside(base: "alt.Chart", rows: Rows, along: str, fill: str | None = None) -> list["alt.Chart"]:

@@ -19,11 +19,15 @@ LIGHT = {
     "activity-send": "#0072b2", "activity-receive": "#56b4e9", "activity-poll": "#d6c300",
     "activity-wait-to-send": "#e69f00", "activity-buffering": "#d55e00",
     "activity-synchronisation": "#009e73", "activity-DMA-set-up": "#8c564b",
-    "activity-DMA-interrupt": "#c49c94", "activity-exited": "#30363d",
+    "activity-DMA-interrupt": "#c49c94", "activity-dispatch": "#7a4fc9",
+    "activity-resume": "#b79ce6", "activity-marshal": "#00737f",
+    "activity-translate-and-launch": "#3fb8c5", "activity-demultiplex": "#a40e26",
+    "activity-free-buffer": "#ef8a8a", "activity-release": "#5d7d00",
+    "activity-exited": "#30363d", "activity-idle": "#c3cad2",
     "occupation-execute": "#999999", "occupation-data-miss": "#0072b2",
     "occupation-instruction-miss": "#cc79a7", "occupation-uncached-access": "#d55e00",
     "occupation-store-buffer": "#009e73", "occupation-system-call": "#8c564b",
-    "occupation-interrupt": "#57606a",
+    "occupation-interrupt": "#57606a", "occupation-asleep": "#7a4fc9",
     "series-1": "#0072b2", "series-2": "#d55e00", "series-3": "#009e73", "series-4": "#b5548a",
     "series-5": "#c98a00", "series-6": "#3a9bd6", "series-7": "#57606a", "series-8": "#7a4fc9",
     "series-9": "#8a5a2b", "series-10": "#00808f", "series-11": "#a40e26", "series-12": "#5d7d00",
@@ -36,8 +40,11 @@ DARK = LIGHT | {
     "bad": "#ff9d94", "bad-surface": "#4a1a1c", "plain-surface": "#2a323b",
     "measured": "#56b4e9", "published": "#ff9f43", "other": "#6b7682",
     "activity-send": "#2b8fd1", "activity-receive": "#8accf2", "activity-poll": "#f0e442",
-    "activity-exited": "#d0d7de", "occupation-data-miss": "#56b4e9",
-    "occupation-interrupt": "#a3adb8",
+    "activity-dispatch": "#9d7bea", "activity-resume": "#cbb6f5", "activity-marshal": "#1a98a6",
+    "activity-translate-and-launch": "#6fd6e2", "activity-demultiplex": "#e0485c",
+    "activity-free-buffer": "#ffb3b3", "activity-release": "#9cc23a",
+    "activity-exited": "#d0d7de", "activity-idle": "#4d5762", "occupation-data-miss": "#56b4e9",
+    "occupation-interrupt": "#a3adb8", "occupation-asleep": "#9d7bea",
     "series-1": "#56b4e9", "series-2": "#ff8a3d", "series-3": "#2cc295", "series-4": "#e295c2",
     "series-5": "#f0b429", "series-6": "#2b8fd1", "series-7": "#a3adb8", "series-8": "#b197fc",
     "series-9": "#c99a6b", "series-10": "#3fc1d0", "series-11": "#ff7b72", "series-12": "#a6c84c",
@@ -48,14 +55,15 @@ SERIES = 12
 
 ACTIVITIES = (
     "application", "shared memory", "send", "receive", "poll", "wait to send", "buffering",
-    "synchronisation", "DMA set-up", "DMA interrupt", "exited",
+    "synchronisation", "DMA set-up", "DMA interrupt", "dispatch", "resume", "marshal",
+    "translate and launch", "demultiplex", "free buffer", "release", "exited", "idle",
 )  # fmt: skip
-"""In the order of the stack, from below: the program's own work, what messages cost,
-what waiting costs."""
+"""In the order of the stack, from below: the program's own work, what messages cost, what
+waiting costs, phases of firmware (machine/src/activity.rs)."""
 
 OCCUPATIONS = (
     "execute", "data miss", "instruction miss", "uncached access", "store buffer",
-    "system call", "interrupt",
+    "system call", "interrupt", "asleep",
 )  # fmt: skip
 
 _VARIABLE = re.compile(r"var\(--([\w-]+)\)")

@@ -274,7 +274,7 @@ def _sentence(claim: "Claim", outcome: "Outcome") -> str:
     from narthex.validation import wording
 
     told = [wording.hangs_on(claim)] if claim.hangs_on else []
-    if 0 < len(claim.fails_at) < len(outcome.experiment.workload):
+    if 0 < len(claim.fails_at) < len(claim.values):
         told.insert(0, f"fails at {', '.join(claim.fails_at)}")
     return f"{claim.text} [{'; '.join(told)}]" if told else claim.text
 

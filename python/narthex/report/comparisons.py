@@ -1,17 +1,29 @@
-"""The section of a comparison: the ranking, and the ledgers side by side."""
+"""The section of a comparison: what each interface reported, and the ledgers side by side.
+
+    interface   execution time, ns   electric energy   simulated time, us   from the best
+    CNI16Q            22,279               8.33              390.05             1.00 x
+                      =======              ====              ======
+    NI2w              35,596               8.33              395.11             1.60 x
+                      ==========           ====              ======
+
+An interface leads to its run, which is folded until the reader opens it.
+"""
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from narthex import notation
 from narthex.charts import drawings
-from narthex.comparison import FAILED, RANKED
+from narthex.comparison import FAILED, RANKED, SIMULATED_TIME
 from narthex.report import runs
 from narthex.report.parts import (
+    Below,
     Cell,
     Chart,
     Facts,
+    Gauge,
     Mark,
     Section,
     Table,
@@ -19,7 +31,16 @@ from narthex.report.parts import (
     number,
     percent,
 )
-from narthex.results import ledger_rows, region_ledger_rows
+from narthex.results import PS_PER_US, ledger_rows, region_ledger_rows, reports_of
+
+UNFOLDED = 5
+"""Interfaces without a value whose table is open at first."""
+
+FROM_BEST = "from the best"
+"""How many times a value is the best one, or the best one it."""
+
+RUNS_FROM = 1
+"""The place of the first run among the sections; before it stands where the time went."""
 
 MAIN = "main"
 """The region that is compared, where the program has it."""
@@ -33,11 +54,10 @@ NO_MAIN = (
 def section(document: dict[str, Any]) -> Section:
     """Describe a comparison and each of its runs, without their machine."""
     first = document["runs"][0]
-    program = " ".join([first["program"], *first["arguments"]])
     best = _rows(document)[0]
     facts = Facts(
         [
-            ("Program", program),
+            ("Program", _program(document)),
             ("Machine", first["machine"]["machine"]["name"]),
             ("Nodes", number(len(first["nodes"]))),
             ("Ranked by", f"{best['measure']}, {best['unit']}"),
@@ -46,12 +66,22 @@ def section(document: dict[str, Any]) -> Section:
         ]
     )
     sections = [Section("Where the time went", [ledgers(document)])]
-    sections += [runs.section(run) for run in document["runs"]]
-    parts: list[Any] = [facts, ranking(document)]
+    sections += [replace(runs.section(run), is_folded=True) for run in document["runs"]]
+    parts: list[Any] = [facts, reports(document)]
     unranked = [row for row in document["rows"] if row["status"] != RANKED]
     if unranked:
         parts.append(_reasons(unranked))
-    return Section(f"{program} over {len(document['runs'])} interfaces", parts, sections)
+    return Section(title(document), parts, sections)
+
+
+def title(document: dict[str, Any]) -> str:
+    """Say what was run, over how many interfaces."""
+    return f"{_program(document)} over {notation.counted(len(document['runs']), 'interface')}"
+
+
+def _program(document: dict[str, Any]) -> str:
+    first = document["runs"][0]
+    return " ".join([first["program"], *first["arguments"]])
 
 
 def _reasons(unranked: list[dict[str, Any]]) -> Table:
@@ -64,7 +94,51 @@ def _reasons(unranked: list[dict[str, Any]]) -> Table:
         ]
         for row in unranked
     ]
-    return Table("Interfaces without a value", columns("interface", "status", "reason"), cells)
+    names = columns("interface", "status", "reason")
+    return Table("Interfaces without a value", names, cells, is_folded=len(cells) > UNFOLDED)
+
+
+def reports(document: dict[str, Any]) -> Table:
+    """Return all reports of all interfaces, best first, with bars; each leads to its run.
+
+    A value is the mean of what the processes of a run reported under a name.
+    """
+    rows = _rows(document)
+    means = [_means(run) for run in document["runs"]]
+    ranked_by = (
+        f"{rows[0]['measure']}, {rows[0]['unit']}" if rows[0]["unit"] else rows[0]["measure"]
+    )
+    names = list(dict.fromkeys([ranked_by, *(name for of in means for name in of)]))
+    largest = {name: max(notation.finite(abs(of[name]) for of in means if name in of), default=0)
+               for name in names}  # fmt: skip
+    cells: list[list[Cell]] = [
+        [
+            Below(row["interface"], place),
+            *(_gauge(of.get(name), largest[name]) for name in names),
+            _ratio(row),
+        ]
+        for place, (row, of) in enumerate(zip(rows, means, strict=True), RUNS_FROM)
+    ]
+    titles = columns("interface", *names, FROM_BEST, numbers=[*names, FROM_BEST])
+    return Table(f"What each interface reported, best {rows[0]['measure']} first", titles, cells)
+
+
+def _means(run: dict[str, Any]) -> dict[str, float]:
+    """Return the mean of each report of a run, and its simulated time, by name and unit."""
+    values: dict[str, list[float]] = {}
+    for each in reports_of(run):
+        name = f"{each['name']}, {each['unit']}" if each["unit"] else each["name"]
+        values.setdefault(name, []).append(each["value"])
+    means = {name: notation.mean(of) for name, of in values.items()}
+    return {**means, f"{SIMULATED_TIME}, us": run["simulated_ps"] / PS_PER_US}
+
+
+def _gauge(value: float | None, largest: float) -> Cell:
+    """Return a value with its bar; without one where it has no length."""
+    if value is None:
+        return ""
+    is_long = math.isfinite(value) and value > 0
+    return Gauge(number(value), value / largest) if is_long else number(value)
 
 
 def _rows(document: dict[str, Any]) -> list[dict[str, Any]]:

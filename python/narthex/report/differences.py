@@ -1,11 +1,15 @@
 """The page of two results beside each other: what decided them, what came of them."""
 
+from dataclasses import replace
 from typing import Any
 
-from narthex.charts import drawings
+from narthex.charts import drawings, palette
 from narthex.differences import COUNTED, Difference
-from narthex.report.parts import Chart, Facts, Paragraph, Section, Table, columns, number
+from narthex.report.parts import Cell, Chart, Facts, Paragraph, Section, Table, columns, number
 from narthex.results import PS_PER_US
+
+MOST_REGIONS = 6
+"""Regions with panels: those with the most time."""
 
 MOST_BARS = 30
 """Changes that are drawn; the table has them all."""
@@ -14,6 +18,7 @@ MOST_BARS = 30
 def sections(found: Difference) -> list[Section]:
     """Return a section of what is set otherwise, and one of the figures."""
     changed = found.changed
+    names = found.names
     facts = Facts(
         [
             ("A", found.one.place),
@@ -23,8 +28,8 @@ def sections(found: Difference) -> list[Section]:
         ]
     )
     rows = [[each["key"], each["a"], each["b"]] for each in found.settings]
-    settings = Table("What decided them, where it differs", columns("setting", "A", "B"), rows)
-    table = _table(changed)
+    settings = Table("What decided them, where it differs", columns("setting", *names), rows)
+    table = _table(changed, names)
     parts: list[Any] = [table] if changed else [Paragraph("All figures are the same.")]
     drawn = [
         row
@@ -32,32 +37,64 @@ def sections(found: Difference) -> list[Section]:
         if row["change_percent"] is not None and not row["of"].endswith(COUNTED)
     ][:MOST_BARS]
     if drawn:
-        parts = [_chart(drawn, table)]
-    alone = [[side.upper(), name] for side, names in found.alone.items() for name in names]
+        parts = [_chart(drawn, table, names)]
+    alone = [
+        [side, name] for side, of in zip(names, found.alone.values(), strict=True) for name in of
+    ]
     if alone:
         parts.append(Table("Figures of one alone", columns("of", "figure"), alone, is_folded=True))
-    sections = [Section("A and B", [facts, settings])]
-    if all(side.times_us for side in (found.one, found.other)):
-        sections.append(Section("Where the time went", [_times(found)]))
+    sections = [Section(" and ".join(names), [facts, settings])]
+    sides = (found.one, found.other)
+    if all(side.times_us for side in sides):
+        times = [
+            _times("Time of all processors, by activity", names, {"": [s.times_us for s in sides]})
+        ]
+        if regions := _regions(found):
+            times.append(_times("Time of all processors in regions, by activity", names, regions))
+        sections.append(Section("Where the time went", list(times)))
     return [*sections, Section("Figures", parts)]
 
 
-def _times(found: Difference) -> Chart:
-    """Return a bar of time, by activity, for either run."""
+Times = dict[str, float]
+
+
+def _regions(found: Difference) -> dict[str, list[Times]]:
+    """Return the times of both in the regions that both have, the longest first."""
+    one, other = found.one.regions_us, found.other.regions_us
+    both = {name: [one[name], other[name]] for name in one if name in other}
+    return dict(sorted(both.items(), key=lambda each: -_longest(each[1]))[:MOST_REGIONS])
+
+
+def _longest(times: list[Times]) -> float:
+    return max(sum(of.values()) for of in times)
+
+
+def _times(title: str, names: tuple[str, str], times: dict[str, list[Times]]) -> Chart:
+    """Return a bar of time by activity for either run, and its numbers; a panel for each region."""
     rows = [
-        {"result": name, "activity": activity, "time": time * PS_PER_US, "share": time / whole}
-        for name, side in (("A", found.one), ("B", found.other))
-        for whole in [sum(side.times_us.values())]
-        for activity, time in side.times_us.items()
-    ]
-    cells = [[row["result"], row["activity"], number(row["time"] / PS_PER_US)] for row in rows]
+        {"result": name, "region": region, "activity": activity, "time": time * PS_PER_US,
+         "share": time / max(sum(of.values()), 1e-9)}
+        for region, sides in times.items()
+        for name, of in zip(names, sides, strict=True)
+        for activity, time in of.items()
+    ]  # fmt: skip
+    cells: list[list[Cell]] = []
+    for region, (one, other) in times.items():
+        for activity in palette.in_order("activity", {*one, *other}):
+            a, b = one.get(activity, 0), other.get(activity, 0)
+            percent = 100 * (b - a) / a if a else None
+            cells.append([region, activity, number(a), number(b), change(percent)])
+    several = "region" if len(times) > 1 or "" not in times else None
+    numbers = [*(f"{name}, us" for name in names), "change"]
+    table = Table(title, columns("region", "activity", *numbers, numbers=numbers), cells, True)
+    told = "Two bars of time on one scale, by activity"
     return Chart(
-        "Time of all processors, by activity",
-        "Two bars of time on one scale, by activity",
-        drawings.ledger(rows, "result", "activity"),
-        Table(
-            "Times", columns("of", "activity", "us", numbers=["us"]), list(cells), is_folded=True
-        ),
+        title,
+        f"{told}, for each region" if several else told,
+        drawings.ledger(rows, "result", "activity", panels=several),
+        table
+        if several
+        else replace(table, columns=table.columns[1:], rows=[row[1:] for row in cells]),
     )
 
 
@@ -66,7 +103,8 @@ def change(percent: float | None) -> str:
     return "" if percent is None else f"{percent:+.1f} %"
 
 
-def _chart(drawn: list[dict[str, Any]], table: Table) -> Chart:
+def _chart(drawn: list[dict[str, Any]], table: Table, names: tuple[str, str]) -> Chart:
+    from_to = f"change from {names[0]} to {names[1]}"
     rows = [
         {"interface": f"{row['of']}: {row['name']}", "value": row["change_percent"]}
         for row in drawn
@@ -74,14 +112,14 @@ def _chart(drawn: list[dict[str, Any]], table: Table) -> Chart:
     first = rows[0]
     return Chart(
         "The largest changes",
-        f"Bars: change from A to B in percent; the largest is {first['interface']},"
+        f"Bars: {from_to} in percent; the largest is {first['interface']},"
         f" {change(first['value'])}",
-        drawings.bars(rows, "change from A to B, percent", [row["interface"] for row in rows]),
+        drawings.bars(rows, f"{from_to}, percent", [row["interface"] for row in rows]),
         table,
     )
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _table(rows: list[dict[str, Any]], names: tuple[str, str]) -> Table:
     cells = [
         [
             row["of"], row["name"], number(row["a"]), number(row["b"]),
@@ -89,5 +127,6 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         ]
         for row in rows
     ]  # fmt: skip
-    names = columns("of", "figure", "A", "B", "change", numbers=["A", "B", "change"])
-    return Table("Figures that differ, the largest change first", names, cells, is_folded=True)
+    numbers = [*names, "change"]
+    titles = columns("of", "figure", *numbers, numbers=numbers)
+    return Table("Figures that differ, the largest change first", titles, cells, is_folded=True)

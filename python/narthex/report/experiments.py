@@ -3,13 +3,24 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from narthex import layouts
 from narthex.charts import drawings, looks
 from narthex.charts.curves import curves
 from narthex.report import machines, sensitivity
-from narthex.report.parts import Chart, Facts, Mark, Paragraph, Section, Table, columns, percent
+from narthex.report.parts import (
+    Chart,
+    Facts,
+    Mark,
+    Paragraph,
+    Section,
+    Table,
+    columns,
+    percent,
+    without_empty,
+)
 from narthex.validation import wording
 from narthex.validation.outcome import Claim, Failure, Summary, label
 from narthex.validation.rows import Row
@@ -22,6 +33,9 @@ SIZE = re.compile(r"(\d+) bytes")
 
 
 DERIVED = "Derived rows (a relation's error in percent is that of the ratio)"
+
+MOST_OPEN = 3
+"""Experiments that are open at first; of more each is folded, below the overview."""
 
 LONGEST_TABLE = 20
 """Longer tables are closed at first."""
@@ -46,9 +60,16 @@ def sections(document: dict[str, Any]) -> list[Section]:
         section = _section(summary, rows[name], claims[name], failures[name], ledgers[name])
         section.parts.extend(sensitivity.parts(summary, varied[name], untried[name]))
         made.append(section)
+    if len(summaries) > MOST_OPEN:
+        made = [replace(section, is_folded=True) for section in made]
     if len(summaries) > 1:
         made.insert(0, _overview(summaries, rows, claims, failures, made))
     return made
+
+
+def title(given: str, experiment: str) -> str:
+    """Return an experiment's title as its file gives it, and its name."""
+    return f"{given} ({experiment})"
 
 
 def _grouped(make: type, entries: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -142,7 +163,7 @@ def _section(
     if failures:
         parts.append(_failures(failures))
     return Section(
-        f"{summary.title} ({summary.experiment})",
+        title(summary.title, summary.experiment),
         parts,
         ident=summary.experiment.replace("/", "-"),
         mark=_held(claims),
@@ -183,7 +204,7 @@ def _claims(claims: list[Claim]) -> Table:
         for claim in claims
     ]
     names = columns("verdict", "claim", "fails at", "hangs on", "measured", "source")
-    return Table("The paper's claims", names, rows)
+    return without_empty(Table("The paper's claims", names, rows))
 
 
 def _numbers(claim: Claim) -> str:
@@ -231,7 +252,7 @@ def _measured(summary: Summary, rows: list[Row]) -> Chart:
     ]
     title = f"{summary.title}, {unit}"
     names = columns("interface", "workload", *numbers, numbers=numbers)
-    table = Table(title, names, cells, is_folded=len(cells) > LONGEST_TABLE)
+    table = without_empty(Table(title, names, cells, is_folded=len(cells) > LONGEST_TABLE))
     shown = [drawn(row) for row in rows if row.value is not None]
     interfaces = list(dict.fromkeys(row["interface"] for row in shown))
     printed = sum("published" in row for row in shown)

@@ -87,7 +87,7 @@ def _use(link: Document, whole_ps: int) -> float:
 def traffic(document: Document) -> Chart:
     """Draw the bytes that each node got from each other."""
     rows = [
-        {"row": f"from {source}", "column": f"to {node}", "value": count}
+        {"row": f"from {source}", "column": f"to {node}", "value": count or None}
         for source in range(len(document["nodes"]))
         for node, counts in enumerate(document["network"]["bytes_from"])
         for count in counts[source : source + 1]
@@ -107,7 +107,7 @@ def links(carried: list[Document], whole_ps: int) -> Chart:
 
 
 def _map(title: str, description: str, rows: looks.Rows, unit: str) -> Chart:
-    """Return a heat map with its numbers."""
+    """Return a heat map with its numbers; a pair without traffic has an empty field."""
     cells = [[row["row"], row["column"], number(row["value"], 1)] for row in rows if row["value"]]
     names = columns("from", "to", unit, numbers=[unit])
     table = Table(title, names, list(cells), is_folded=True)

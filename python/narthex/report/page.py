@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, explanation, files
+from narthex import _native, explanation, files, jobs
 from narthex.charts import library, palette
 from narthex.documents import (
     CHECK,
@@ -21,10 +22,13 @@ from narthex.documents import (
 )
 from narthex.errors import NarthexError
 from narthex.report import again, checks, comparisons, experiments, fits, lives, machines, runs
-from narthex.report.parts import Chart, Mark, Paragraph, Section, Shares
+from narthex.report.parts import Below, Chart, Front, Gauge, Mark, Paragraph, Section, Shares
 from narthex.report.player import Player
 
 TEMPLATES = Path(__file__).parent / "templates"
+
+SCRIPTS = (("front.js", Front), ("player.js", Player))
+"""Of parts that need more than the script of all pages."""
 
 
 def write(found: Sequence[Found], file: Path, left_out: Sequence[str] = ()) -> int:
@@ -60,7 +64,9 @@ def rendered(title: str, sections: Sequence[Section]) -> str:
         version=_native.__version__,
         library=library.text() if _have(named, Chart) else "",
         style=palette.style_sheet() + _text("style.css"),
-        script=_text("script.js") + (_text("player.js") if _have(named, Player) else ""),
+        script="".join(
+            [_text("script.js"), *(_text(f) for f, kind in SCRIPTS if _have(named, kind))]
+        ),
     )
 
 
@@ -87,7 +93,9 @@ def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
         return [section]
     if found.kind == COMPARISON:
         section = comparisons.section(document)
-        for run, its_section in zip(document["runs"], section.sections[1:], strict=True):
+        for run, its_section in zip(
+            document["runs"], section.sections[comparisons.RUNS_FROM :], strict=True
+        ):
             its_section.sections.append(_life(run))
         return [section]
     return [lives.section(document)]
@@ -114,13 +122,13 @@ def _title(found: Sequence[Found]) -> str:
     document = found[0].document
     match found[0].kind:
         case kind if kind == RUN:
-            return f"{document['program']} on {document['interface']}"
+            return f"{jobs.words(document)} on {document['interface']}"
         case kind if kind == SWEEP:
             from narthex.report import sweeps
 
             return sweeps.title(found[0])
         case kind if kind == COMPARISON:
-            return f"{document['runs'][0]['program']} over {len(document['runs'])} interfaces"
+            return comparisons.title(document)
         case kind if kind == FIT:
             return "LogGP of " + ", ".join(fit["interface"] for fit in document["fits"])
         case kind if kind == CHECK and len(document["checks"]) == 1:
@@ -129,8 +137,10 @@ def _title(found: Sequence[Found]) -> str:
             return f"{len(document['checks'])} checks"
         case kind if kind == EXPLANATION:
             return explanation.title(document)
-    names = [summary["experiment"] for summary in document["summaries"]]
-    return names[0] if len(names) == 1 else f"{len(names)} experiments"
+    summaries = document["summaries"]
+    if len(summaries) > 1:
+        return f"{len(summaries)} experiments"
+    return experiments.title(summaries[0]["title"], summaries[0]["experiment"])
 
 
 def _named(sections: Sequence[Section], taken: set[str]) -> Iterator[Section]:
@@ -143,6 +153,10 @@ def _named(sections: Sequence[Section], taken: set[str]) -> Iterator[Section]:
         taken.add(name)
         below = list(_named(section.sections, taken))
         yield replace(section, ident=name, sections=below)
+
+
+def _is(kind: type, value: object) -> bool:
+    return isinstance(value, kind)
 
 
 def _have(sections: Sequence[Section], kind: type) -> bool:
@@ -166,6 +180,6 @@ def _template() -> Any:  # noqa: ANN401 - Jinja2 is imported where a page is mad
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["mark"] = lambda value: isinstance(value, Mark)
-    environment.tests["shares"] = lambda value: isinstance(value, Shares)
+    for kind in (Mark, Shares, Gauge, Below):
+        environment.tests[kind.__name__.lower()] = partial(_is, kind)
     return environment.get_template("page.html")

@@ -5,7 +5,7 @@ its texts are escaped there, because programs wrote some of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from narthex import notation
@@ -34,7 +34,29 @@ class Shares:
         return ", ".join(f"{name} {percent(share)} %" for name, _, share in self.parts)
 
 
-Cell = str | Mark | Shares
+@dataclass(frozen=True)
+class Gauge:
+    """A cell with a value and below it a bar, as long as the value is a share of the largest."""
+
+    text: str
+    share: float
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Below:
+    """A cell that leads to a section below that of its table, by its place there."""
+
+    text: str
+    place: int
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Cell = str | Mark | Shares | Gauge | Below
 
 
 def bar(name: str, value: float, largest: float) -> Shares:
@@ -69,8 +91,15 @@ class Table:
     kind: str = "table"
 
 
-NO_TABLE = Table("", [], [])
-"""Behind a chart whose numbers are elsewhere."""
+def without_empty(table: Table) -> Table:
+    """Return a table without the columns in which no row has anything."""
+    kept = [
+        place
+        for place in range(len(table.columns))
+        if not place or any(str(row[place]) for row in table.rows)
+    ]
+    rows = [[row[place] for place in kept] for row in table.rows]
+    return replace(table, columns=[table.columns[place] for place in kept], rows=rows)
 
 
 @dataclass(frozen=True)
@@ -84,6 +113,28 @@ class Chart:
     """In Vega-Lite."""
     table: Table
     kind: str = "chart"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What an axis of a `Front` can be."""
+
+    name: str
+    column: str
+    """Where a row has its value, a number or None."""
+    is_more_better: bool
+
+
+@dataclass(frozen=True)
+class Front(Chart):
+    """Points by two of several measures, which the reader chooses, and those that none beats.
+
+    The first two measures are drawn at first; the page's script (templates/front.js) draws
+    others, and marks the rows of the table that are on the front then.
+    """
+
+    measures: Sequence[Measure] = ()
+    kind: str = "front"
 
 
 @dataclass(frozen=True)
@@ -131,10 +182,14 @@ class Section:
     """Where links lead; the page makes one if it is missing."""
     mark: Mark | None = None
     """How it went, in a word or two: for the list of contents."""
+    is_folded: bool = False
+    """Whether it is closed until the reader opens it."""
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Print a number with separators, whole ones without decimals."""
+    """Print a number with separators, whole ones without decimals, small ones with an exponent."""
+    if 0 < abs(value) < 0.5 * 10**-digits:
+        return f"{value:.1e}"
     return notation.short(value, digits)
 
 

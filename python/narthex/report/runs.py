@@ -20,6 +20,7 @@ from narthex.report.parts import (
     columns,
     number,
     percent,
+    without_empty,
 )
 from narthex.results import (
     LARGEST_NODES,
@@ -29,6 +30,7 @@ from narthex.results import (
     ledger_rows,
     ledger_shares,
     place,
+    processors_alike,
     region_ledger_rows,
     reports_of,
 )
@@ -38,6 +40,9 @@ Ledger = list[tuple[int, int, str, str, int]]
 
 ACTIVITY, OCCUPATION = 2, 3
 """Where a ledger's rows have them."""
+
+HASH_DIGITS = 12
+"""Of a binary's hash that a page shows; the result has them all."""
 
 MOST_REGIONS = 3
 """Regions that have charts: those with the most time."""
@@ -140,7 +145,7 @@ def facts(document: Document) -> Facts:
             ("Simulated time", f"{number(document['simulated_ps'] / PS_PER_US, 3)} us"),
             ("Instructions", number(retired)),
             ("Messages", number(sent)),
-            ("Binary, SHA-256", document["binary_sha256"][:16]),
+            ("Binary, SHA-256", document["binary_sha256"][:HASH_DIGITS]),
             ("Narthex", document["version"]),
         ]
     )
@@ -148,25 +153,28 @@ def facts(document: Document) -> Facts:
 
 def reports(document: Document) -> Table:
     """Return what the program reported; of many processes the mean and the range."""
+    caption = "Reported by the jobs" if "jobs" in document else "Reported by the program"
     if len(document["nodes"]) <= LARGEST_NODES:
         rows = [
             [
                 place(each["node"], each["process"]),
+                jobs.job_at(document, each["node"], each["process"]),
                 each["name"],
                 number(each["value"]),
                 each["unit"],
             ]
             for each in reports_of(document)
         ]
-        names = columns("node", "name", "value", "unit", numbers=["value"])
-        return Table("Reported by the program", names, rows)
-    values: dict[tuple[str, str], list[float]] = {}
+        names = columns("node", "job", "name", "value", "unit", numbers=["value"])
+        return without_empty(Table(caption, names, rows))
+    values: dict[tuple[str, str, str], list[float]] = {}
     for each in reports_of(document):
-        values.setdefault((each["name"], each["unit"]), []).append(each["value"])
-    rows = [[name, *_summed_up(of), unit] for (name, unit), of in values.items()]
+        job = jobs.job_at(document, each["node"], each["process"])
+        values.setdefault((each["name"], job, each["unit"]), []).append(each["value"])
+    rows = [[name, job, *_summed_up(of), unit] for (name, job, unit), of in values.items()]
     numbers = ["reports", "mean", "smallest", "largest"]
-    names = columns("name", *numbers, "unit", numbers=numbers)
-    return Table("Reported by the program", names, rows)
+    names = columns("name", "job", *numbers, "unit", numbers=numbers)
+    return without_empty(Table(caption, names, rows))
 
 
 def _summed_up(values: list[float]) -> list[str]:
@@ -198,7 +206,7 @@ def ledger_chart(document: Document, by: LedgerPart, region: str | None = None) 
     return Chart(
         f"Time of {of} by {by}",
         f"Bars of time, by {meaning}, {_bars(ledger)}: {_largest(ledger, index)}",
-        _stacked(ledger, by, index),
+        _stacked(document, ledger, by, index - ACTIVITY),
         _shares(document, divided, f"Time of {of} by {by}, in percent", names),
     )
 
@@ -211,21 +219,25 @@ def _shares(document: Document, ledger: Ledger, caption: str, names: list[str]) 
     return Table(caption, columns(*kept, *nodes, numbers=nodes), cells, is_folded=True)
 
 
-def _stacked(ledger: Ledger, by: str, index: int) -> looks.Spec:
-    """Draw a bar for each processor, or for those that spend their time alike."""
-    times: dict[groups.Place, Counter[str]] = {}
-    for row in ledger:
-        times.setdefault(row[:2], Counter())[row[index]] += row[4]
-    rows = [
-        {
-            "node": group.name,
-            by: part,
-            "time": group.mean(part),
-            "share": time / max(group.times.total(), 1),
-        }
-        for group in groups.alike(times)
-        for part, time in group.times.items()
-    ]
+def _stacked(document: Document, ledger: Ledger, by: str, index: int) -> looks.Spec:
+    """Draw a bar for each processor, or for those that spend their time alike.
+
+    `index` is the place of the parts, in a pair of an activity and an occupation.
+    """
+    rows = []
+    for runs, group in processors_alike(document, ledger, groups.MOST_BARS):
+        times: Counter[str] = Counter()
+        for pair, time in group.times.items():
+            times[pair[index]] += time
+        rows += [
+            {
+                "node": f"{group.name}{runs}",
+                by: part,
+                "time": time / len(group.places),
+                "share": time / max(times.total(), 1),
+            }
+            for part, time in times.items()
+        ]
     return drawings.ledger(rows, "node", by)
 
 

@@ -9,12 +9,14 @@ measurements/   ──► a bar of time for each of the best runs; a row for eac
 import json
 from collections import Counter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from narthex import arguments, notation
+from narthex import arguments
 from narthex.charts import curves, drawings, palette
 from narthex.errors import NarthexError
 from narthex.extras import polars as pl
+from narthex.report import fronts
 from narthex.report.parts import (
     Cell,
     Chart,
@@ -39,6 +41,9 @@ BEST = 12
 MOST_ROWS = 400
 """Runs that have a row with their time; of more, the best have one."""
 
+NO_LABELS: plots.Labels = MappingProxyType({})
+"""Parameters are called as their columns."""
+
 MOST_IN_TITLE = 4
 """Parameters that a title names."""
 
@@ -57,12 +62,17 @@ def section(found: "Found") -> Section:
     parameters = [name for name in plots.parameters_of(table) if table[name].n_unique() > 1]
     failed = table.filter(status="failed")
     finished = table.filter(status="finished")
-    parts: list[Any] = [_facts(found.document, table, failed.height, parameters)]
+    called = [found.document["labels"].get(name, name) for name in parameters]
+    parts: list[Any] = [_facts(found.document, table, failed.height, called)]
     if failed.height:
         parts.append(_failures(failed))
     sections = []
     if reports and parameters and finished.height:
-        sections = [_pictures(finished, parameters, reports), _best(finished, parameters, reports)]
+        labels = found.document["labels"]
+        sections = [
+            _pictures(finished, parameters, reports, labels),
+            _best(finished, parameters, reports, labels),
+        ]
         times = _Times(_ranked(finished, reports[0]), folder)
         if times.of_runs:
             parts_of = [times.best(reports[0]), times.rows(reports[0])]
@@ -71,7 +81,9 @@ def section(found: "Found") -> Section:
 
 
 def title(found: "Found") -> str:
-    """Say what was swept: the program, the machine, the parameters that vary."""
+    """Return the sweep's title, or say what was swept: program, machine, what varies."""
+    if found.document["title"]:
+        return str(found.document["title"])
     swept = found.document["sweep"]
     varied = swept["varied"]
     program = "several programs" if "program" in varied else Path(swept["program"]).name
@@ -106,15 +118,20 @@ def _failures(failed: pl.DataFrame) -> Table:
     )
 
 
-def _pictures(table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Section:
+def _pictures(
+    table: pl.DataFrame, parameters: list[str], reports: list[str], labels: plots.Labels
+) -> Section:
     try:
-        parts: list[Any] = list(plots.charts_of(table, parameters, reports, None, None, ""))
+        parts: list[Any] = list(plots.charts_of(table, parameters, reports, None, None, "", labels))
     except NarthexError as error:
         parts = [Paragraph(f"{error}.")]
-    return Section("Reports over the parameters", [*parts, *_map(table, parameters, reports[0])])
+    drawn = _map(table, parameters, reports[0], labels)
+    return Section("Reports over the parameters", [*parts, *drawn])
 
 
-def _map(table: pl.DataFrame, parameters: list[str], report: str) -> list[Chart]:
+def _map(
+    table: pl.DataFrame, parameters: list[str], report: str, labels: plots.Labels = NO_LABELS
+) -> list[Chart]:
     """Draw a report as a map of two parameters, where there is a field for most pairs.
 
     Those with the most values are the axes; a field has the best over all others.
@@ -135,29 +152,29 @@ def _map(table: pl.DataFrame, parameters: list[str], report: str) -> list[Chart]
     if 2 * len(rows) < table[across].n_unique() * table[down].n_unique():
         return []
     cells = [[row["row"], row["column"], number(row["value"])] for row in rows]
-    behind = Table(report, columns(down, across, report, numbers=[report]), cells, is_folded=True)
-    others = [name for name in parameters if name not in axes]
-    over = f", the best over {', '.join(others)}" if others else ""
+    across, down = (labels.get(name, name) for name in axes)
     label = naming.label(report)
+    behind = Table(label, columns(down, across, label, numbers=[label]), cells, is_folded=True)
+    others = [labels.get(name, name) for name in parameters if name not in axes]
+    over = f", the best over {', '.join(others)}" if others else ""
     told = f"{label} over {across} and {down}{over}; a stronger colour is a larger value"
     drawn = curves.heat_map(rows, label, (down, across))
     return [Chart(f"{label}, as a map{over}", told, drawn, behind)]
 
 
-def _best(table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Section:
+def _best(
+    table: pl.DataFrame, parameters: list[str], reports: list[str], labels: plots.Labels = NO_LABELS
+) -> Section:
     first = reports[0]
     ranked = _ranked(table, first)
-    parts: list[Any] = [
-        _runs(f"Best by {naming.label(first)}", ranked.head(BEST), parameters, reports)
-    ]
+    caption = f"Best by {naming.label(first)}"
+    parts: list[Any] = [_runs(caption, ranked.head(BEST), parameters, reports, labels)]
     of_first = naming.stem(first)  # its minimum, say, and its maximum
-    second = next((name for name in reports[1:] if not name.startswith(of_first)), None)
-    if second:
-        front = _front(ranked, first, second)
-        both = " and ".join(map(naming.label, (first, second)))
-        caption = f"Runs that none beats in both {both}"
-        behind = _runs(caption, front, parameters, reports)
-        parts.append(_front_chart(ranked, front, (first, second), behind))
+    others = [name for name in reports[1:] if not name.startswith(of_first)]
+    costs = [name for name in parameters if fronts.numbers(ranked[name]) is not None]
+    further = [name for name in reports[1:] if name not in others]
+    if measures := [*others, *costs, *further]:
+        parts.append(fronts.chart(ranked, [first, *measures], labels))
     return Section("The best runs", parts)
 
 
@@ -167,37 +184,13 @@ def _ranked(table: pl.DataFrame, report: str) -> pl.DataFrame:
     return there.sort(report, descending=naming.is_rate(report), maintain_order=True)
 
 
-def _front(ranked: pl.DataFrame, first: str, second: str) -> pl.DataFrame:
-    """Return the runs, best first, of which no better one is as good in the second report."""
-    sign = -1 if naming.is_rate(second) else 1
-    ranked = ranked.with_columns((sign * pl.col(second)).alias("\0cost"))
-    order = ranked.sort(
-        (-1 if naming.is_rate(first) else 1) * pl.col(first), "\0cost", maintain_order=True
-    )
-    least = order["\0cost"].cum_min().shift(1)
-    return order.filter(least.is_null() | (order["\0cost"] < least)).drop("\0cost")
-
-
-def _front_chart(
-    ranked: pl.DataFrame, front: pl.DataFrame, measures: tuple[str, str], behind: Table
-) -> Chart:
-    """Draw all runs by two reports, and the front."""
-    first, second = measures
-    across = [naming.label(first), naming.label(second)]
-    best = {*front["key"]}
-    there = ranked.drop_nulls(second).filter(pl.col(second).is_finite())
-    rows = [
-        {"name": name, "run": plots.run_ident(key), "x": x, "value": y, "is_front": key in best}
-        for key, name, x, y in there.select("key", "name", first, second).rows()
-    ]
-    told = (
-        f"{across[1]} over {across[0]}: a point for each run, which it opens; a line joins the"
-        f" {notation.counted(front.height, 'run')} that none beats in both"
-    )
-    return Chart(behind.caption, told, curves.front(rows, *across), behind)
-
-
-def _runs(caption: str, table: pl.DataFrame, parameters: list[str], reports: list[str]) -> Table:
+def _runs(
+    caption: str,
+    table: pl.DataFrame,
+    parameters: list[str],
+    reports: list[str],
+    labels: plots.Labels,
+) -> Table:
     rows = [
         [
             *(arguments.value_text(row[name]) for name in parameters),
@@ -205,7 +198,9 @@ def _runs(caption: str, table: pl.DataFrame, parameters: list[str], reports: lis
         ]
         for row in table.to_dicts()
     ]
-    return Table(caption, columns(*parameters, *reports, numbers=reports), list(rows))
+    called = [labels.get(name, name) for name in parameters]
+    told = [naming.label(name) for name in reports]
+    return Table(caption, columns(*called, *told, numbers=told), list(rows))
 
 
 class _Times:
@@ -277,14 +272,15 @@ def document_of(folder: Path) -> dict[str, Any]:
     try:
         identity = json.loads((folder / IDENTITY).read_bytes())
         pl.read_parquet_schema(folder / "results.parquet")
-        swept = identity["sweep"]
+        swept, labels = identity["sweep"], identity.get("labels", {})
         axes = [axis for group in [*swept["parameters"], *swept["zip"]] for axis in group.items()]
         wanted = {
             "program": str(swept["program"]),
             "machine": str(swept["machine"]),
-            "varied": [name for name, values in axes if len(values) > 1],
+            "varied": [labels.get(name, name) for name, values in axes if len(values) > 1],
         }
-        return {"folder": str(folder), "version": identity["version"], "sweep": wanted}
+        named = {"title": identity.get("title", ""), "labels": identity.get("labels", {})}
+        return {"folder": str(folder), "version": identity["version"], "sweep": wanted, **named}
     except (
         OSError,
         ValueError,

@@ -96,13 +96,15 @@ def _map(
         {"row": _name(source, size, ranks), "column": _name(to, size, ranks), "value": value}
         for source in fields
         for to in fields
-        for value in [values.get((source, to), 0)]
+        for value in [values.get((source, to)) or None]
     ]
     drawn = curves.heat_map(rows, unit, ("from", "to"))
     cells = [[row["row"], row["column"], number(row["value"], 1)] for row in rows if row["value"]]
     names = columns("from", "to", unit, numbers=[unit])
     behind = Table(f"{title}, from and to", names, list(cells), is_folded=True)
-    return Chart(title, f"{title} {told}; a stronger colour is a larger value", drawn, behind)
+    return Chart(
+        title, f"{title} {told}; a stronger colour is a larger value, no colour none", drawn, behind
+    )
 
 
 def _name(group: int, size: int, ranks: int) -> str:
@@ -138,7 +140,7 @@ def busiest(traffic: Document) -> Table:
 
 
 PERCENTILES = ("50", "90", "99", "99.9")
-"""Of latencies, in percent: so many are no longer."""
+"""Of latencies: the share of the messages, in percent, that do not exceed it."""
 
 
 TIMES = (
@@ -201,7 +203,10 @@ def by_size(traffic: Document) -> Chart | Table:
     if len({row["x"] for row in rows}) < LEAST_SIZES:
         return table
     names = [f"{percent} %" for percent in PERCENTILES]
-    told = "Latency over the size of messages: a curve for each percentile; so many are no longer"
+    told = (
+        "Latency over the size of messages: a curve for each percentile, the latency that so many"
+        " percent of the messages do not exceed"
+    )
     drawn = curves.curves(rows, "ns", names, x="bytes of payload", series="messages")
     return Chart(table.caption, told, drawn, replace(table, is_folded=True))
 

@@ -62,6 +62,11 @@ class Axis:
         return naming.column(self.name, self.unit)
 
     @property
+    def label(self) -> str:
+        """What a chart calls it: as the file does, and its unit."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+    @property
     def told(self) -> list[Value]:
         """Its values, or its ends."""
         return list(self.values) or [self.low, self.high, "log" if self.log else "linear"]

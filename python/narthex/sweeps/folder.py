@@ -42,6 +42,9 @@ SCHEMA = 2
 IDENTITY = "sweep.json"
 """What a folder holds, and by which version it was made."""
 
+NAMES = ("title", "labels")
+"""Of what a folder holds: what pages call it and its parameters; they decide no run."""
+
 TABLES = ("measurements", "runs")
 """In the order in which a run's files are written."""
 
@@ -125,13 +128,18 @@ class Folder:
         return table
 
     def identify(self, identity: dict[str, Any], note: Note) -> None:
-        """Write what the folder holds, unless that is there; a damaged file of it is set aside."""
+        """Write what the folder holds, unless that is there; a damaged file of it is set aside.
+
+        What names it alone is written anew where the sweep's file names it otherwise by now.
+        """
         file = self.path / IDENTITY
-        if _identity(file) is not None:
+        there = _identity(file)
+        names = {key: identity[key] for key in NAMES}
+        if there is not None and names.items() <= there.items():
             return
-        if file.exists():
+        if there is None and file.exists():
             self._set_aside(file, note, "is damaged and written again; the runs are this sweep's")
-        sealed = {**identity, "seal": seals.BLANK}
+        sealed = {**(there or identity), **names, "seal": seals.BLANK}
         text = json.dumps(sealed, indent=2, ensure_ascii=False)
         self._write(file, seals.seal(IDENTITY, text.encode()))
 
@@ -191,6 +199,8 @@ def opened(
         "version": _native.__version__,
         "simulator": simulator(),
         "sweep": plan.identity,
+        "title": plan.definition.title,
+        "labels": {axis.column: axis.label for axis in plan.definition.axes},
     }))  # fmt: skip
     try:
         if not restart:

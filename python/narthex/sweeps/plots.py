@@ -13,10 +13,11 @@ A sample has no curves: its points differ in everything, and are drawn as points
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from narthex import arguments, notation
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 12
 """Of one report; more do not fit on a screen or two."""
+
+Labels = Mapping[str, str]
+"""What a picture calls parameters, by their columns."""
 
 SEED = "seed"
 """The parameter over which a mean has a meaning."""
@@ -71,7 +75,9 @@ def write(
     parameters = [axis.column for axis in definition.axes]
     x, color = column_of(definition, x), column_of(definition, color)
     title = definition.title or definition.name
-    pictures.save(charts_of(table, parameters, reports_of(table), x, color, title), title, file)
+    labels = {axis.column: axis.label for axis in definition.axes}
+    charts = charts_of(table, parameters, reports_of(table), x, color, title, labels)
+    pictures.save(charts, title, file)
 
 
 def plot_sweep(
@@ -129,13 +135,14 @@ def charts_of(
     x: str | None,
     color: str | None,
     title: str,
+    labels: Labels = MappingProxyType({}),
 ) -> list[Chart]:
-    """Return a chart for each report, with its numbers."""
+    """Return a chart for each report, with its numbers; `labels` call parameters by columns."""
     if not reports or not _varied(table, parameters):
         raise NarthexError(
             f"{title or 'the sweep'} has nothing to draw: no report, or nothing varied"
         )
-    layout = _layout(table, parameters, x, color)
+    layout = _layout(table, parameters, x, color, labels)
     return [_chart(layout, name) for name in reports]
 
 
@@ -144,12 +151,16 @@ def _varied(table: pl.DataFrame, parameters: Sequence[str]) -> list[str]:
 
 
 def _layout(
-    table: pl.DataFrame, parameters: Sequence[str], x: str | None, color: str | None
+    table: pl.DataFrame,
+    parameters: Sequence[str],
+    x: str | None,
+    color: str | None,
+    labels: Labels = MappingProxyType({}),
 ) -> "_Layout":
     varied = _varied(table, parameters)
     x = x or next((name for name in varied if table[name].dtype.is_numeric()), varied[0])
     color = color or next((name for name in varied if name not in (x, SEED)), None)
-    layout = _Layout(table, varied, x, color)
+    layout = _Layout(table, varied, x, color, labels)
     layout.check()
     return layout
 
@@ -168,6 +179,11 @@ class _Layout:
     varied: list[str]
     x: str
     color: str | None
+    labels: Labels
+
+    def called(self, column: str) -> str:
+        """Return what the picture calls a parameter: as the sweep's file does, if that is known."""
+        return self.labels.get(column, column)
 
     @property
     def shown(self) -> list[str]:
@@ -224,11 +240,11 @@ class _Layout:
         """Say what the picture shows besides its axes."""
         words = []
         if self.panels:
-            words.append(f"a panel for each {' and '.join(self.panels)}")
+            words.append(f"a panel for each {' and '.join(map(self.called, self.panels))}")
         if self.seeds > 1:
             words.append(f"each point the mean of up to {self.seeds} seeds, its bar the range")
         if self.beside:
-            words.append(f"{', '.join(self.beside)} varies with them")
+            words.append(f"{', '.join(map(self.called, self.beside))} varies with them")
         return "; ".join(words)
 
 
@@ -236,7 +252,7 @@ def _chart(layout: _Layout, y: str) -> Chart:
     rows, left_out = _rows(layout, y)
     names = list(dict.fromkeys(row["interface"] for row in rows))
     label = naming.label(y)
-    told = [f"{label} over {layout.x}", layout.told()]
+    told = [f"{label} over {layout.called(layout.x)}", layout.told()]
     for (one, other), panels in curves.coinciding(rows).items():
         told.append(
             " in ".join(filter(None, [f"{one} and {other} coincide", " and ".join(panels)]))
@@ -251,12 +267,12 @@ def _chart(layout: _Layout, y: str) -> Chart:
             [{key: value for key, value in row.items() if key != "cells"} for row in rows],
             title,
             names,
-            x=layout.x,
-            series=layout.color,
+            x=layout.called(layout.x),
+            series=layout.called(layout.color) if layout.color else None,
             panels="panel" if layout.panels else None,
             is_joined=layout.is_joined,
         ),
-        Table(y, columns(*listed, y, numbers=[y]), cells, is_folded=True),
+        Table(label, columns(*map(layout.called, listed), label, numbers=[label]), cells, True),
     )
 
 
@@ -292,8 +308,9 @@ def _row(layout: _Layout, point: dict[str, Any]) -> dict[str, Any]:
         "cells": [arguments.value_text(point[name]) for name in names],
     }
     if layout.panels:
-        short = {name: name.rpartition(".")[2] for name in layout.panels}
-        each = (f"{short[name]} {arguments.value_text(point[name])}" for name in layout.panels)
+        each = (
+            f"{layout.called(name)} {arguments.value_text(point[name])}" for name in layout.panels
+        )
         row["panel"] = ", ".join(each)
     if layout.seeds > 1 and not math.isclose(point["\0low"], point["\0high"]):
         row |= {"low": point["\0low"], "high": point["\0high"]}

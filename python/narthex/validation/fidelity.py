@@ -147,7 +147,7 @@ def _failing(outcome: Outcome) -> list[Missed]:
     told = []
     for claim, stated in zip(outcome.claims, outcome.experiment.claim, strict=True):
         if not claim.holds:
-            told.append(_claim(claim, len(stated.workloads), stated.fails_because or UNKNOWN))
+            told.append(_claim(claim, stated.fails_because or UNKNOWN))
         elif stated.fails_because:
             raise NarthexError(
                 f"{outcome.experiment.name}: the claim '{claim.text}' holds: take its"
@@ -156,7 +156,7 @@ def _failing(outcome: Outcome) -> list[Missed]:
     return told
 
 
-def _claim(claim: Claim, looked_at: int, cause: str) -> Missed:
+def _claim(claim: Claim, cause: str) -> Missed:
     """Tell of a claim that fails, and where."""
-    at = f"fails at {', '.join(claim.fails_at)}" if looked_at > 1 else "fails"
+    at = f"fails at {', '.join(claim.fails_at)}" if len(claim.values) > 1 else "fails"
     return Missed(f"*{claim.text}*", at, "", "", cause)

@@ -76,15 +76,18 @@ def _with_what_it_can_answer(part: Experiment, every_workload: list[str]) -> Exp
     """Leave out what needs a cell that a part of an experiment does not measure."""
     measured = part.measured
 
-    def has(expression: str, workloads: Iterable[str]) -> bool:
-        return all(claims.cells(expression, each) <= measured for each in workloads)
+    def answered(expression: str, workloads: Sequence[str]) -> list[str]:
+        places = [claims.At(each, workloads) for each in workloads]
+        return [at.workload for at in places if claims.cells(expression, at) <= measured]
+
+    def has(expression: str, workloads: list[str]) -> bool:
+        return answered(expression, workloads) == workloads
 
     def compares(each: Comparison | BreakEven, workloads: list[str]) -> bool:
         return measured.issuperset(product(each.compared, workloads))
 
     looked_at = [
-        replace(each, workloads=[at for at in each.workloads if has(each.holds, [at])])
-        for each in part.claim
+        replace(each, workloads=answered(each.holds, each.workloads)) for each in part.claim
     ]
     return replace(
         part,

@@ -9,7 +9,7 @@ from narthex import _native
 from narthex.documents import Saved
 from narthex.notation import mean
 from narthex.validation import claims, rows, sizes
-from narthex.validation.claims import NoValueError, Values
+from narthex.validation.claims import At, NoValueError, Values
 from narthex.validation.definition import Experiment
 from narthex.validation.experiments import Experiments
 from narthex.validation.published import Key, Published
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import polars
 
 
+EVERYWHERE = "all"
+"""In the place of a workload, for a claim that is looked at once, over the workloads it names."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """A claim of the paper, looked at."""
@@ -31,7 +35,8 @@ class Claim:
     source: str
     holds: bool
     fails_at: list[str]
-    """The workloads at which it does not hold, or where a run failed that it needs."""
+    """The workloads at which it does not hold, or where a run failed that it needs; `EVERYWHERE` if
+    it names the workload of each value."""
     values: dict[str, dict[str, float | None]] = field(default_factory=dict)
     """By workload, the measured values that it is about; none where a run failed."""
     hangs_on: list[str] = field(default_factory=list)
@@ -209,9 +214,9 @@ def assess(
     return Outcome(experiment, every, looked_at, machine, list(failures), samples)
 
 
-def _holds(expression: str, values: Values, workload: str) -> bool:
+def _holds(expression: str, values: Values, place: At) -> bool:
     try:
-        return claims.holds(expression, values, workload)
+        return claims.holds(expression, values, place)
     except (NoValueError, ZeroDivisionError):
         return False
 
@@ -219,19 +224,21 @@ def _holds(expression: str, values: Values, workload: str) -> bool:
 def _claims(experiment: Experiment, values: Values) -> list[Claim]:
     looked_at = []
     for claim in experiment.claim:
-        fails_at = [each for each in claim.workloads if not _holds(claim.holds, values, each)]
-        about = {each: _about(claim.holds, values, each) for each in claim.workloads}
+        once = claims.is_looked_at_once(claim.holds, claim.workloads)
+        places = [At(each, claim.workloads) for each in ([EVERYWHERE] if once else claim.workloads)]
+        fails_at = [each.workload for each in places if not _holds(claim.holds, values, each)]
+        about = {each.workload: _about(claim.holds, values, each) for each in places}
         looked_at.append(
             Claim(experiment.name, claim.text, claim.source, not fails_at, fails_at, about)
         )
     return looked_at
 
 
-def _about(expression: str, values: Values, workload: str) -> dict[str, float | None]:
+def _about(expression: str, values: Values, place: At) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
-    for name in claims.names(expression):
+    for name in claims.names(expression, place.workloads):
         try:
-            found[name] = claims.measured(name, values, workload)
+            found[name] = claims.measured(name, values, place.workload)
         except NoValueError:
             found[name] = None
     return found

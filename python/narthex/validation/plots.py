@@ -147,7 +147,7 @@ def _curves_chart(outcome: Outcome) -> Chart:
     x = beside_x[beside_x.lastindex or 0] if beside_x else "x"
     unit = f"{_measured_name(outcome)}, {experiment.unit}"
     panels = "panel" if "{panel}" in experiment.curves else None
-    drawn = curves.curves(rows, unit, names, x=x, panels=panels, is_by_ratio=True)
+    drawn = curves.curves(rows, unit, names, x=x, panels=panels)
     told = f"Curves: {unit}, over {x}"
     return Chart(experiment.title, told, drawn, _table(experiment.title, rows))
 

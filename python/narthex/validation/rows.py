@@ -18,7 +18,7 @@ from math import isfinite
 
 from narthex.notation import mean
 from narthex.validation import claims
-from narthex.validation.claims import NoValueError, Values
+from narthex.validation.claims import At, NoValueError, Values
 from narthex.validation.definition import (
     BreakEven,
     Comparison,
@@ -138,7 +138,7 @@ def derived(
             )
     for each in experiment.derived:
         found = [
-            _every(lambda at, of=expression: claims.value(of, values, at), each.workloads)
+            _every(lambda at, of=expression: claims.value(of, values, At(at)), each.workloads)
             for expression in each.values
         ]
         for take in each.take:
@@ -186,7 +186,7 @@ def _reached(threshold: Threshold, values: Values) -> float | None:
     reached = None
     for number in reversed(threshold.along):
         try:
-            if not claims.holds(threshold.at(number), values, threshold.workload):
+            if not claims.holds(threshold.at(number), values, At(threshold.workload)):
                 return reached
         except (NoValueError, ZeroDivisionError):
             return None

@@ -79,6 +79,7 @@ registers! {
     STATED_DEMULTIPLEX_CYCLES = 0xd8, "load: cycles that an invocation which has an arrived message brought to its queue is to take at least";
     STATED_FREE_BUFFER_CYCLES = 0xe0, "load: cycles that an invocation which frees the buffer of an arrived message is to take at least";
     STATED_RELEASE_CYCLES = 0xe8, "load: cycles that an invocation which takes note of messages that a program has taken is to take at least";
+    SNOOPED_START = 0x100, "load: the node's address of process 0's part of the snooped space; those of the others follow, a doubleword each";
 }
 
 registers! {

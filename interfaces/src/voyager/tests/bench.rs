@@ -270,6 +270,12 @@ impl Bench {
         self.with_device(node, 0, |device, context, _| device.refuse(HOST, context, &transaction)).is_some()
     }
 
+    /// Whether a processor that reads a block gets it shared because of the device.
+    pub fn shares(&mut self, node: usize, address: u64) -> bool {
+        let read = Transaction::block(AgentId(0), Kind::Read, address);
+        self.with_device(node, 0, |device, context, _| device.snoop(HOST, context, &read)).shares
+    }
+
     /// A program calls the kernel agent.
     pub fn call(
         &mut self,

@@ -251,6 +251,18 @@ fn a_line_of_snooped_space_waits_for_its_permission() {
     assert!(!bench.refuses(0, Kind::Read, line) && bench.refuses(0, Kind::Upgrade, line));
 }
 
+/// Else its reader had it exclusively, and would write it without the bus.
+#[test]
+fn a_line_that_may_only_be_read_is_read_shared() {
+    let mut bench = Bench::new();
+    let line = bench.layout().snooped(1).start + 64;
+    assert_eq!(register(&mut bench, 0, SNOOPED_START + 8), line - 64);
+    assert!(!bench.shares(0, line));
+    command(&mut bench, 0, &[operation::PERMISSION | permission::READ << 24 | 1 << 32, line]);
+    bench.run_to(2);
+    assert!(bench.shares(0, line) && !bench.shares(0, line + 32) && !bench.shares(0, 0x1000));
+}
+
 #[test]
 fn a_command_that_cannot_be_completes_with_its_fault() {
     let cases: [(&[u64], u64); 9] = [
@@ -290,7 +302,9 @@ fn what_firmware_does_wrong_at_a_register_is_told() {
         let told = refused(address, value);
         assert!(told.contains(problem), "{told}");
     }
-    assert!(bench.firmware_load(0, VOYAGER_REGISTERS + 0xff8).is_err());
+    for offset in [0xff8, SNOOPED_START + 16, SNOOPED_START + 4] {
+        assert!(bench.firmware_load(0, VOYAGER_REGISTERS + offset).is_err(), "two processes");
+    }
 }
 
 /// OnePoll shows what a receive queue has that is not enabled, too.

@@ -8,6 +8,7 @@ const SAMPLES = 16; // of a pixel's slices, to find which takes most of it
 const NARROWEST = 1.5; // points of a slice that is drawn by itself
 const LETTER = 6.1; // points of a character, about
 const MOST_ARROWS = 400; // on the screen
+const EVEN = 0.179; // luminance on which black letters have the contrast of white ones, over 4.5
 const SERIES = 12; // colours of the palette for what has none of its own
 const NAME_WIDTH = 190;
 const NARROW = 640;
@@ -31,7 +32,7 @@ class Palette {
       const key = name.replaceAll(" ", "-");
       return of(`activity-${key}`) || of(`occupation-${key}`) || of(`series-${1 + (next++ % SERIES)}`);
     });
-    this.letters = this.names.map((colour) => (brightness(colour) > 0.36 ? "#000000" : "#ffffff"));
+    this.letters = this.names.map((colour) => (brightness(colour) > EVEN ? "#000000" : "#ffffff"));
   }
 }
 
