@@ -28,11 +28,19 @@ help: ## Print this.
 
 # --- set-up -------------------------------------------------------------------
 
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --quiet
+
 $(VENV)/.packages: requirements.lock
 	@test -n "$(PYTHON)" || { echo "Narthex needs Python 3.11 or newer; name one with make PYTHON=..."; exit 1; }
 	@echo "[1/2] Python packages into $(VENV) (once, about half a minute)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on --quiet -r requirements.lock
+	@$(INSTALL) -r requirements.lock
+	@touch $@
+
+# What only developers need, of the same versions.
+$(VENV)/.develop: requirements-develop.lock $(VENV)/.packages
+	@echo "Developers' packages into $(VENV) (once, about half a minute)"
+	@$(INSTALL) -r requirements-develop.lock
 	@touch $@
 
 $(VENV)/.models: $(if $(shell test "$(NARTHEX_MODELS)" = "$$(cat $(VENV)/.models 2>/dev/null)" || echo changed),changed)
@@ -64,7 +72,7 @@ experiments: setup ## Run every experiment: results into results/experiments.jso
 
 test: lint rust-test python-test ## Run every check and test.
 
-lint: $(VENV)/.packages ## Check formats, run clippy, ruff and mypy.
+lint: $(VENV)/.develop ## Check formats, run clippy, ruff and mypy.
 	@rustfmt --check $(RUST_FILES)
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check .
@@ -76,24 +84,24 @@ lint: $(VENV)/.packages ## Check formats, run clippy, ruff and mypy.
 rust-test: setup ## Run the Rust tests.
 	PATH="$(abspath $(BIN)):$$PATH" PROPTEST_RNG_SEED=1 cargo test --locked
 
-python-test: setup ## Run the Python tests.
+python-test: setup $(VENV)/.develop ## Run the Python tests.
 	$(BIN)/pytest -n auto
 
 bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earlier.json, JSON=file.
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)') \
 		$(if $(AGAINST),--against '$(AGAINST)') $(if $(JSON),--json '$(JSON)')
 
-identity: setup ## Run every program over every interface on threads and with wait loops executed: the same bytes.
+identity: setup $(VENV)/.develop ## Run every program over every interface on threads and with wait loops executed: the same bytes.
 	$(BIN)/pytest python/tests/test_identity.py -m long
 
-fuzz: setup ## Try random programs, files, accesses, checkpoints, results and sweeps: SECONDS=300 for each class, CLASS=elf, SEED=1.
+fuzz: setup $(VENV)/.develop ## Try random programs, files, accesses, checkpoints, results and sweeps: SECONDS=300 for each class, CLASS=elf, SEED=1.
 	@mkdir -p results
 	cargo run --locked --release -p narthex-fuzz -- $(or $(CLASS),all) --seconds $(or $(SECONDS),300) \
 		--seed $(or $(SEED),1) --keep results --qemu "$$(bash fuzz/reference.sh)"
 	$(BIN)/pytest -s python/tests/test_damaged_results.py python/tests/test_sweep_fuzz.py -m long
 	$(if $(CLASS),,$(MAKE) --no-print-directory properties)
 
-properties: setup ## Run the property tests, Rust's and Python's, with seeds of their own: ROUNDS=3.
+properties: setup $(VENV)/.develop ## Run the property tests, Rust's and Python's, with seeds of their own: ROUNDS=3.
 	@for round in $$(seq $(or $(ROUNDS),3)); do \
 		export PROPTEST_RNG_SEED=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); \
 		echo "Round $$round: PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; \
@@ -113,17 +121,18 @@ headers: ## Generate the guest's register header from the simulator's register m
 	cargo run --locked --quiet -p narthex-interfaces --example registers_header firmware > target/devices.h
 	mv target/devices.h guest/firmware/devices.h
 
-pages: setup ## Make the generated tables of the documentation anew.
+pages: setup $(VENV)/.develop ## Make the generated tables of the documentation, and the notebooks' outputs, anew.
 	$(BIN)/python -m narthex.documentation
+	$(BIN)/python -m narthex.notebooks
 
-docs: $(VENV)/.packages ## Build the guide as a web site into target/site.
+docs: $(VENV)/.develop ## Build the guide as a web site into target/site.
 	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 	@echo "The guide is in target/site; $(BIN)/mkdocs serve shows it."
 
-guide: setup ## Run every command of the guide, those that take long too.
+guide: setup $(VENV)/.develop ## Run every command of the guide, those that take long too.
 	NARTHEX_GUIDE=long $(BIN)/pytest python/tests/test_guide.py
 
-fmt: $(VENV)/.packages ## Format all sources.
+fmt: $(VENV)/.develop ## Format all sources.
 	rustfmt $(RUST_FILES)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -142,10 +151,13 @@ wheel-test: wheel ## Install the wheel into a fresh environment of PYTHON, witho
 		bin/narthex compare roundtrip 64 --interface NI2w,CNI32Qm && bin/narthex explain CNI32Qm >/dev/null && \
 		bin/narthex experiment hpca98/roundtrip --interface NI2w
 
-lock: $(VENV)/.packages ## Renew requirements.lock from pyproject.toml.
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
-		--group develop --all-extras pyproject.toml --output-file requirements.lock --upgrade
+COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header pyproject.toml
+
+lock: $(VENV)/.packages ## Renew requirements.lock and requirements-develop.lock from pyproject.toml.
+	$(INSTALL) uv
+	$(COMPILE) --group develop --all-extras --output-file requirements-develop.lock --upgrade
+	$(COMPILE) --group setup --extra compiler --extra report --constraint requirements-develop.lock \
+		--output-file requirements.lock
 
 clean: ## Remove everything that was made.
 	rm -rf $(VENV) target results build

@@ -159,16 +159,3 @@ def _callgrind(command: Sequence[str], environment: dict[str, str]) -> list[str]
         if done.returncode != 0:
             raise NarthexError(f"'{' '.join(command)}' failed: {done.stderr.strip()}")
         return file.read_text(encoding="utf-8", errors="replace").splitlines()
-
-
-def table(found: Sequence[Measure]) -> tuple[list[str], list[list[str]], list[str]]:
-    """Return the page's table: its columns, a row for each layer, the columns with numbers."""
-    costs: dict[str, dict[str, float]] = {}
-    for each in found:
-        case, _, layer = each.name.rpartition(": ")
-        costs.setdefault(layer, {})[case] = each.value
-    cases = list(costs[TOTAL])
-    rows = [
-        [layer, *(f"{by_case[case]:,.0f}" for case in cases)] for layer, by_case in costs.items()
-    ]
-    return [GROUP.name, *cases], rows, cases

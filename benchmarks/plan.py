@@ -1,4 +1,52 @@
-"""All groups of measures, in the order of the table, and what each is measured with."""
+"""All groups of measures, in the order of the table, and what each is measured with.
+
+- processor: guest instructions a second of three kernels (a sieve, a matrix product, a linked
+  list): without time, timed, timed with caches; baseline: functional, integers.
+- a guest instruction: host instructions that one guest instruction takes, counted; baseline: the
+  same.
+- a turn of a walk with one access: host instructions of a turn of a loop that loads or stores
+  once, where that hits the first level of caches (*near*) or only the second (*far*), counted;
+  baseline: near.
+- a miss with its write-back: host instructions that one miss takes of a processor alone on its
+  bus, counted; baseline: hpca98.
+- a message of 64 bytes: host instructions that one message of a stream takes, counted; baseline:
+  NI2w.
+- host instructions by layer: where the host instructions of a miss, an uncached load and messages
+  go, counted by line of source; in a table of its own; baseline: a miss.
+- a guest instruction of a program: host instructions for a guest instruction of kernels of
+  programs on a node alone, counted: records and strings, what small processors do (lists, 16-bit
+  matrices, a state machine, checksums), a product of doubles, bodies that attract each other;
+  baseline: records.
+- kernels of programs: guest instructions a second of the same; baseline: records.
+- event queue: events a second: one is taken, one goes in, while a number of them wait; baseline:
+  one waits.
+- window: windows a second of nodes that do nearly nothing; baseline: one of 16 nodes has an
+  event.
+- ping-pong of 64 bytes: messages a second between two nodes that wait for each other, in
+  assembler; baseline: NI2w.
+- busy window of 40 ns: windows a second of nodes that compute; baseline: 2 nodes.
+- start-up of 16 nodes: time of a run whose program ends at once; baseline: NI2w.
+- stream of 64 bytes: messages a second of `bandwidth`, over every interface of `narthex list
+  interfaces`; baseline: NI2w.
+- programs: time: whole programs on 16 nodes over CNI32Qm: `em3d` at the 1998 size, `spsolve`, and
+  `gauss`, which computes most; baseline: em3d.
+- programs: executed: guest instructions a second in them, those of computed wait loops left out;
+  baseline: em3d.
+- programs: events, programs: windows: how many the whole simulator handles a second; baseline:
+  em3d.
+- wait loops: the same programs with every turn of a wait loop executed, and computed; baseline:
+  executed.
+- threads by count, calls without an event: how much faster threads could be at most, by the
+  counted work of the nodes in each window; the share of the work that is calls in which nothing
+  happened but instructions; baseline: em3d, 2 threads; em3d.
+- threads: `unstructured` over CNI32Qm, and over CNI512Q on `isca96`, and `dsmc` over CNI32Qm, on
+  1 thread, on 2, on all cores; baseline: 1 thread.
+- neighbours: time a message, all-to-all: ...: exchanges of 64 bytes on more and more nodes over
+  CNI32Qm: with four neighbours on up to 1,024 nodes, all with all on up to 256; baseline: the
+  smallest machine.
+- neighbours: memory a node, all-to-all: ...: what each node adds to the memory of the simulator,
+  its guest's touched pages aside; baseline: the smallest machine.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -52,7 +52,8 @@ class Unranked:
     @classmethod
     def of(cls, interface: str, error: NarthexError) -> Self:
         """Make it of the error of a run."""
-        status = LEFT_OUT if error.exit_code == USAGE else FAILED
+        has_run = error.document is not None  # with USAGE: the program refuses its arguments
+        status = LEFT_OUT if error.exit_code == USAGE and not has_run else FAILED
         return cls(interface, status, str(error), error.exit_code)
 
 

@@ -7,16 +7,17 @@ A page of `docs` may contain
     <!-- end -->
 
 What stands between the two lines is made from a run and replaced by
-`python -m narthex.documentation` (`make pages`); a test makes the tables of
-lives again and compares, so that pages and simulator cannot drift apart.
+`python -m narthex.documentation` (`make pages`); a test makes those that
+take no time again and compares, so that pages and simulator cannot drift apart.
 
 | kind | arguments | made from |
 | --- | --- | --- |
 | `transactions` | one interface, `bytes`, `machine` | `narthex explain` |
 | `breakdown` | interfaces, `bytes` (several with commas), `machine` | `narthex explain` |
 | `measured` | an experiment, interfaces | `narthex experiment` |
-| `claims` | an experiment, interfaces | `narthex experiment` |
+| `claims` | an experiment, interfaces (all claims if none is named) | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
+| `commands` | | what every command says by `--help` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
@@ -34,6 +35,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from narthex import reference
 from narthex.assets import experiment_names
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
@@ -44,6 +46,7 @@ from narthex.listing import entries
 from narthex.running import DEFAULT_MACHINE
 from narthex.validation import Claim, Outcome, experiment, fidelity, wording
 from narthex.validation.outcome import label
+from narthex.validation.rows import Row as ExperimentRow
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -152,20 +155,42 @@ def _owner(part: str) -> int:
 
 
 def measured(directive: Directive) -> list[str]:
-    """Put measured values beside published ones, for the rows of some interfaces."""
+    """Put measured values of interfaces side by side, the published ones in parentheses.
+
+    Values that set an interface against another one follow in a table of their own.
+    """
     name, *interfaces = directive.names
-    rows = [
-        [
-            label(row),
-            f"{row.value:,.3g} {row.unit}",
-            "" if row.published_low is None else _range(row.published_low, row.published_high),
-            "" if row.error_percent is None else f"{row.error_percent:+.1f} %",
-        ]
-        for row in outcome(name).rows
-        if row.interface in interfaces
+    rows = [row for row in outcome(name).rows if row.interface in interfaces]
+    plain = [row for row in rows if row.baseline is None and row.take is None]
+    cells = {(row.workload, row.interface): _beside(row) for row in plain}
+    heads = [one for one in interfaces if any(row.interface == one for row in plain)]
+    workloads = dict.fromkeys(row.workload for row in plain)
+    body = [[each, *(cells.get((each, one), "") for one in heads)] for each in workloads]
+    units = ", ".join(dict.fromkeys(row.unit for row in plain))
+    lines = markdown_table([f"`{name}`, {units}", *heads], body, right=heads)
+    derived = [
+        [label(row), f"{row.value:,.3g} {row.unit}", *_published(row)]
+        for row in rows
+        if row not in plain
     ]
-    columns = [f"`{name}`", "measured", "published", "error"]
-    return markdown_table(columns, rows, right=columns[1:])
+    if derived:
+        columns = [f"`{name}`", "measured", "published", "error"]
+        lines += ["", *markdown_table(columns, derived, right=columns[1:])]
+    return lines
+
+
+def _beside(row: ExperimentRow) -> str:
+    """Write a value, and behind it in parentheses the published one and the error."""
+    published, error = _published(row)
+    return f"{row.value:,.3g}" + (f" ({published}, {error})" if published else "")
+
+
+def _published(row: ExperimentRow) -> tuple[str, str]:
+    """Write a row's published value, or range, and its error; nothing where there is none."""
+    if row.published_low is None:
+        return "", ""
+    error = "" if row.error_percent is None else f"{row.error_percent:+.1f} %"
+    return _range(row.published_low, row.published_high), error
 
 
 def _range(low: float, high: float | None) -> str:
@@ -173,14 +198,14 @@ def _range(low: float, high: float | None) -> str:
 
 
 def claims(directive: Directive) -> list[str]:
-    """List the paper's claims about some interfaces, and whether they hold."""
+    """List the paper's claims, all or those about some interfaces, and whether they hold."""
     name, *interfaces = directive.names
     found = outcome(name)
     stated = {claim.text: claim.holds for claim in found.experiment.claim}
     rows = [
         [claim.text, claim.source, _verdict(claim)]
         for claim in found.claims
-        if any(f"'{interface}" in stated[claim.text] for interface in interfaces)
+        if not interfaces or any(f"'{interface}" in stated[claim.text] for interface in interfaces)
     ]
     return markdown_table([f"claims of `{name}`", "where", "holds"], rows)
 
@@ -197,6 +222,11 @@ def logp(directive: Directive) -> list[str]:
     fits = fit_logp(directive.names, machine=directive.machine, set=directive.set, sizes=sizes)
     parts = [*tables(fits), *filter(None, [caution_table(fits)])]
     return "\n\n".join("\n".join(_lines(part)) for part in parts).splitlines()
+
+
+def commands(_directive: Directive) -> list[str]:
+    """Return a section for each command of the command line."""
+    return reference.page()
 
 
 def machines(_directive: Directive) -> list[str]:
@@ -263,10 +293,11 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "measured": measured,
     "claims": claims,
     "logp": logp,
+    "commands": commands,
     "machines": machines,
     "fidelity": fidelity_of,
 }
-LIVES = ("transactions", "breakdown", "machines")
+LIVES = ("transactions", "breakdown", "commands", "machines")
 """The kinds that take no longer than a test may."""
 
 FIDELITY = DOCS / "fidelity.md"

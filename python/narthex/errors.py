@@ -13,7 +13,7 @@ NOT_WRITTEN = 1
 """What was computed could not be written where it was wanted."""
 
 USAGE = 2
-"""Wrong usage or configuration; nothing was simulated."""
+"""Wrong usage, configuration or arguments of the program; nothing was measured."""
 
 NO_PROGRESS = 3
 """The simulated machine made no progress: a deadlock or a livelock."""

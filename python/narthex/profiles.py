@@ -1,4 +1,4 @@
-"""Where a program's time goes, by function and line: of a run with `--profile` (docs/profile.md).
+"""Where a program's time goes, by function and line: of a run with `--profile` (docs/observing.md).
 
 document["profile"] ──► rows ──► functions: self and total time, a table
                              ──► collapsed: stacks as lines of text

@@ -18,6 +18,7 @@ from narthex.jobs import Jobs
 from narthex.jobs import request as jobs_request
 from narthex.placement import naming_machines
 from narthex.programs import Program, find
+from narthex.refusals import telling_refusals
 from narthex.results import Result
 from narthex.toolchain import Progress
 
@@ -102,13 +103,13 @@ def run(
     `trace` writes a timeline of the run into that file, for Perfetto, or for a
     browser if it ends in ".html", for a viewer of waveforms if in ".vcd"; `trace_nodes` ("0,3-5"),
     `trace_from` and `trace_to` ("10us") say what of it, `trace_functions` adds the
-    functions that programs are in (docs/timeline.md).
+    functions that programs are in (docs/observing.md).
 
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
-    (docs/traffic.md).
+    (docs/observing.md).
 
     `profile` divides the time by function and line: `Result.profile`; of the region
-    `profile_region` of the program alone, if it is given (docs/profile.md). The run takes
+    `profile_region` of the program alone, if it is given (docs/observing.md). The run takes
     longer then.
 
     >>> import narthex
@@ -316,7 +317,7 @@ def simulate(
     timeline = json.dumps(trace) if trace else None
     listeners = (observer, output, notice, _warning(notice), loss)
     place = (wanted["machine"], wanted["set"], wanted["interface"])
-    with silence.guarded(), naming_machines(*place):
+    with telling_refusals(), silence.guarded(), naming_machines(*place):
         text = _native.run(
             json.dumps(wanted),
             program.elf(interface=wanted["interface"]),

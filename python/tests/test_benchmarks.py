@@ -474,10 +474,3 @@ def test_every_crate_of_the_simulator_belongs_to_a_layer():
     without = {"checking", "observation", "python"}
     crates = {path.parts[-3]: layers.layer_of(str(path)) for path in sources}
     assert {crate for crate, layer in crates.items() if layer is None} <= without
-
-
-def test_the_page_has_a_column_for_each_case_of_the_layers():
-    costs = {"a miss": {"all": 3.0, "node": 2.0}, "a message": {"all": 5.0, "node": 4.4}}
-    columns, rows, numbers = layers.table(layers.measures(costs))
-    assert (columns[1:], numbers) == (["a miss", "a message"], ["a miss", "a message"])
-    assert rows == [["all", "3", "5"], ["node", "2", "4"]]

@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from narthex import calibration
+from narthex import calibration, extras
 from narthex.calibration import recipe, solver
+from narthex.cli import calibrating, main
 from narthex.errors import NarthexError
 
 SMALL = """
@@ -119,3 +120,11 @@ def test_a_value_is_written_in_the_grains_unit():
     assert of.text(of.grains("60ns")) == "60ns"
     assert of.grains("1us") == 250
     assert recipe.Parameter("p", ["k"], "1", "20", "").text(7) == "7"
+
+
+def test_a_missing_package_is_told_before_anything_is_compiled(monkeypatch, capsys):
+    monkeypatch.setattr(extras, "lacking", lambda extra: ["numpy"] if extra == "calibrate" else [])
+    monkeypatch.setattr(calibrating, "compile_program", lambda _: pytest.fail("compiles"))
+    with pytest.raises(SystemExit):
+        main(["calibrate", "hpca98-calibrated"])
+    assert "'narthex[calibrate]'" in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_start_up_imports_nothing_heavy():
         (["run", "roundtrip", "--set", "bus.clock=1parsec"], 2, "parsec"),
         (["run", "roundtrip", "--interfce", "NI2w"], 2, "--interface"),
         (["run", "roundtrip", "-n", "0"], 2, "--nodes"),
-        (["run", "roundtrip", "-n", "2", "many"], 1, "many"),
+        (["run", "roundtrip", "-n", "2", "many"], 2, "many"),
         (
             ["run", "roundtrip", "-n", "two"],
             2,

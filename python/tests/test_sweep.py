@@ -121,12 +121,12 @@ def test_a_run_that_fails_has_its_error_and_stops_no_other(here, made, capsys):
     for _ in range(2):
         with pytest.raises(SystemExit) as ended:
             main(["sweep", "short.toml"])
-        assert ended.value.code == 1
+        assert ended.value.code == 2
         assert "bytes=many, interface=NI2w: " in capsys.readouterr().err
     assert len(made) == 4  # what failed is kept as well
     table = pl.read_parquet("results/short/results.parquet")
     assert table["status"].to_list() == ["failed", "failed", "finished", "finished"]
-    assert table["exit_code"].to_list() == [1, 1, 0, 0]
+    assert table["exit_code"].to_list() == [2, 2, 0, 0]
     assert table["error"].is_null().to_list() == [False, False, True, True]
     assert table[LATENCY].is_null().to_list() == [True, True, False, False]
     narthex.sweep("short.toml", retry_failed=True)

@@ -47,7 +47,7 @@ fn every_protocol_holds_in_all_scopes() {
         assert_eq!(report.proven, PROPERTIES);
         let states = report.explorations.iter().map(|own| format!(" {} |", own.exploration.states));
         let row = format!("| `{name}` |{}", states.collect::<String>());
-        assert!(include_str!("../../../docs/directory.md").contains(&row), "the guide's table has {row}");
+        assert!(include_str!("../../../docs/coherence.md").contains(&row), "the guide's table has {row}");
     }
 }
 

@@ -27,7 +27,7 @@
 //! **A new protocol is one file in this folder.** It explains the protocol and
 //! defines `pub static PROTOCOL` with the `protocol!` macro below, whose rows
 //! read like the tables of the literature; the build script finds the file.
-//! Start from `msi.rs`, the smallest, and see `docs/protocols.md`.
+//! Start from `msi.rs`, the smallest, and see `docs/coherence.md`.
 //!
 //! A combination that the protocol excludes is written `never`: if it happens
 //! all the same, a copy has been lost or forged, so the simulator stops rather

@@ -3,8 +3,8 @@
 One module a group of commands; each turns arguments into one call of the
 package and prints what comes back. `console` has what they share: where JSON
 goes, progress, errors. Exit codes: 0 success, 1 the guest failed (or `doctor`
-found a problem), 2 wrong usage or configuration, 3 no progress, 4 a published
-claim did not hold.
+found a problem), 2 wrong usage, configuration or arguments of the program,
+3 no progress, 4 a published claim did not hold.
 """
 
 import os

@@ -56,10 +56,11 @@ def calibrate(
     kept. A fitted machine is a base for studies; its agreement with the cells that
     it was fitted to is no evidence (docs/how-the-numbers-are-made.md).
     """
-    from narthex import calibration, validation
+    from narthex import calibration, extras, validation
     from narthex.calibration import output
     from narthex.programs import find
 
+    extras.require("calibrate")
     if save:
         check_writable(save, "--save")
     recipe = calibration.load(name)

@@ -19,6 +19,7 @@ from narthex import _native, silence
 from narthex.errors import NarthexError
 from narthex.identity import simulator
 from narthex.packed import packed
+from narthex.refusals import telling_refusals
 from narthex.running import Observer
 
 Status = Literal["finished", "failed"]
@@ -80,7 +81,7 @@ def _simulated(task: Task, observer: Observer | None) -> str:
         machine.flush()
         asked = {**task.request, "machine": machine.name, "set": [], "nodes": None, "seed": None}
         try:
-            with silence.guarded():
+            with telling_refusals(), silence.guarded():
                 return _native.run(json.dumps(asked), gzip.decompress(task.elf), observer)
         except NarthexError as error:  # which names the machine
             told = str(error).replace(machine.name, task.request["machine"])

@@ -116,7 +116,7 @@ mod tests {
     fn the_guide_shows_the_moesi_table_as_it_is() {
         let source = include_str!("moesi.rs");
         let table = &source[source.find("pub static TABLE").expect("a table")..];
-        assert!(include_str!("../../../../docs/directory.md").contains(table.trim_end()));
+        assert!(include_str!("../../../../docs/coherence.md").contains(table.trim_end()));
     }
 
     #[test]
