@@ -157,6 +157,13 @@ impl<C: Category> Ledger<C> {
         self.current = category.index();
     }
 
+    /// The time since the last switch belongs to another category than was thought then, as
+    /// does the time from now on.
+    #[inline]
+    pub fn correct(&mut self, category: C) {
+        self.current = category.index();
+    }
+
     /// Of the time since the last switch, so much belonged to another category.
     #[inline]
     pub fn book_within(&mut self, category: C, duration: Duration) {
@@ -204,6 +211,11 @@ impl<C: Category> Ledger<C> {
     /// The time booked on `category`.
     pub fn total(&self, category: C) -> Duration {
         self.totals[category.index()]
+    }
+
+    /// The time booked on each category, in the order of their indices.
+    pub fn booked_by_category(&self) -> &[Duration] {
+        &self.totals
     }
 
     /// Every category's name and total, in the order of their indices.
@@ -305,6 +317,15 @@ mod tests {
             damage(&mut damaged);
             assert!(read(&damaged).is_err(), "{damaged:?}");
         }
+    }
+
+    #[test]
+    fn a_category_that_is_corrected_gets_the_time_since_the_switch_to_it() {
+        let mut ledger = Ledger::new(at(0), Test::Think);
+        ledger.switch(at(3), Test::Type);
+        ledger.correct(Test::Wait);
+        ledger.close(at(10));
+        assert_eq!(ledger.booked_by_category(), [3, 0, 7].map(Duration::from_ps));
     }
 
     #[test]

@@ -34,7 +34,29 @@ class Shares:
         return ", ".join(f"{name} {percent(share)} %" for name, _, share in self.parts)
 
 
-Cell = str | Mark | Shares
+@dataclass(frozen=True)
+class Link:
+    """A cell that leads to a section of the same result."""
+
+    text: str
+    to: str
+    """The begin of the section's title; the page puts the section's name in its place."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Links:
+    """A cell with several links."""
+
+    links: tuple[Link, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.links))
+
+
+Cell = str | Mark | Shares | Links
 
 
 def bar(name: str, value: float, largest: float) -> Shares:
