@@ -99,10 +99,13 @@ class Watched:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None:
-            self._write(FINISHED)
-        else:
-            self._write(f"ended: {error}" if isinstance(error, NarthexError) else INTERRUPTED)
+        told = f"ended: {error}" if isinstance(error, NarthexError) else INTERRUPTED
+        state = FINISHED if kind is None else told
+        try:
+            self._write(state)
+        except KeyboardInterrupt:  # else the page would wait for ever
+            self._write(state)
+            raise
 
     def tell(self, listener: Callable[[Standing], object]) -> None:
         """Call `listener` whenever there is news."""

@@ -2,16 +2,17 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import narthex
-from narthex import waits
+from narthex import report, waits
 from narthex.cli import runs as commands
 from narthex.errors import NarthexError
-from narthex.results import ledger_rows
+from narthex.results import ledger_rows, region_ledger_rows
 
 RUNS: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("roundtrip", (64, 5), {"machine": "hpca98", "interface": "NI2w", "nodes": 2}),
@@ -29,18 +30,17 @@ RUNS: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
 """A run on machines of each system."""
 
 
-def waiting_part(document: dict[str, Any]) -> Counter[tuple[Any, ...]]:
-    """Return the parts of the ledger in which a processor waits, told in another way."""
+def waiting_part(ledger: Iterable[tuple[int, int, str, str, int]]) -> Counter[tuple[Any, ...]]:
+    """Return the parts of a ledger in which a processor waits, told in another way."""
     busy = {"execute", "system call"}
     idle = {"exited", "idle"}
     only_wait = {"poll", "wait to send", "synchronisation"}
-    return Counter(
-        {
-            row[:4]: row[4]
-            for row in ledger_rows(document)
-            if row[2] not in idle and (row[3] not in busy or row[2] in only_wait)
-        }
-    )
+    parts = Counter[tuple[Any, ...]]()
+    for *cell, time_ps in ledger:
+        _, _, activity, occupation = cell
+        if activity not in idle and (occupation not in busy or activity in only_wait):
+            parts[tuple(cell)] += time_ps
+    return parts
 
 
 @pytest.mark.parametrize(("program", "args", "asked"), RUNS)
@@ -53,20 +53,14 @@ def test_the_waits_of_processors_add_up_to_the_ledgers_waiting_parts(
         assert row.time_ps > 0
         assert row.cause in waits.MEANINGS
         sums[row.node, row.processor, row.activity, row.occupation] += row.time_ps
-    assert sums == waiting_part(result.document)
+    assert sums == waiting_part(ledger_rows(result.document))
     assert sums, "each of these programs waits"
     frame = result.waits.filter(result.waits["who"] == "processors")
     assert frame["time_ps"].sum() == sum(sums.values())
     for region in result.regions:
         found = waits.processor_rows(result.document, region)
-        assert sum(row.time_ps for row in found) == sum(
-            time_ps
-            for each in result.document["regions"]
-            if each["name"] == region and each["end_ps"] is not None
-            for key, time_ps in each["ledger_ps"].items()
-            for activity, occupation in [key.split(" / ")]
-            if waits.cause_of(activity, occupation, "interconnect")
-        )
+        part = waiting_part(region_ledger_rows(result.document, region))
+        assert sum(row.time_ps for row in found) == sum(part.values())
 
 
 @pytest.mark.parametrize(
@@ -135,9 +129,8 @@ def test_a_result_of_an_earlier_version_is_told_to_be_made_again() -> None:
 
 def page_of(result: narthex.Result) -> str:
     from narthex.documents import RUN, Found
-    from narthex.report import page
 
-    return page.page([Found(RUN, result.document, "run")])
+    return report.page([Found(RUN, result.document, "run")])
 
 
 def test_top_waits_are_first_on_the_page_and_lead_to_what_shows_them() -> None:

@@ -2,7 +2,7 @@
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from narthex import live, waits
 from narthex.cli.console import Waiting
@@ -16,6 +16,9 @@ MOST_NODES = 16
 
 MOST_WAITS = 5
 """Waits that have one."""
+
+OTHER_LINES = 16
+"""On the screen, besides the nodes' rows: headings, waits, the last line."""
 
 
 class LiveView:
@@ -50,10 +53,12 @@ class LiveView:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._screen:
-            self._screen.stop()
-        self._waiting.__exit__(kind, error, trace)
-        self._watched.__exit__(kind, error, trace)
+        try:
+            if self._screen:
+                self._screen.stop()
+            self._waiting.__exit__(kind, error, trace)
+        finally:
+            self._watched.__exit__(kind, error, trace)
         if self._watched.lost:
             warn([self._watched.lost])
 
@@ -78,52 +83,52 @@ class LiveView:
         from rich.console import Group
         from rich.text import Text
 
-        others = live.left_over(standing.states, MOST_NODES)
-        below = [Text(printable(f"other nodes: {others}"))] if others else []
-        parts = [Text(printable(self._heading(standing)), style="bold"), _waits(standing)]
-        self._screen.update(Group(*parts, _nodes(standing), *below), refresh=True)
+        room = self._screen.console.height - OTHER_LINES
+        shown = max(min(MOST_NODES, room), 1)
+        others = live.left_over(standing.states, shown)
+        below = [Text(printable(f"other nodes: {others}"), no_wrap=True)] if others else []
+        heading = [Text(printable(line), no_wrap=True) for line in self._heading(standing)]
+        parts = [*heading, _waits(standing), _nodes(standing, shown), *below]
+        self._screen.update(Group(*parts), refresh=True)
 
-    def _heading(self, standing: "Standing") -> str:
-        return (
-            f"{self._watched.what}: {standing.time_ps / 1e6:,.3f} us simulated,"
-            f" {standing.simulated_us_per_s:,.1f} us and"
-            f" {standing.instructions_per_s / 1e6:,.2f} million instructions a second,"
-            f" {standing.total('messages_sent'):,} messages sent,"
-            f" {standing.total('packets_unacknowledged'):,} packets in flight"
-        )
+    def _heading(self, standing: "Standing") -> list[str]:
+        return [
+            f"{self._watched.what}: {standing.time_ps / 1e6:,.3f} us simulated",
+            f"{standing.simulated_us_per_s:,.1f} us and"
+            f" {standing.instructions_per_s / 1e6:,.2f} million instructions a second;"
+            f" {standing.total('messages_sent'):,} messages sent",
+        ]
 
 
 def _waits(standing: "Standing") -> Any:  # noqa: ANN401 - Rich is imported where it is used
     rows = [
-        (
-            wait.cause,
-            f"{100 * (wait.share or 0):.1f}",
-            waits.in_words(wait.activities),
-            waits.in_words(wait.places),
-        )
+        (wait.cause, f"{100 * (wait.share or 0):.1f}", waits.in_words(wait.activities))
         for wait in standing.ranked[:MOST_WAITS]
     ]
-    return _table(["waited for", "% of time", "while", "where"], rows, [1])
+    return _table(["waited for", "% of time", "while"], rows, [1], "while")
 
 
-def _nodes(standing: "Standing") -> Any:  # noqa: ANN401
-    names = ["node", "does", "messages sent", "in flight", "came back", "to be taken"]
+def _nodes(standing: "Standing", shown: int) -> Any:  # noqa: ANN401
+    names = ["node", "does", "sent", "in flight", "came back", "to be taken"]
     keys = ["messages_sent", "packets_unacknowledged", "packets_returned", "packets_waiting"]
     rows = [
         (str(node["node"]), state, *(f"{node[key]:,}" for key in keys))
-        for node, (_, state) in zip(standing.nodes, standing.states[:MOST_NODES], strict=False)
+        for node, (_, state) in zip(standing.nodes, standing.states[:shown], strict=False)
     ]
-    return _table(names, rows, [0, 2, 3, 4, 5])
+    return _table(names, rows, [0, 2, 3, 4, 5], "does")
 
 
-def _table(names: list[str], rows: list[tuple[str, ...]], numbers: list[int]) -> Any:  # noqa: ANN401
+def _table(names: list[str], rows: list[tuple[str, ...]], numbers: list[int], cut: str) -> Any:  # noqa: ANN401
+    """Return a table of a line a row; where the screen is too narrow, one column is cut."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD)
     for index, name in enumerate(names):
-        table.add_column(name, justify="right" if index in numbers else "left")
+        side: Literal["left", "right"] = "right" if index in numbers else "left"
+        least = None if name == cut else max([len(name), *(len(row[index]) for row in rows)])
+        table.add_column(name, justify=side, no_wrap=True, overflow="ellipsis", min_width=least)
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     return table

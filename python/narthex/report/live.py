@@ -3,7 +3,7 @@
 from typing import Any
 
 from narthex import live, waits
-from narthex.report import page as pages
+from narthex.report.page import rendered
 from narthex.report.parts import (
     Cell,
     Facts,
@@ -37,7 +37,7 @@ def page(
         parts = [_waits(standing), *_nodes(standing)]
     elif state == live.RUNNING:
         parts = [Paragraph("The simulator has not said yet how the nodes stand.")]
-    return pages.rendered(what, [Section("Now", [Facts(entries), *parts])], again_s=again_s)
+    return rendered(what, [Section("Now", [Facts(entries), *parts])], again_s=again_s)
 
 
 def _facts(standing: live.Standing) -> list[tuple[str, Cell]]:
