@@ -11,7 +11,6 @@ from narthex.report.parts import (
     Paragraph,
     Section,
     Table,
-    bar,
     columns,
     number,
     percent,
@@ -37,11 +36,14 @@ def sections(document: Document) -> list[Section]:
     if not has_waits(document):
         return []
     region = waits.longest_region(document)
-    tables = [table(document, region)] if region else []
-    tables.append(table(document, None, is_folded=bool(region)))
-    shown = [each for each in tables if each.rows]
-    region = region if waits.ranked(document, region) else None
-    return [Section("Top waits", [*shown, _hint(document, region)])] if shown else []
+    of_region = waits.ranked(document, region) if region else []
+    of_run = waits.ranked(document)
+    if not of_run:
+        return []
+    tables = [_table(of_region, f"region '{region}'")] if of_region else []
+    tables.append(_table(of_run, "the whole run", is_folded=bool(of_region)))
+    hint = _hint(document, of_region or of_run, region if of_region else None)
+    return [Section("Top waits", [*tables, _meanings(of_run), hint])]
 
 
 def has_waits(document: Document) -> bool:
@@ -49,30 +51,46 @@ def has_waits(document: Document) -> bool:
     return all("waits_ps" in each for node in document["nodes"] for each in node["processors"])
 
 
-def table(document: Document, region: str | None, *, is_folded: bool = False) -> Table:
-    """Return the waits of a run or of a region of it, the processors' longest first."""
-    found = waits.ranked(document, region)[: waits.MOST]
-    longest = max((wait.time_ps for wait in found), default=0)
-    numbers = ["time, us", "percent", "times"]
-    names = ["for", "who waits", *numbers[:2], "", "while", "where", numbers[2], "see"]
-    of = f"region '{region}'" if region else "the whole run"
-    caption = f"For what was waited in {of}; percent of the processors' time"
-    rows = [_row(wait, longest) for wait in found]
-    return Table(caption, columns(*names, numbers=numbers), rows, is_folded=is_folded)
+def _table(found: list[waits.Wait], of: str, *, is_folded: bool = False) -> Table:
+    """Return waits, the processors' longest first."""
+    numbers = ["us", "percent", "times"]
+    names = ["waited for", "by", *numbers, "while", "where", "see"]
+    rows = [_row(wait) for wait in found[: waits.MOST]]
+    left_out = [
+        name for name in ("percent", "times") if not any(row[names.index(name)] for row in rows)
+    ]
+    kept = [index for index, name in enumerate(names) if name not in left_out]
+    return Table(
+        f"For what was waited in {of}; percent of the processors' time",
+        columns(*(names[index] for index in kept), numbers=numbers),
+        [[row[index] for index in kept] for row in rows],
+        is_folded=is_folded,
+    )
 
 
-def _row(wait: waits.Wait, longest: int) -> list[Cell]:
+def _row(wait: waits.Wait) -> list[Cell]:
     return [
-        f"{wait.cause}: {waits.MEANINGS[wait.cause]}",
+        wait.cause,
         wait.who,
         number(wait.time_ps / PS_PER_US, 3),
         "" if wait.share is None else percent(wait.share),
-        bar(wait.cause, wait.time_ps, longest),
-        waits.in_words(wait.activities),
-        waits.in_words(wait.places),
         "" if wait.times is None else number(wait.times),
+        _unbroken(waits.in_words(wait.activities)),
+        _unbroken(waits.in_words(wait.places)),
         Links(tuple(_links(wait))),
     ]
+
+
+def _unbroken(text: str) -> str:
+    """Keep a number with its unit."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _meanings(found: list[waits.Wait]) -> Table:
+    rows: list[list[Cell]] = [
+        [cause, waits.MEANINGS[cause]] for cause in dict.fromkeys(wait.cause for wait in found)
+    ]
+    return Table("What each of them is", columns("waited for", "meaning"), rows, is_folded=True)
 
 
 def _links(wait: waits.Wait) -> Iterable[Link]:
@@ -80,11 +98,10 @@ def _links(wait: waits.Wait) -> Iterable[Link]:
         yield Link(text, to)
 
 
-def _hint(document: Document, region: str | None) -> Paragraph:
-    """Say how the waits add up, and how to see the instants behind the longest one."""
-    options = waits.timeline_options(document, waits.ranked(document, region)[0], region)
+def _hint(document: Document, found: list[waits.Wait], region: str | None) -> Paragraph:
+    """Say how the waits add up, and how to see the instants of the longest one."""
     return Paragraph(
         "The waits of processors add up to the parts of their ledger in which they wait; those of"
         " devices, requests and packets overlap them. To see the instants of the longest wait, run"
-        f" it again with {options}."
+        f" it again with {waits.timeline_options(document, found[0], region)}."
     )
