@@ -132,7 +132,8 @@ crate::checked_when_read!(Ledger<C>, C: Category);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerTurn {
     length: Duration,
-    booked: Box<[Duration]>,
+    /// By the index of a category: of many, a turn is in few.
+    booked: Box<[(usize, Duration)]>,
 }
 
 impl<C: Category> Ledger<C> {
@@ -233,18 +234,20 @@ impl<C: Category> Ledger<C> {
         if self.since == earlier.since {
             return Some(LedgerTurn::default());
         }
-        let totals = self.totals.iter().zip(&earlier.totals);
-        let mut booked: Box<[Duration]> = totals.map(|(now, before)| *now - *before).collect();
+        let totals = self.totals.iter().zip(&earlier.totals).enumerate();
         // What was not booked yet when the turn began, and what is not booked now.
-        let current = &mut booked[self.current];
-        *current = *current + length - (self.since - earlier.since);
+        let grown = |(index, (&now, &before))| match index == self.current {
+            true => (index, now - before + length - (self.since - earlier.since)),
+            false => (index, now - before),
+        };
+        let booked = totals.map(grown).filter(|(_, time)| !time.is_zero()).collect();
         Some(LedgerTurn { length, booked })
     }
 
     /// The turn happens `times` more times.
     pub fn repeat(&mut self, turn: &LedgerTurn, times: u64) {
-        for (total, &booked) in self.totals.iter_mut().zip(&turn.booked) {
-            *total += booked * times;
+        for &(index, booked) in &turn.booked {
+            self.totals[index] += booked * times;
         }
         self.since += turn.length * times;
     }

@@ -238,9 +238,9 @@ def longest_region(document: Document) -> str | None:
 
 def life_command(document: Document) -> str:
     """Return what a user types to see a message's life, on the run's interface."""
-    from narthex.report import again
+    from narthex.explanation import payload_bytes
 
-    size = again.payload_bytes(document)
+    size = payload_bytes(document)
     return shlex.join(["narthex", "explain", document["interface"], "--bytes", str(size)])
 
 
@@ -302,4 +302,4 @@ def _counted(document: Document, region: str | None) -> Iterator[tuple[int, dict
         return
     for each in document["regions"]:
         if each["name"] == region and each["end_ps"] is not None and each["process"] == 0:
-            yield each["node"], each["statistics"]
+            yield each["node"], each.get("statistics") or {}

@@ -48,7 +48,9 @@ def sections(document: Document) -> list[Section]:
 
 def has_waits(document: Document) -> bool:
     """Tell whether a result says for what processors waited; one of an earlier version does not."""
-    return all("waits_ps" in each for node in document["nodes"] for each in node["processors"])
+    processors = [each for node in document["nodes"] for each in node["processors"]]
+    regions = [each for each in document["regions"] if each["end_ps"] is not None]
+    return all("waits_ps" in each for each in [*processors, *regions])
 
 
 def _table(found: list[waits.Wait], of: str, *, is_folded: bool = False) -> Table:
