@@ -118,6 +118,13 @@ class Wait:
     """That in which it was longest."""
 
 
+def has_waits(document: Document) -> bool:
+    """Tell whether a result says for what processors waited; one of an earlier version does not."""
+    processors = [each for node in document["nodes"] for each in node["processors"]]
+    regions = [each for each in document["regions"] if each["end_ps"] is not None]
+    return all("waits_ps" in each for each in [*processors, *regions])
+
+
 def processor_rows(document: Document, region: str | None = None) -> Iterator[Row]:
     """Yield the waiting parts of the ledger of a run, or of its regions of a name.
 

@@ -10,6 +10,8 @@ from narthex.results import PS_PER_US
 
 def show(document: dict[str, Any]) -> None:
     """Print the top waits of the region that took longest, or else of the run, if there are any."""
+    if not waits.has_waits(document):
+        return
     region = waits.longest_region(document)
     found = waits.ranked(document, region)
     if not found:

@@ -33,7 +33,7 @@ OF_ALL = (("functions", "Profile"), ("counts", "Statistics"))
 
 def sections(document: Document) -> list[Section]:
     """Return the section of top waits: of the region that took longest, and of the whole run."""
-    if not has_waits(document):
+    if not waits.has_waits(document):
         return []
     region = waits.longest_region(document)
     of_region = waits.ranked(document, region) if region else []
@@ -44,13 +44,6 @@ def sections(document: Document) -> list[Section]:
     tables.append(_table(of_run, "the whole run", is_folded=bool(of_region)))
     hint = _hint(document, of_region or of_run, region if of_region else None)
     return [Section("Top waits", [*tables, _meanings(of_run), hint])]
-
-
-def has_waits(document: Document) -> bool:
-    """Tell whether a result says for what processors waited; one of an earlier version does not."""
-    processors = [each for node in document["nodes"] for each in node["processors"]]
-    regions = [each for each in document["regions"] if each["end_ps"] is not None]
-    return all("waits_ps" in each for each in [*processors, *regions])
 
 
 def _table(found: list[waits.Wait], of: str, *, is_folded: bool = False) -> Table:
