@@ -132,7 +132,8 @@ crate::checked_when_read!(Ledger<C>, C: Category);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerTurn {
     length: Duration,
-    booked: Box<[Duration]>,
+    /// By the index of a category: of many, a turn is in few.
+    booked: Box<[(usize, Duration)]>,
 }
 
 impl<C: Category> Ledger<C> {
@@ -154,6 +155,13 @@ impl<C: Category> Ledger<C> {
     #[inline]
     pub fn switch(&mut self, now: Time, category: C) {
         self.settle(now);
+        self.current = category.index();
+    }
+
+    /// The time since the last switch belongs to another category than was thought then, as
+    /// does the time from now on.
+    #[inline]
+    pub fn correct(&mut self, category: C) {
         self.current = category.index();
     }
 
@@ -206,6 +214,11 @@ impl<C: Category> Ledger<C> {
         self.totals[category.index()]
     }
 
+    /// The time booked on each category, in the order of their indices.
+    pub fn booked_by_category(&self) -> &[Duration] {
+        &self.totals
+    }
+
     /// Every category's name and total, in the order of their indices.
     pub fn totals(&self) -> impl Iterator<Item = (String, Duration)> {
         self.totals.iter().enumerate().map(|(index, &total)| (C::name(index), total))
@@ -221,18 +234,20 @@ impl<C: Category> Ledger<C> {
         if self.since == earlier.since {
             return Some(LedgerTurn::default());
         }
-        let totals = self.totals.iter().zip(&earlier.totals);
-        let mut booked: Box<[Duration]> = totals.map(|(now, before)| *now - *before).collect();
+        let totals = self.totals.iter().zip(&earlier.totals).enumerate();
         // What was not booked yet when the turn began, and what is not booked now.
-        let current = &mut booked[self.current];
-        *current = *current + length - (self.since - earlier.since);
+        let grown = |(index, (&now, &before))| match index == self.current {
+            true => (index, now - before + length - (self.since - earlier.since)),
+            false => (index, now - before),
+        };
+        let booked = totals.map(grown).filter(|(_, time)| !time.is_zero()).collect();
         Some(LedgerTurn { length, booked })
     }
 
     /// The turn happens `times` more times.
     pub fn repeat(&mut self, turn: &LedgerTurn, times: u64) {
-        for (total, &booked) in self.totals.iter_mut().zip(&turn.booked) {
-            *total += booked * times;
+        for &(index, booked) in &turn.booked {
+            self.totals[index] += booked * times;
         }
         self.since += turn.length * times;
     }
@@ -305,6 +320,15 @@ mod tests {
             damage(&mut damaged);
             assert!(read(&damaged).is_err(), "{damaged:?}");
         }
+    }
+
+    #[test]
+    fn a_category_that_is_corrected_gets_the_time_since_the_switch_to_it() {
+        let mut ledger = Ledger::new(at(0), Test::Think);
+        ledger.switch(at(3), Test::Type);
+        ledger.correct(Test::Wait);
+        ledger.close(at(10));
+        assert_eq!(ledger.booked_by_category(), [3, 0, 7].map(Duration::from_ps));
     }
 
     #[test]

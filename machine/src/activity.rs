@@ -2,9 +2,11 @@
 //!
 //! The guest says what it is doing by markers, instructions that take no time
 //! (guest/runtime); the node knows what the processor is waiting for. At any
-//! instant a processor is in one activity and one occupation.
+//! instant a processor is in one activity and one occupation; while it waits for
+//! a transaction, it also waits for one [`Resource`], so that waits are booked by
+//! the ledger itself and add up to its occupations.
 
-use narthex_kernel::{Ledger, Time, categories};
+use narthex_kernel::{Category, Ledger, Time, categories};
 use narthex_memory::processor_memory::WaitReason;
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +76,91 @@ categories! {
     }
 }
 
+categories! {
+    /// For what a processor waits while a transaction keeps it.
+    pub enum Resource {
+        /// The interconnect is another agent's, or its clock has no edge yet.
+        Interconnect = "interconnect",
+        /// Other caches give the right to write: the transaction carries no bytes.
+        Permission = "right to write",
+        /// A memory answers, or takes the dirty block that has to leave before.
+        Memory = "main memory",
+        /// Another agent's cache supplies the block.
+        Cache = "another cache",
+        /// A device answers.
+        Interface = "interface",
+        /// The home of a block on a directory answers, and those that it asks.
+        Home = "directory's home",
+        /// An agent has refused the transaction, which is tried again.
+        Retry = "retry",
+    }
+}
+
+/// What a processor's time is spent in: an occupation and, while a transaction keeps it,
+/// the resource for which it waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Spent {
+    /// What it is doing.
+    pub occupation: Occupation,
+    /// For what it waits.
+    pub resource: Option<Resource>,
+}
+
+impl Spent {
+    /// The one with this index as a category.
+    pub fn of_index(index: usize) -> Spent {
+        match index.checked_sub(Occupation::COUNT) {
+            None => Spent { occupation: Occupation::ALL[index], resource: None },
+            Some(wait) => Spent {
+                occupation: Occupation::TRANSACTIONS[wait / Resource::COUNT],
+                resource: Some(Resource::ALL[wait % Resource::COUNT]),
+            },
+        }
+    }
+}
+
+impl From<Occupation> for Spent {
+    /// Without a resource.
+    fn from(occupation: Occupation) -> Self {
+        Spent { occupation, resource: None }
+    }
+}
+
+impl Category for Spent {
+    const COUNT: usize = Occupation::COUNT + Occupation::TRANSACTIONS.len() * Resource::COUNT;
+
+    #[inline]
+    fn index(self) -> usize {
+        let Spent { occupation, resource } = self;
+        let kept_by = |resource: Resource| {
+            let wait = occupation.index() - Occupation::TRANSACTIONS[0].index();
+            Occupation::COUNT + wait * Resource::COUNT + resource.index()
+        };
+        resource.map_or(occupation.index(), kept_by)
+    }
+
+    fn name(index: usize) -> String {
+        match Spent::of_index(index) {
+            Spent { occupation, resource: None } => occupation.as_str().to_owned(),
+            Spent { occupation, resource: Some(resource) } => {
+                format!("{} / {}", occupation.as_str(), resource.as_str())
+            }
+        }
+    }
+}
+
+impl Occupation {
+    /// Those in which a transaction keeps a processor, in the order of their indices.
+    pub const TRANSACTIONS: [Occupation; 4] =
+        [Occupation::DataMiss, Occupation::InstructionMiss, Occupation::Uncached, Occupation::StoreBuffer];
+
+    /// Whether a transaction keeps the processor.
+    #[inline]
+    pub fn is_transaction(self) -> bool {
+        Self::TRANSACTIONS.contains(&self)
+    }
+}
+
 impl From<Option<WaitReason>> for Occupation {
     fn from(reason: Option<WaitReason>) -> Self {
         match reason {
@@ -137,13 +224,13 @@ impl Activities {
     #[inline]
     pub fn book(
         &mut self,
-        ledger: &mut Ledger<(Activity, Occupation)>,
+        ledger: &mut Ledger<(Activity, Spent)>,
         now: Time,
         hint: u16,
     ) -> Result<Option<Marker>, &'static str> {
         let Some(marker) = Marker::decode(hint) else { return Ok(None) };
         self.apply(marker)?;
-        ledger.switch(now, (self.current(), Occupation::Execute));
+        ledger.switch(now, (self.current(), Occupation::Execute.into()));
         Ok(Some(marker))
     }
 
@@ -184,6 +271,15 @@ mod tests {
         assert_eq!(Marker::decode(0x4ef), Some(Marker::Enter(Activity::FreeBuffer)));
         assert_eq!(Marker::decode(0x4f0), Some(Marker::Leave));
         assert_eq!(Marker::decode(0x4f1), Some(Marker::Enter(Activity::Release)));
+    }
+
+    #[test]
+    fn each_wait_for_a_resource_has_a_category_of_its_own() {
+        let all: Vec<Spent> = (0..Spent::COUNT).map(Spent::of_index).collect();
+        assert!(all.iter().map(|spent| spent.index()).eq(0..Spent::COUNT));
+        assert_eq!(Spent::name(Occupation::Uncached.index()), "uncached access");
+        let wait = Spent { occupation: Occupation::StoreBuffer, resource: Some(Resource::Retry) };
+        assert_eq!((wait.index() + 1, &*Spent::name(wait.index())), (Spent::COUNT, "store buffer / retry"));
     }
 
     #[test]

@@ -318,6 +318,11 @@ impl Bus {
         Some(agent)
     }
 
+    /// Since when the agent had waited that was granted it last.
+    pub fn granted_since(&self) -> Time {
+        self.granted_since
+    }
+
     /// The agent that was granted the bus last waits again, because its transaction
     /// was refused: in its old place, or behind those that wait at `now`.
     pub fn wait_again(&mut self, now: Time, agent: AgentId, keeps_place: bool) {

@@ -51,7 +51,7 @@ use crate::protocols::{Access, Request, State};
 use crate::transaction::{AgentId, Transaction};
 use crate::translation::Translation;
 
-pub use alone::{Alone, Consequence, Exchanges, Registers};
+pub use alone::{Alone, Consequence, Exchanges, Registers, WaitTime};
 pub use exchange::Exchange;
 pub use port::ProcessorPort;
 pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
@@ -403,6 +403,12 @@ impl ProcessorMemory {
             && self.store_buffer.is_empty()
             && !self.has_loads_under_way()
             && !self.is_locking()
+    }
+
+    /// Whether a transaction that it has issued is under way.
+    #[inline]
+    pub fn has_issued(&self) -> bool {
+        self.issued_block.is_some() || self.issued_uncached.is_some()
     }
 
     /// Whether an access to a register of a device may be under way, or posted.

@@ -81,7 +81,7 @@ fn main() -> ExitCode {
             Progress::Notice(notice) | Progress::Warning(notice) | Progress::Loss(notice) => {
                 eprintln!("{notice}")
             }
-            Progress::Time(_) | Progress::Over => {}
+            Progress::Time(_) | Progress::Standing(_) | Progress::Over => {}
         }
         true
     };

@@ -5,6 +5,7 @@ does, and another waits for.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from narthex import _native, arguments
 from narthex.arguments import Settings
 from narthex.documents import EXPLANATION, Kind, Loaded, in_notebook
-from narthex.errors import unknown
+from narthex.errors import NarthexError, unknown
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.placement import naming_machines
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     import polars
 
 MESSAGE = "message"
+
+LARGEST_BYTES = 1024
+"""Payload of the longest message that is explained; longer ones only repeat themselves."""
+
+_BYTES = re.compile(r"(\d+)B")
 
 
 @dataclass(frozen=True)
@@ -259,3 +265,22 @@ def condensed(rows: Sequence[Row], *, critical_too: bool = False) -> list[Row]:
 def words(row: Row) -> str:
     """Say what a condensed row is about."""
     return row["what"] if row["count"] == 1 else f"{row['count']} x {row['deed']}"
+
+
+def payload_bytes(document: dict[str, Any]) -> int:
+    """Return the payload of the most frequent messages with any; 0 if there are none."""
+    header = _header_bytes(document["machine"])
+    sizes = [entry for entry in document["message_sizes"] if entry["bytes"] > header]
+    if not sizes:
+        return 0
+    most = max(sizes, key=lambda entry: entry["messages"])
+    return min(most["bytes"] - header, LARGEST_BYTES)
+
+
+def _header_bytes(machine: dict[str, Any]) -> int:
+    header = machine["messages"]["header"]
+    text = str(header["value"] if isinstance(header, dict) else header)
+    found = _BYTES.fullmatch(text)
+    if not found:
+        raise NarthexError(f"the machine's messages.header is '{text}', not a number of bytes")
+    return int(found[1])

@@ -73,6 +73,7 @@ class Region(TypedDict):
     begin_ps: Whole
     end_ps: Whole | None
     ledger_ps: NotRequired[Ledger]
+    waits_ps: NotRequired[Ledger]
     statistics: NotRequired[dict[str, Statistic]]
     message_sizes: NotRequired[list[MessageSize]]
 
@@ -84,6 +85,7 @@ class Processor(TypedDict):
     retired: Whole
     cycles: Whole
     ledger_ps: Annotated[Ledger, msgspec.Meta(min_length=1)]
+    waits_ps: NotRequired[Ledger]
 
 
 class Node(TypedDict):

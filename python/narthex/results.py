@@ -2,6 +2,7 @@
 
 reports        what the program reported
 ledger         where each processor's time went
+waits          for what processors, devices and packets waited
 statistics     what was counted
 measurements   all of it in one long table, of the regions too
 jobs           what ran, and where
@@ -104,6 +105,53 @@ class Result(Loaded):
             "time_ps": pl.Int64,
         }
         return pl.DataFrame(list(ledger_rows(self.document)), schema=schema, orient="row")
+
+    @property
+    def waits(self) -> "polars.DataFrame":
+        """For what was waited, of the whole run: a row a part of the time that is measured.
+
+        who (processors, devices, requests, packets), node, processor, cause, activity,
+        occupation, resource, place, time_ps, times. The rows of a processor add up to the
+        parts of its ledger in which it waits (docs/results.md); `activity`, `occupation` and
+        `resource` are null of all but processors, and `times` where it is not counted.
+        Raises `NarthexError` for a result that an earlier version made.
+        """
+        return self._waits(None)
+
+    def waits_in(self, region: str) -> "polars.DataFrame":
+        """Return the same of the program's regions of this name.
+
+        >>> import narthex
+        >>> result = narthex.run("roundtrip", 8, 5, nodes=2)
+        >>> result.waits_in("round trips")["time_ps"].sum() < result.waits["time_ps"].sum()
+        True
+        """
+        if region not in self.regions:
+            raise unknown("region in this run", str(region), self.regions)
+        return self._waits(region)
+
+    def _waits(self, region: str | None) -> "polars.DataFrame":
+        from narthex import waits
+        from narthex.extras import polars as pl
+
+        schema = {
+            "who": pl.String,
+            "node": pl.Int64,
+            "processor": pl.Int64,
+            "cause": pl.String,
+            "activity": pl.String,
+            "occupation": pl.String,
+            "resource": pl.String,
+            "place": pl.String,
+            "time_ps": pl.Int64,
+            "times": pl.Int64,
+        }
+        found = [
+            *waits.processor_rows(self.document, region),
+            *waits.other_rows(self.document, region),
+        ]
+        rows = [[getattr(row, name) for name in schema] for row in found]
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     @property
     def statistics(self) -> "polars.DataFrame":

@@ -16,6 +16,7 @@ from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.jobs import Jobs
 from narthex.jobs import request as jobs_request
+from narthex.live import Watched
 from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.refusals import telling_refusals
@@ -71,6 +72,7 @@ def run(
     traffic: bool = False,
     profile: bool = False,
     profile_region: str | None = None,
+    live_page: str | Path | None = None,
     observer: Observer | None = None,
     output: Output | None = None,
     notice: Notice | None = None,
@@ -107,6 +109,9 @@ def run(
 
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
     (docs/observing.md).
+
+    `live_page` names a page that shows the run while it goes on: written once a second, and read
+    again by the browser (docs/results.md).
 
     `profile` divides the time by function and line: `Result.profile`; of the region
     `profile_region` of the program alone, if it is given (docs/observing.md). The run takes
@@ -147,12 +152,38 @@ def run(
     timeline = trace_request(trace, trace_nodes, trace_from, trace_to, functions=trace_functions)
     check_traffic(wanted, traffic=traffic)
     divided = profile_request(wanted, profile_region, profile=profile)
-    listeners = (observer, output, notice)
-    result = simulate(wanted, guest, *listeners, trace=timeline, traffic=traffic, profile=divided)
+    watched = None
+    if live_page is not None:
+        page = arguments.file("live_page", live_page)
+        watched = Watched(f"Running {guest.name} on {names[0]}", page)
+    with watched or contextlib.nullcontext():
+        result = simulate(
+            wanted,
+            guest,
+            _both(watched, observer) if watched else observer,
+            output,
+            notice,
+            trace=timeline,
+            traffic=traffic,
+            profile=divided,
+            standing=watched.hear if watched else None,
+        )
+    if watched and watched.lost and notice:
+        notice(Caution(watched.lost))
     if divided is not None:
         profiles.check_region(result.document)
     forget_checkpoint(wanted)
     return result
+
+
+def _both(watched: Watched, observer: Observer | None) -> Observer:
+    """Return an observer that tells the page how far a run is, and another observer."""
+
+    def observe(time_ps: int) -> bool:
+        watched.at(time_ps)
+        return observer is None or observer(time_ps)
+
+    return observe
 
 
 def request(
@@ -306,10 +337,13 @@ def simulate(
     trace: dict[str, Any] | None = None,
     traffic: bool = False,
     profile: dict[str, Any] | None = None,
+    standing: Notice | None = None,
 ) -> Result:
     """Make the run that a request describes, with a timeline if `trace` describes one.
 
     `traffic` counts who talks to whom, and `profile` describes a profile that is made.
+
+    `standing` hears at most twice a second how the nodes stand, as JSON (`narthex.live`).
 
     `loss` hears what could not be written besides the result.
     """
@@ -325,5 +359,6 @@ def simulate(
             timeline,
             traffic,
             None if profile is None else json.dumps(profile),
+            standing,
         )
     return Result(json.loads(text))

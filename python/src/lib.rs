@@ -67,7 +67,8 @@ fn check_program(py: Python<'_>, file: &str, elf: &[u8]) -> PyResult<()> {
 ///
 /// `request` is a JSON `RunRequest`, `elf` the program. The interpreter is
 /// free meanwhile. `output(node, process, stream, bytes)` is called for what the
-/// program writes, `observer(simulated_time_ps)` several times a second,
+/// program writes, `observer(simulated_time_ps)` several times a second, `standing(text)` at most
+/// twice a second with how each node stands, as JSON,
 /// `notice(text)` for what happens to the run's checkpoints and timeline, `warning(text)`, else
 /// `notice`, for what is not as the user wants it, and
 /// `loss(text)`, else `notice`, for what could not be written of it. `trace` is a
@@ -76,7 +77,7 @@ fn check_program(py: Python<'_>, file: &str, elf: &[u8]) -> PyResult<()> {
 /// interrupted when the observer returns a false value, or when one of them or a signal's
 /// handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, warning=None, loss=None, trace=None, traffic=false, profile=None))]
+#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, warning=None, loss=None, trace=None, traffic=false, profile=None, standing=None))]
 #[allow(clippy::too_many_arguments, reason = "Python has defaults for most")]
 fn run(
     py: Python<'_>,
@@ -90,12 +91,14 @@ fn run(
     trace: Option<&str>,
     traffic: bool,
     profile: Option<&str>,
+    standing: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let request: RunRequest = parse(py, "run", request)?;
     let trace: Option<TraceRequest> = trace.map(|trace| parse(py, "timeline", trace)).transpose()?;
     let profile: Option<ProfileRequest> = profile.map(|profile| parse(py, "profile", profile)).transpose()?;
     let mut interruption: Option<PyErr> = None;
     let _watch = Watch::begin(request.timeout.as_deref());
+    let mut stood: Option<Instant> = None;
     let result = py.detach(|| {
         narthex_observation::run(
             &request,
@@ -106,6 +109,13 @@ fn run(
                 let goes_on = Python::attach(|py| match progress {
                     Progress::Over => Ok(true),
                     Progress::Time(now) => observe(py, observer.as_ref(), now.as_ps()),
+                    Progress::Standing(_) if stood.is_some_and(|at| at.elapsed() < STANDING_EVERY) => {
+                        Ok(true)
+                    }
+                    Progress::Standing(nodes) => {
+                        stood = Some(Instant::now());
+                        standing.as_ref().map_or(Ok(true), |told| tell(py, Some(told), &nodes().to_string()))
+                    }
                     Progress::Output { node, process, stream, bytes } => {
                         write(py, output.as_ref(), (node, process), stream, bytes)
                     }
@@ -125,6 +135,9 @@ fn run(
         None => text(py, result),
     }
 }
+
+/// How often who watches a run is told how its nodes stand.
+const STANDING_EVERY: HostDuration = HostDuration::from_millis(500);
 
 /// What this process's run does, for a guard beside it: when it last looked whether it is to go on,
 /// and when its `--timeout` is over. None while it simulates nothing.

@@ -84,6 +84,7 @@ narthex_kernel::statistics! {
         delivered: Counter, "packets_delivered", "packets", "packets that the interface took";
         returned: Counter, "packets_returned", "packets", "packets that came back because the receiver had no buffer";
         retried: Counter, "packets_retried", "packets", "packets that were sent again after they came back";
+        waited_to_retry: TimeTotal, "packets_waited_to_retry", "ps", "time that they waited from their return until they were sent again";
     }
 }
 

@@ -264,8 +264,11 @@ impl FlowControl for ReturnToSender {
     }
 
     fn retry(&mut self, now: Time, emitted: &mut Emitted) {
-        while let Some((packet, came_back)) = self.waiting_to_send.take_due(now) {
-            self.statistics.retried.add(u64::from(came_back));
+        while let Some((packet, due)) = self.waiting_to_send.take_due(now) {
+            if let Some(due) = due {
+                self.statistics.retried.increment();
+                self.statistics.waited_to_retry.add(now - due + self.retry_delay);
+            }
             emitted.frames.push((packet.destination, Frame::Data(packet)));
         }
         self.retry_is_due = None;
@@ -288,6 +291,7 @@ impl FlowControl for ReturnToSender {
     fn count_rounds(&mut self, rounds: Rounds) {
         self.statistics.returned.add(rounds.returned);
         self.statistics.retried.add(rounds.retried);
+        self.statistics.waited_to_retry.add(self.retry_delay * rounds.retried);
     }
 
     fn statistics(&self) -> &Statistics {

@@ -81,6 +81,7 @@ impl Archived for NodeProcessor {
             processor,
             memory,
             ledger,
+            answerer,
             activities,
             state,
             sleeps,
@@ -99,6 +100,7 @@ impl Archived for NodeProcessor {
         archive.value(memory)?;
         archive.ensure(memory.fixed() == fixed, "a processor's caches are others than the machine's")?;
         archive.value(ledger)?;
+        archive.value(answerer)?;
         archive.value(activities)?;
         archive.value(state)?;
         archive.value(sleeps)

@@ -11,6 +11,7 @@ use narthex_memory::processor_memory::{Exchange, Traffic, WaitReason};
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use super::{Event, Node, NodeProcessor, State};
+use crate::activity::Resource;
 
 /// An agent of the node's interconnects, by what it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -96,6 +97,21 @@ impl Node {
         if processor.state == State::Waiting && processor.memory.wait_reason().is_none() {
             self.wake(index, now);
             self.ask_for_processor(index, now);
+        }
+    }
+
+    /// A processor's transaction on a block is answered by this supplier. On a directory it waits for
+    /// the home, which finds out who that is.
+    #[inline]
+    fn note_supplier(&mut self, index: usize, supplier: Supplier) {
+        let resource = match supplier {
+            Supplier::Memory(_) => Resource::Memory,
+            Supplier::Agent(agent) if self.seat(agent).is_some() => Resource::Interface,
+            Supplier::Agent(_) => Resource::Cache,
+        };
+        let unit = &mut self.processors[index];
+        if unit.answerer == Resource::Permission {
+            unit.is_answered_by(resource);
         }
     }
 
@@ -196,6 +212,15 @@ impl Composition for Node {
             let index = usize::from(agent.0);
             let processor = &mut self.processors[index];
             let transaction = processor.memory.issue(processor.seats.traffic(on));
+            if let Some(issued) = &transaction {
+                processor.answerer = match self.interconnects[usize::from(on.0)] {
+                    _ if issued.kind.is_uncached() => Resource::Interface,
+                    Interconnect::Directory(_) => Resource::Home,
+                    // Until a supplier of bytes is known.
+                    _ => Resource::Permission,
+                };
+                processor.awaits_another(now);
+            }
             if self.deliver_loads(index, now) || transaction.is_none() {
                 self.wake_if_served(index, now);
             }
@@ -208,6 +233,8 @@ impl Composition for Node {
             self.devices[place.device].part(place.seat),
             self.horizons.ran_until,
         );
+        let since = self.interconnects[usize::from(on.0)].granted_since();
+        self.statistics.waited_for_bus.add(since.map_or(Duration::ZERO, |since| now.saturating_since(since)));
         let mut transaction =
             self.with_seat(now, place, |device, context| device.issue(place.seat, context))?;
         if place.is_engine {
@@ -237,7 +264,10 @@ impl Composition for Node {
 
     fn refused(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
         let processor = self.processors.get_mut(usize::from(agent.0));
-        processor.is_some_and(|processor| processor.memory.refused(transaction))
+        processor.is_some_and(|processor| {
+            processor.is_answered_by(Resource::Retry);
+            processor.memory.refused(transaction)
+        })
     }
 
     fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
@@ -288,7 +318,7 @@ impl Composition for Node {
     #[inline(always)]
     fn make_exchange(
         &mut self,
-        now: Time,
+        (granted, now): (Time, Time),
         on: InterconnectId,
         agent: AgentId,
         memory: MemoryId,
@@ -297,6 +327,7 @@ impl Composition for Node {
         let index = usize::from(agent.0);
         let over = now + self.processors_part(index, on, Some(WaitReason::DataMiss));
         let memory = &mut self.memories[usize::from(memory.0)].bytes;
+        self.processors[index].awaits_from(granted, Resource::Memory);
         self.processors[index].memory.make_exchange(exchange, memory);
         self.wake(index, over);
     }
@@ -309,12 +340,13 @@ impl Composition for Node {
     #[inline(always)]
     fn make_register_access(
         &mut self,
-        now: Time,
+        (granted, now): (Time, Time),
         on: InterconnectId,
         device: AgentId,
         transaction: &Transaction,
     ) {
         let index = usize::from(transaction.agent.0);
+        self.processors[index].awaits_from(granted, Resource::Interface);
         let mut response = Response::default();
         self.access(now, device, transaction, &mut response);
         self.processors[index].memory.end_register_access(&response);
@@ -396,13 +428,19 @@ impl Composition for Node {
             let over = if is_in_time { waits_since } else { now + self.processors_part(index, on, waited) };
             self.wake(index, over);
         }
+        self.processors[index].awaits_another(now);
         let NodeProcessor { blocking_access_time, look_up_time, .. } = self.processors[index];
         self.deliver_loads(index, now + blocking_access_time + look_up_time);
         self.ask_for_processor(index, now);
     }
 
-    /// Counts where a processor's block of the interface came from.
+    /// Notes what answers a processor's transaction, and counts where a block of the interface came from.
     fn supplied(&mut self, transaction: &Transaction, supplier: Option<Supplier>) {
+        if let Some(supplier) = supplier
+            && self.seat(transaction.agent).is_none()
+        {
+            self.note_supplier(usize::from(transaction.agent.0), supplier);
+        }
         if Addresses::carries_messages(transaction.address)
             && self.seat(transaction.agent).is_none()
             && transaction.kind.fetches_block()

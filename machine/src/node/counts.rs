@@ -16,12 +16,13 @@
 
 use narthex_fabrics::MessageSizes;
 use narthex_kernel::statistics::{Description, StatisticSet, Value};
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::{Category, Duration, Time};
 use narthex_memory::interconnects::Interconnect;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::Node;
+use crate::activity::{Activity, Occupation, Resource, Spent};
 
 narthex_kernel::statistics! {
     /// Which way messages come to the processor, and where from (hpca98, Section
@@ -29,6 +30,7 @@ narthex_kernel::statistics! {
     pub struct Statistics {
         from_memory: Counter, "interface_blocks_from_memory", "transactions", "blocks of the interface's queues, registers and pointers that main memory supplied to a processor's cache";
         from_interface: Counter, "interface_blocks_from_interface", "transactions", "those that the interface supplied from its own cache, memory or registers";
+        waited_for_bus: TimeTotal, "interface_waited_for_interconnect", "ps", "time that the devices waited until an interconnect was granted to them";
     }
 }
 
@@ -39,7 +41,8 @@ const SENT: Description =
 /// What was counted up to an instant, or during a stretch.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
-    ledger: Vec<(String, Duration)>,
+    /// By the categories of a processor's ledger.
+    ledger: Vec<Duration>,
     statistics: Vec<(String, Value)>,
     message_sizes: MessageSizes,
 }
@@ -50,7 +53,7 @@ impl Counts {
         let ledger = self.ledger.iter().zip(&earlier.ledger);
         let statistics = self.statistics.iter().zip(&earlier.statistics);
         Counts {
-            ledger: ledger.map(|((name, now), (_, before))| (name.clone(), *now - *before)).collect(),
+            ledger: ledger.map(|(now, before)| *now - *before).collect(),
             statistics: statistics
                 .filter_map(|((name, now), (_, before))| Some((name.clone(), now.since(before)?)))
                 .collect(),
@@ -61,7 +64,8 @@ impl Counts {
     /// As results have it.
     pub fn to_json(&self) -> Map<String, serde_json::Value> {
         let parts = [
-            ("ledger_ps", ledger_json(self.ledger.iter().cloned())),
+            ("ledger_ps", ledger_json(&self.ledger)),
+            ("waits_ps", waits_json(&self.ledger)),
             ("statistics", statistics_json(&self.statistics)),
             ("message_sizes", sizes_json(&self.message_sizes)),
         ];
@@ -77,7 +81,7 @@ impl Node {
         let ledger = &mut self.processors[processor].ledger;
         ledger.close(now);
         Counts {
-            ledger: ledger.totals().collect(),
+            ledger: ledger.booked_by_category().to_vec(),
             statistics: self.statistics(),
             message_sizes: self.network.message_sizes().clone(),
         }
@@ -143,9 +147,30 @@ fn join(all: &mut Vec<(String, Value)>, name: String, value: &Value) {
     }
 }
 
-/// The categories in which any time was spent.
-pub(super) fn ledger_json(totals: impl Iterator<Item = (String, Duration)>) -> serde_json::Value {
-    let spent = totals.filter(|(_, time)| !time.is_zero());
+/// The activities and occupations in which any time was spent, of a ledger's times by category.
+pub(super) fn ledger_json(booked: &[Duration]) -> serde_json::Value {
+    let cells =
+        Activity::ALL.iter().flat_map(|activity| Occupation::ALL.iter().map(move |own| (*activity, *own)));
+    let spent = cells.map(|(activity, occupation)| {
+        let time = |resource| booked[(activity, Spent { occupation, resource }).index()];
+        let waited = |&resource: &Resource| time(Some(resource));
+        let waits = if occupation.is_transaction() { Resource::ALL } else { &[] };
+        let total = time(None) + waits.iter().map(waited).sum();
+        (<(Activity, Occupation)>::name((activity, occupation).index()), total)
+    });
+    times_json(spent)
+}
+
+/// For what the processor waited in them, where a transaction kept it; these times add up to those of
+/// the ledger.
+pub(super) fn waits_json(booked: &[Duration]) -> serde_json::Value {
+    let all = booked.iter().enumerate();
+    let waits = all.filter(|&(index, _)| Spent::of_index(index % Spent::COUNT).resource.is_some());
+    times_json(waits.map(|(index, &time)| (<(Activity, Spent)>::name(index), time)))
+}
+
+fn times_json(times: impl Iterator<Item = (String, Duration)>) -> serde_json::Value {
+    let spent = times.filter(|(_, time)| !time.is_zero());
     spent.map(|(name, time)| (name, json!(time.as_ps()))).collect::<Map<_, _>>().into()
 }
 

@@ -84,6 +84,7 @@ impl Node {
             Event::Packet(device, to, content) => self.packet_arrives(now, device, to, content),
             Event::BlockMoved(index) => {
                 self.processors[index].memory.end_block_move();
+                self.processors[index].awaits_another(now);
                 self.ask_for_processor(index, now);
             }
             Event::Lines(index, lines) => self.assert_lines(now, index, lines),

@@ -13,13 +13,13 @@ use narthex_cores::Stop;
 use narthex_kernel::partition::{Partition, Status};
 use narthex_kernel::{Duration, Ledger, Time};
 use narthex_memory::interconnects::Interconnect;
-use narthex_memory::processor_memory::Alone;
+use narthex_memory::processor_memory::{Alone, WaitTime};
 
 use super::processor::State;
 use super::registers::DeviceRegisters;
 use super::waiting::{Candidate, LOOK_OUT};
 use super::{Event, Node, NodeProcessor, Occupation, after};
-use crate::activity::{Activities, Activity};
+use crate::activity::{Activities, Activity, Resource, Spent};
 
 impl Node {
     /// Does everything that happens before `until`, but for turns of a wait loop
@@ -254,8 +254,8 @@ impl Node {
                 free_until: unchanged_until.max(ahead_until),
                 unchanged_until,
                 early_until: self.horizons.early_until,
-                missed: Duration::ZERO,
-                accessed: Duration::ZERO,
+                missed: WaitTime::default(),
+                accessed: WaitTime::default(),
                 steps: 0,
             });
         }
@@ -367,10 +367,15 @@ struct Run {
 
 /// Books the time of misses and accesses for which a processor that is alone did not stop.
 #[inline(always)]
-fn book_within(ledger: &mut Ledger<(Activity, Occupation)>, activities: &Activities, alone: &mut Alone<'_>) {
+fn book_within(ledger: &mut Ledger<(Activity, Spent)>, activities: &Activities, alone: &mut Alone<'_>) {
     let activity = activities.current();
-    ledger.book_within((activity, Occupation::DataMiss), std::mem::take(&mut alone.missed));
-    if alone.accessed > Duration::ZERO {
-        ledger.book_within((activity, Occupation::Uncached), std::mem::take(&mut alone.accessed));
+    let mut book = |occupation, answerer, WaitTime { granted, answered }| {
+        let wait = |resource| (activity, Spent { occupation, resource: Some(resource) });
+        ledger.book_within(wait(Resource::Interconnect), granted);
+        ledger.book_within(wait(answerer), answered);
+    };
+    book(Occupation::DataMiss, Resource::Memory, std::mem::take(&mut alone.missed));
+    if alone.accessed.answered > Duration::ZERO {
+        book(Occupation::Uncached, Resource::Interface, std::mem::take(&mut alone.accessed));
     }
 }

@@ -68,6 +68,7 @@ mod regions;
 mod registers;
 mod report;
 mod requests;
+mod standing;
 pub mod stuck;
 mod threads;
 mod unwinding;
@@ -214,7 +215,9 @@ impl Node {
     /// From `at` on a processor's time belongs to this activity and occupation.
     #[inline]
     fn book_as(&mut self, index: usize, at: Time, (activity, occupation): (Activity, Occupation)) {
-        self.processors[index].ledger.switch(at, (activity, occupation));
+        let unit = &mut self.processors[index];
+        let spent = unit.begins(occupation);
+        unit.ledger.switch(at, (activity, spent));
         if self.probe.is_attached() {
             self.report_booking(index, at, (activity, occupation));
         }

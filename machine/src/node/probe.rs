@@ -34,7 +34,7 @@ use narthex_memory::{Kind, Transaction};
 
 use super::Node;
 use super::composition::Agent;
-use crate::activity::{Activity, Occupation};
+use crate::activity::{Activity, Occupation, Spent};
 
 /// Who delivered a block's bytes, or takes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -287,7 +287,7 @@ impl Node {
         }
         self.attach(probe);
         for (processor, unit) in self.processors.iter().enumerate() {
-            let (activity, occupation) = unit.booked();
+            let (activity, Spent { occupation, .. }) = unit.booked();
             let at = now.max(unit.ledger.booked_until());
             self.probe.report(at, || Event::Booking { processor, activity, occupation });
         }

@@ -2,14 +2,14 @@
 //! interconnects.
 
 use narthex_cores::{Config, InOrder, Processor};
-use narthex_kernel::{Clock, Duration, Ledger, Time};
+use narthex_kernel::{Category, Clock, Duration, Ledger, Time};
 use narthex_memory::ProcessorMemory;
 use narthex_memory::interconnects::{InterconnectId, MemoryId};
 use narthex_memory::processor_memory::{Exchanges, Traffic};
 use serde::{Deserialize, Serialize};
 
 use super::waiting::Waiting;
-use crate::activity::{Activities, Activity, Occupation};
+use crate::activity::{Activities, Activity, Occupation, Resource, Spent};
 
 /// A processor with everything that is its own.
 pub struct NodeProcessor {
@@ -18,7 +18,9 @@ pub struct NodeProcessor {
     /// Its caches and store buffer.
     pub memory: ProcessorMemory,
     /// Where its time went.
-    pub ledger: Ledger<(Activity, Occupation)>,
+    pub ledger: Ledger<(Activity, Spent)>,
+    /// What answers the transaction that it has issued last.
+    pub(super) answerer: Resource,
     pub(super) activities: Activities,
     pub(super) state: State,
     /// How often its threads have fallen asleep.
@@ -106,7 +108,8 @@ impl NodeProcessor {
         NodeProcessor {
             processor,
             memory,
-            ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute)),
+            ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute.into())),
+            answerer: Resource::Permission,
             activities: Activities::default(),
             state: State::Running,
             sleeps: 0,
@@ -130,7 +133,7 @@ impl NodeProcessor {
     /// It has no thread yet.
     pub(super) fn leave_vacant(&mut self) {
         self.state = State::Vacant;
-        self.ledger.switch(Time::ZERO, (Activity::Idle, Occupation::Execute));
+        self.ledger.switch(Time::ZERO, (Activity::Idle, Occupation::Execute.into()));
     }
 
     /// When another processor could hear, at the earliest, of what it asks for from now on.
@@ -141,10 +144,55 @@ impl NodeProcessor {
     }
 
     /// What its ledger books now.
-    pub(super) fn booked(&self) -> (Activity, Occupation) {
-        let (activity, occupation) =
-            (self.ledger.current() / Occupation::ALL.len(), self.ledger.current() % Occupation::ALL.len());
-        (Activity::ALL[activity], Occupation::ALL[occupation])
+    pub(super) fn booked(&self) -> (Activity, Spent) {
+        let (activity, spent) = (self.ledger.current() / Spent::COUNT, self.ledger.current() % Spent::COUNT);
+        (Activity::ALL[activity], Spent::of_index(spent))
+    }
+
+    /// An occupation that begins now, with what it waits for.
+    #[inline]
+    pub(super) fn begins(&self, occupation: Occupation) -> Spent {
+        let resource = occupation.is_transaction().then(|| self.awaited());
+        Spent { occupation, resource }
+    }
+
+    /// For what it waits, where a transaction keeps it.
+    fn awaited(&self) -> Resource {
+        match self.memory.has_issued() {
+            true => self.answerer,
+            // Its block buffers take a block from a device, or give it one.
+            false if self.memory.block_move().is_some() => Resource::Interface,
+            false => Resource::Interconnect,
+        }
+    }
+
+    /// If a transaction keeps it, it waits for something else from `at` on. Where it has run ahead of
+    /// that instant, from its own one on.
+    #[inline]
+    pub(super) fn awaits_another(&mut self, at: Time) {
+        if self.state == State::Waiting {
+            self.awaits_from(at, self.awaited());
+        }
+    }
+
+    /// The same for this resource.
+    #[inline]
+    pub(super) fn awaits_from(&mut self, at: Time, resource: Resource) {
+        if let (activity, spent @ Spent { resource: Some(_), .. }) = self.booked() {
+            let at = at.max(self.ledger.booked_until());
+            self.ledger.switch(at, (activity, Spent { resource: Some(resource), ..spent }));
+        }
+    }
+
+    /// What it has issued just now is answered by this resource.
+    #[inline]
+    pub(super) fn is_answered_by(&mut self, resource: Resource) {
+        self.answerer = resource;
+        if let (State::Waiting, (activity, spent @ Spent { resource: Some(_), .. })) =
+            (self.state, self.booked())
+        {
+            self.ledger.correct((activity, Spent { resource: Some(resource), ..spent }));
+        }
     }
 
     /// When it does something by itself.

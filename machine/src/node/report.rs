@@ -12,7 +12,7 @@ use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use serde_json::{Value, json};
 
-use super::counts::{ledger_json, sizes_json, statistics_json};
+use super::counts::{ledger_json, sizes_json, statistics_json, waits_json};
 use super::process::{Ended, Personality};
 use super::{Agent, Node};
 
@@ -82,7 +82,8 @@ impl Node {
                     },
                     "retired": unit.processor.retired(),
                     "cycles": unit.processor.cycles(),
-                    "ledger_ps": ledger_json(unit.ledger.totals()),
+                    "ledger_ps": ledger_json(unit.ledger.booked_by_category()),
+                    "waits_ps": waits_json(unit.ledger.booked_by_category()),
                 });
                 if self.processes[unit.process].personality == Personality::Bare {
                     document["firmware"] = true.into();

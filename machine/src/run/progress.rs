@@ -2,6 +2,7 @@
 
 use narthex_cores::linux::OutputStream;
 use narthex_kernel::Time;
+use serde_json::Value;
 
 /// What the caller of a run sees while it goes on.
 pub enum Progress<'a> {
@@ -24,6 +25,9 @@ pub enum Progress<'a> {
     Loss(&'a str),
     /// The simulated time so far; comes several times a second.
     Time(Time),
+    /// How each node stands ([`Node::standing`](crate::node::Node::standing)), for who wants to know
+    /// it; comes with [`Progress::Time`].
+    Standing(&'a dyn Fn() -> Value),
     /// The simulation is over; what follows makes the result.
     Over,
 }

@@ -74,7 +74,8 @@ impl Running {
                 let pages = nodes.iter().map(|node| node.touched_pages()).sum::<usize>();
                 if last.elapsed() >= REPORT_EVERY || pages >= touched + REPORT_PAGES {
                     (last, touched) = (Instant::now(), pages);
-                    goes_on = observer(Progress::Time(now));
+                    let standing = || nodes.iter().map(|node| node.standing(now)).collect();
+                    goes_on = observer(Progress::Time(now)) && observer(Progress::Standing(&standing));
                 }
                 let is_due = keeper.as_ref().is_some_and(|keeper| keeper.is_due());
                 if goes_on && !is_due {

@@ -528,6 +528,10 @@ impl Rules for BridgedBus {
         self.bus.clock()
     }
 
+    fn granted_since(&self) -> Option<Time> {
+        Some(self.bus.granted_since())
+    }
+
     fn is_idle_at(&self, now: Time) -> bool {
         self.occupant.is_none() && self.bus.is_idle_at(now)
     }

@@ -145,10 +145,10 @@ pub trait Composition {
         None
     }
 
-    /// An agent and a memory exchange blocks, in transactions that are over at `now`.
+    /// An agent and a memory exchange blocks, in transactions that are granted and over at these instants.
     fn make_exchange(
         &mut self,
-        _now: Time,
+        _time: (Time, Time),
         _on: InterconnectId,
         agent: AgentId,
         _memory: MemoryId,
@@ -163,10 +163,11 @@ pub trait Composition {
     }
 
     /// An agent's access to a register of the device whose seat is `device` has its effect,
-    /// and the agent its answer, at `now`: the end of the transaction.
+    /// and the agent its answer, at the end of the transaction: the second of the instants at which it
+    /// is granted and over.
     fn make_register_access(
         &mut self,
-        _now: Time,
+        _time: (Time, Time),
         _on: InterconnectId,
         _device: AgentId,
         transaction: &Transaction,

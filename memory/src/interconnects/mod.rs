@@ -167,6 +167,11 @@ pub trait Rules: Sized {
         None
     }
 
+    /// Since when the agent had waited to which it was granted last; none if agents do not wait for it.
+    fn granted_since(&self) -> Option<Time> {
+        None
+    }
+
     /// The transactions that were refused and not carried yet.
     fn refused(&self) -> &[Refused] {
         &[]
@@ -277,6 +282,13 @@ macro_rules! interconnects {
             /// The pages in this range are gone.
             pub fn discard(&mut self, range: &Range<u64>) {
                 match self { $(Interconnect::$name(own) => own.discard(range),)* }
+            }
+
+            /// Since when the agent had waited to which it was granted last; none if agents do not wait
+            /// for it.
+            #[inline]
+            pub fn granted_since(&self) -> Option<Time> {
+                match self { $(Interconnect::$name(own) => own.granted_since(),)* }
             }
 
             /// The transactions that were refused and not carried yet.

@@ -129,6 +129,10 @@ impl Rules for PrivatePath {
         self.bus.clock()
     }
 
+    fn granted_since(&self) -> Option<Time> {
+        Some(self.bus.granted_since())
+    }
+
     fn is_idle_at(&self, now: Time) -> bool {
         self.underway.is_none() && self.bus.is_idle_at(now)
     }

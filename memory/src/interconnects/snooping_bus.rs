@@ -341,6 +341,10 @@ impl Rules for SnoopingBus {
         self.bus.clock()
     }
 
+    fn granted_since(&self) -> Option<Time> {
+        Some(self.bus.granted_since())
+    }
+
     fn is_idle_at(&self, now: Time) -> bool {
         self.underway.is_none() && self.bus.is_idle_at(now)
     }

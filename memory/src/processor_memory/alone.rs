@@ -76,6 +76,24 @@ impl std::fmt::Debug for dyn Registers + '_ {
     }
 }
 
+/// For how long a processor waited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WaitTime {
+    /// Until the bus was granted.
+    pub granted: Duration,
+    /// From then on, until it went on.
+    pub answered: Duration,
+}
+
+impl WaitTime {
+    /// One more wait, by the instants at which it began, the bus was granted, and the processor goes on.
+    #[inline(always)]
+    pub(super) fn add(&mut self, begin: Time, granted: Time, over: Time) {
+        self.granted += granted - begin;
+        self.answered += over - granted;
+    }
+}
+
 /// The bus of a processor that is alone with it, and what came of that.
 #[derive(Debug)]
 pub struct Alone<'a> {
@@ -92,9 +110,9 @@ pub struct Alone<'a> {
     /// The processor may have an answer early before.
     pub early_until: Time,
     /// The time of all misses.
-    pub missed: Duration,
+    pub missed: WaitTime,
     /// The time of all accesses to registers.
-    pub accessed: Duration,
+    pub accessed: WaitTime,
     /// How many steps of the bus it took.
     pub steps: u64,
 }
@@ -142,7 +160,7 @@ impl ProcessorPort<'_> {
             alone.bus.answer_early(agent, crossing.end);
         }
         let over = crossing.end + own_part;
-        alone.missed += over - now;
+        alone.missed.add(now, crossing.granted, over);
         match access {
             Access::Load => self.own.statistics.load_misses.increment(),
             _ => self.own.statistics.store_misses.increment(),

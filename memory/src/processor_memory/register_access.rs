@@ -112,7 +112,7 @@ impl ProcessorPort<'_> {
             return Some(Served::Refused);
         }
         let over = end + own_part;
-        alone.accessed += over - now;
+        alone.accessed.add(now, granted, over);
         Some(Served::Register { over, value: response.value, stops: consequence == Consequence::ForNode })
     }
 }

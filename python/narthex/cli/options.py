@@ -106,6 +106,18 @@ TRACE = typer.Option(
     "viewer of waveforms if in .vcd, else for Perfetto (ui.perfetto.dev); compressed if .gz "
     "follows.",
 )
+LIVE = typer.Option(
+    False,
+    "--live",
+    help="Show while the run goes on how its nodes stand, how fast it is and for what is waited; "
+    "where standard error is no terminal, as lines.",
+)
+LIVE_PAGE = typer.Option(
+    None,
+    "--live-page",
+    metavar="FILE",
+    help="Write the same once a second into this page, which a browser reads again by itself.",
+)
 TRAFFIC = typer.Option(
     False,
     "--traffic",

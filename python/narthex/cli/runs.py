@@ -34,6 +34,8 @@ from narthex.cli.options import (
     INTERFACE,
     JOB,
     JOB_FILE,
+    LIVE,
+    LIVE_PAGE,
     MACHINE,
     NODES,
     PROFILE,
@@ -68,6 +70,7 @@ from narthex.cli.terminal import console, inform, say
 from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
 
 if TYPE_CHECKING:
+    from narthex.cli.live import LiveView
     from narthex.comparison import Comparison
     from narthex.programs import Program
     from narthex.report.parts import Chart
@@ -106,6 +109,8 @@ def register(app: typer.Typer) -> None:
             "narthex run em3d --profile - --profile-region main",
             "narthex run em3d --profile em3d.svg",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
+            "narthex run em3d --live",
+            "narthex run em3d --live-page em3d-now.html",
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
             "narthex run --job 'em3d 256' --job 'gauss 64' --set machine.processors_per_node=2",
             "narthex run --job 'em3d 256 @ 0-7' --job 'gauss 64 @ 8-15'",
@@ -155,6 +160,8 @@ def run(
     profile: str | None = PROFILE,
     profile_region: str | None = PROFILE_REGION,
     profile_by_node: bool = PROFILE_BY_NODE,
+    live: bool = LIVE,
+    live_page: Path | None = LIVE_PAGE,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
     plot: Path | None = PLOT_OPTION,
@@ -162,6 +169,8 @@ def run(
 ) -> None:
     """Run a program and show where its time went."""
     from narthex import jobs, running
+    from narthex.cli.live import LiveView
+    from narthex.live import Watched
     from narthex.programs import find
 
     over = only_one("run", interface)
@@ -172,6 +181,8 @@ def run(
     )
     if trace:
         check_writable(trace, "--trace")
+    if live_page:
+        check_writable(live_page, "--live-page")
     keeper = ProfileTarget(profile, by_node=profile_by_node)
     listed = [*job, *(jobs.read_file(job_file) if job_file else [])]
     guest, described = jobs.request(find(program) if program else None, listed, inform, over)
@@ -201,7 +212,11 @@ def run(
         goes_on=bool(report or plot or trace or target.is_file or keeper.file),
     )
     observed = {"trace": timeline, "traffic": traffic, "profile": divided}
-    _simulate(wanted, guest, printer, target, page, picture, keeper, observed)
+    watched = Watched(f"Running {guest.name} on {wanted['interface']}", live_page)
+    view = LiveView(watched, tables=live)
+    if live or live_page:
+        observed["standing"] = watched.hear
+    _simulate(wanted, guest, printer, target, page, picture, keeper, view, observed)
     running.forget_checkpoint(wanted)
 
 
@@ -213,6 +228,7 @@ def _simulate(
     page: ReportTarget,
     picture: PlotTarget,
     keeper: "ProfileTarget",
+    view: "LiveView",
     observed: dict[str, Any],
 ) -> None:
     """Make a run, show it, and write what is wanted of it."""
@@ -220,11 +236,11 @@ def _simulate(
 
     lost: list[str] = []
     try:
-        with Waiting(f"Running {guest.name} on {wanted['interface']}") as waiting:
+        with view:
             document = running.simulate(
                 wanted,
                 guest,
-                lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
+                view.at,
                 printer.write,
                 inform,
                 lost.append,
@@ -349,8 +365,9 @@ class Printer:
 
 
 def show(document: dict[str, Any]) -> None:
-    """Print a run's reports and where the time went, of the whole run and of its regions."""
+    """Print what a run waited for, its reports, and where the time went, also of its regions."""
     from narthex import jobs
+    from narthex.cli import waits
     from narthex.results import (
         ledger_rows,
         place,
@@ -374,6 +391,7 @@ def show(document: dict[str, Any]) -> None:
             (jobs.job_at(document, report["node"], report["process"]), *row)
             for report, row in zip(document["reports"], reports, strict=True)
         ]
+    waits.show(document)
     if reports:
         print_table("Reported", columns, reports, ["node", "value"])
     _show_ledger("Where the time went, in percent", document, list(ledger_rows(document)))

@@ -4,7 +4,6 @@ A run's document holds its resolved machine but no message's life. The life is
 made now, on that machine, for the most frequent size of messages.
 """
 
-import re
 import tempfile
 import time
 from pathlib import Path
@@ -13,15 +12,10 @@ from typing import Any
 import tomli_w
 
 from narthex.errors import NarthexError
-from narthex.explanation import Explanation, explain
-
-LARGEST_BYTES = 1024
-"""Payload of the longest message that is explained; longer ones only repeat themselves."""
+from narthex.explanation import Explanation, explain, payload_bytes
 
 LONGEST_S = 20
 """Of this computer's time: a machine may be so slow that its messages take for ever."""
-
-_BYTES = re.compile(r"(\d+)B")
 
 
 def life(document: dict[str, Any]) -> Explanation:
@@ -46,22 +40,3 @@ def life(document: dict[str, Any]) -> Explanation:
                 raise
             told = f"its simulation takes over {LONGEST_S} s on this machine"
             raise NarthexError(told) from error
-
-
-def payload_bytes(document: dict[str, Any]) -> int:
-    """Return the payload of the most frequent messages with any; 0 if there are none."""
-    header = _header_bytes(document["machine"])
-    sizes = [entry for entry in document["message_sizes"] if entry["bytes"] > header]
-    if not sizes:
-        return 0
-    most = max(sizes, key=lambda entry: entry["messages"])
-    return min(most["bytes"] - header, LARGEST_BYTES)
-
-
-def _header_bytes(machine: dict[str, Any]) -> int:
-    header = machine["messages"]["header"]
-    text = str(header["value"] if isinstance(header, dict) else header)
-    found = _BYTES.fullmatch(text)
-    if not found:
-        raise NarthexError(f"the machine's messages.header is '{text}', not a number of bytes")
-    return int(found[1])

@@ -22,7 +22,19 @@ from narthex.documents import (
 )
 from narthex.errors import NarthexError
 from narthex.report import again, checks, comparisons, experiments, fits, lives, machines, runs
-from narthex.report.parts import Below, Chart, Front, Gauge, Mark, Paragraph, Section, Shares
+from narthex.report.parts import (
+    Below,
+    Cell,
+    Chart,
+    Front,
+    Gauge,
+    Links,
+    Mark,
+    Paragraph,
+    Section,
+    Shares,
+    Table,
+)
 from narthex.report.player import Player
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -55,11 +67,12 @@ def page(found: Sequence[Found], left_out: Sequence[str] = ()) -> str:
     return rendered(_title(found), sections)
 
 
-def rendered(title: str, sections: Sequence[Section]) -> str:
-    """Return sections as the text of a page."""
-    named = list(_named(sections, set()))
+def rendered(title: str, sections: Sequence[Section], again_s: int | None = None) -> str:
+    """Return sections as the text of a page; a browser reads it again after `again_s` seconds."""
+    named = [_linked(section) for section in _named(sections, set())]
     return _template().render(
         title=title,
+        again_s=again_s,
         sections=named,
         version=_native.__version__,
         library=library.text() if _have(named, Chart) else "",
@@ -159,6 +172,44 @@ def _is(kind: type, value: object) -> bool:
     return isinstance(value, kind)
 
 
+def _linked(section: Section, around: Sequence[Section] = ()) -> Section:
+    """Return a section whose links have the names of sections: the nearest in those around it."""
+    around = [section, *around]
+    parts = [
+        _with_names(part, around) if isinstance(part, Table) else part for part in section.parts
+    ]
+    return replace(
+        section, parts=parts, sections=[_linked(each, around) for each in section.sections]
+    )
+
+
+def _with_names(table: Table, around: Sequence[Section]) -> Table:
+    """Return a table whose links have the names of sections; those that lead nowhere go."""
+
+    def named(cell: Cell) -> Cell:
+        if not isinstance(cell, Links):
+            return cell
+        found = [(link, _ident_of(link.to, around)) for link in cell.links]
+        return Links(tuple(replace(link, to=ident) for link, ident in found if ident))
+
+    return replace(table, rows=[[named(cell) for cell in row] for row in table.rows])
+
+
+def _ident_of(title: str, around: Sequence[Section]) -> str:
+    """Return the name of the nearest section whose title begins so; empty if there is none."""
+    for section in around:
+        for each in _below(section):
+            if each.title.startswith(title):
+                return each.ident
+    return ""
+
+
+def _below(section: Section) -> Iterator[Section]:
+    for each in section.sections:
+        yield each
+        yield from _below(each)
+
+
 def _have(sections: Sequence[Section], kind: type) -> bool:
     return any(
         any(isinstance(part, kind) for part in section.parts) or _have(section.sections, kind)
@@ -180,6 +231,6 @@ def _template() -> Any:  # noqa: ANN401 - Jinja2 is imported where a page is mad
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for kind in (Mark, Shares, Gauge, Below):
+    for kind in (Mark, Shares, Gauge, Below, Links):
         environment.tests[kind.__name__.lower()] = partial(_is, kind)
     return environment.get_template("page.html")

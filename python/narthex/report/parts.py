@@ -46,6 +46,18 @@ class Gauge:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A cell that leads to a section of the same result."""
+
+    text: str
+    to: str
+    """The begin of the section's title; the page puts the section's name in its place."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class Below:
     """A cell that leads to a section below that of its table, by its place there."""
 
@@ -56,7 +68,17 @@ class Below:
         return self.text
 
 
-Cell = str | Mark | Shares | Gauge | Below
+@dataclass(frozen=True)
+class Links:
+    """A cell with several links."""
+
+    links: tuple[Link, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.links))
+
+
+Cell = str | Mark | Shares | Gauge | Below | Links
 
 
 def bar(name: str, value: float, largest: float) -> Shares:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from narthex import groups, jobs, notation, profiles
 from narthex.charts import drawings, looks
-from narthex.report import networks, traffic
+from narthex.report import networks, traffic, waits
 from narthex.report.parts import (
     Cell,
     Chart,
@@ -64,6 +64,7 @@ def section(document: Document) -> Section:
         parts.append(reports(document))
     regions = _longest_first(document)
     sections = [
+        *waits.sections(document),
         Section("Where the time went", time_parts(document)),
         *(Section(f"Region {name}", time_parts(document, name)) for name in regions[:MOST_REGIONS]),
     ]

@@ -89,8 +89,8 @@ impl Waiting {
         first.map(|place| self.entries[place].at).min()
     }
 
-    /// Takes the first that may be sent at `now`, with whether it came back.
-    pub fn take_due(&mut self, now: Time) -> Option<(Box<Packet>, bool)> {
+    /// Takes the first that may be sent at `now`; with since when it may, if it came back.
+    pub fn take_due(&mut self, now: Time) -> Option<(Box<Packet>, Option<Time>)> {
         let entry = match self.retries {
             Retries::Independent => {
                 let is_due = self.entries.front().is_some_and(|entry| entry.at <= now);
@@ -102,7 +102,7 @@ impl Waiting {
                 places.find(is_due).and_then(|place| self.entries.remove(place))
             }
         };
-        entry.map(|entry| (entry.packet, entry.came_back))
+        entry.map(|entry| (entry.packet, entry.came_back.then_some(entry.at)))
     }
 
     /// All of them.

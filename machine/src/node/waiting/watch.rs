@@ -12,7 +12,7 @@ use narthex_memory::processor_memory::WaitReason;
 use super::loop_detector::Candidate;
 use super::rest::Rest;
 use super::{Sleep, Stage, Waiting};
-use crate::activity::{Activities, Activity, Occupation};
+use crate::activity::{Activities, Activity, Spent};
 use crate::node::processor::State;
 use crate::node::{Node, NodeProcessor};
 
@@ -48,7 +48,7 @@ struct Begun {
 #[derive(Debug)]
 struct Start {
     activities: Activities,
-    ledger: Ledger<(Activity, Occupation)>,
+    ledger: Ledger<(Activity, Spent)>,
     /// Accesses that its second level of caches has served.
     second_level_hits: u64,
     /// None if no device takes part.

@@ -44,7 +44,7 @@ impl SnoopingBus {
         }
         let steps = Self::of(composition, on).cross(now, &exchange, &crossing);
         (0..steps).for_each(|_| composition.pass(crossing.end));
-        composition.make_exchange(crossing.end, on, agent, memory, &exchange);
+        composition.make_exchange((crossing.granted, crossing.end), on, agent, memory, &exchange);
         true
     }
 
@@ -125,7 +125,7 @@ impl SnoopingBus {
         bus.carried(transaction.kind, end - granted);
         // The device may ask for it already: it is granted when the agent has its answer.
         bus.take(now);
-        composition.make_register_access(end, on, device, &transaction);
+        composition.make_register_access((granted, end), on, device, &transaction);
         Some(end)
     }
 

@@ -279,7 +279,7 @@ impl Composition for Bench {
 
     fn make_register_access(
         &mut self,
-        now: Time,
+        (_, now): (Time, Time),
         on: InterconnectId,
         device: AgentId,
         transaction: &Transaction,
