@@ -3,8 +3,24 @@
 //! The guest says what it is doing by markers, instructions that take no time
 //! (guest/runtime); the node knows what the processor is waiting for. At any
 //! instant a processor is in one activity and one occupation.
+//!
+//! **A program that waits polls again and again.** What it executes between an empty poll and
+//! the next one, the poll's own first and last instructions and the loop around it, is no work: it
+//! belongs to polling. Whether a program polls again is known only when it does. So the time
+//! behind an empty poll is the program's own at first, and is booked again where it polls:
+//!
+//! ```text
+//!   markers    ENTER(poll)   LEAVE            ENTER(poll)   LEAVE
+//!              ├── nothing ──┤  a few         ├── a packet ─┤
+//!              │   begins    │  instructions  │             │
+//!   booked     │ poll        │ poll           │ poll ...    │ application
+//! ```
+//!
+//! An empty poll is one inside of which no other activity begins: it has taken nothing in and sent
+//! nothing. Few are [`FEW_INSTRUCTIONS`]; a program that executes more has done something in
+//! between, and so has one that has called the system or begun another activity.
 
-use narthex_kernel::{Ledger, Time, categories};
+use narthex_kernel::{Duration, Ledger, Time, categories};
 use narthex_memory::processor_memory::WaitReason;
 use serde::{Deserialize, Serialize};
 
@@ -112,11 +128,53 @@ impl Marker {
     }
 }
 
-/// The activities that are open, innermost last.
+/// So many instructions behind an empty poll, up to the next one's marker, are those of waiting. The
+/// messaging library's own are 13, a loop around it has few more.
+pub const FEW_INSTRUCTIONS: u64 = 32;
+
+/// The activities that are open.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Activities {
+    /// Innermost last.
     open: Vec<Activity>,
+    polling: Polling,
 }
+
+/// How far a program is that looks for messages.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+enum Polling {
+    /// It does something else.
+    #[default]
+    No,
+    /// It polls, and nothing has begun in this poll.
+    Inside,
+    /// An empty poll is over.
+    Behind(EmptyPoll),
+}
+
+/// The end of an empty poll.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+struct EmptyPoll {
+    /// Instructions that had been retired.
+    retired: u64,
+    /// What was booked on the program's own work, by occupation.
+    booked: [Duration; Occupation::ALL.len()],
+}
+
+impl EmptyPoll {
+    /// What separates this and the present; of that and the present, this again.
+    fn apart(&self, ledger: &Ledger<(Activity, Occupation)>, retired: u64) -> EmptyPoll {
+        let row = ledger.row(Activity::Application);
+        EmptyPoll {
+            retired: retired - self.retired,
+            booked: std::array::from_fn(|occupation| row[occupation] - self.booked[occupation]),
+        }
+    }
+}
+
+/// Where a program is behind an empty poll, to go on from there later ([`Activities::behind`]).
+#[derive(Debug)]
+pub struct Behind(EmptyPoll);
 
 impl Activities {
     /// More open activities than this are a mistake of the program.
@@ -132,34 +190,113 @@ impl Activities {
         self.open.contains(&activity)
     }
 
-    /// Applies the marker of a hint that a program executes at `now`, and books the time from then
-    /// on: the marker, if the hint is one. An error says what the program did wrong; nothing changes.
+    /// Whether the time that passes now belongs to polling if the program polls next; it has
+    /// retired so many instructions.
+    pub fn may_poll_again(&self, retired: u64) -> bool {
+        matches!(&self.polling, Polling::Behind(poll) if retired - poll.retired <= FEW_INSTRUCTIONS)
+    }
+
+    /// An empty poll is forgotten behind which the program, with so many instructions retired, has
+    /// done something else.
+    pub fn forget_old_poll(&mut self, retired: u64) {
+        if let Polling::Behind(_) = self.polling
+            && !self.may_poll_again(retired)
+        {
+            self.end_polling();
+        }
+    }
+
+    /// Whether they may be those of a processor with this ledger, which has retired so many
+    /// instructions.
+    pub fn belong_to(&self, ledger: &Ledger<(Activity, Occupation)>, retired: u64) -> bool {
+        let Polling::Behind(poll) = &self.polling else { return true };
+        let row = ledger.row(Activity::Application);
+        poll.retired <= retired && poll.booked.iter().zip(row).all(|(before, now)| before <= now)
+    }
+
+    /// The program does something that is no waiting for messages.
+    pub fn end_polling(&mut self) {
+        self.polling = Polling::No;
+    }
+
+    /// Applies the marker of a hint that a program executes at `now` as the last of its `retired`
+    /// instructions, and books the time from then on: the marker, if the hint is one. An error says
+    /// what the program did wrong; nothing changes.
     #[inline]
     pub fn book(
         &mut self,
         ledger: &mut Ledger<(Activity, Occupation)>,
         now: Time,
+        retired: u64,
         hint: u16,
     ) -> Result<Option<Marker>, &'static str> {
         let Some(marker) = Marker::decode(hint) else { return Ok(None) };
-        self.apply(marker)?;
+        let left = self.apply(marker)?;
         ledger.switch(now, (self.current(), Occupation::Execute));
+        let former = std::mem::take(&mut self.polling);
+        match (marker, left) {
+            (Marker::Enter(Activity::Poll), _) => {
+                if let Polling::Behind(poll) = former
+                    && retired - poll.retired <= FEW_INSTRUCTIONS
+                {
+                    ledger.move_since(&poll.booked, Activity::Application, Activity::Poll);
+                }
+                self.polling = Polling::Inside;
+            }
+            (_, Some(Activity::Poll))
+                if former == Polling::Inside && self.current() == Activity::Application =>
+            {
+                let row = ledger.row(Activity::Application);
+                let booked = std::array::from_fn(|occupation| row[occupation]);
+                self.polling = Polling::Behind(EmptyPoll { retired, booked });
+            }
+            _ => {}
+        }
         Ok(Some(marker))
     }
 
-    /// Applies a marker. Errors say what the program did wrong.
-    fn apply(&mut self, marker: Marker) -> Result<(), &'static str> {
+    /// The same without what only counts on: two that are alike at two instants go on alike, but
+    /// for the time between.
+    pub fn without_counts(
+        &self,
+        ledger: &Ledger<(Activity, Occupation)>,
+        now: Time,
+        retired: u64,
+    ) -> Activities {
+        let mut all = self.clone();
+        all.forget_old_poll(retired);
+        if let Polling::Behind(poll) = &mut all.polling {
+            let mut ledger = ledger.clone();
+            ledger.close(now.max(ledger.booked_until()));
+            *poll = poll.apart(&ledger, retired);
+        }
+        all
+    }
+
+    /// Where the program is behind an empty poll, before turns of its loop are computed; nothing
+    /// if it polls no more.
+    pub fn behind(&mut self, ledger: &Ledger<(Activity, Occupation)>, retired: u64) -> Option<Behind> {
+        self.forget_old_poll(retired);
+        let Polling::Behind(poll) = &self.polling else { return None };
+        Some(Behind(poll.apart(ledger, retired)))
+    }
+
+    /// There it is again after the turns.
+    pub fn go_on(&mut self, Behind(apart): Behind, ledger: &Ledger<(Activity, Occupation)>, retired: u64) {
+        self.polling = Polling::Behind(apart.apart(ledger, retired));
+    }
+
+    /// Applies a marker: what it leaves. Errors say what the program did wrong.
+    fn apply(&mut self, marker: Marker) -> Result<Option<Activity>, &'static str> {
         match marker {
             Marker::Enter(_) if self.open.len() == Self::DEEPEST => {
                 Err("more than 64 activities are open: a marker that leaves one is missing")
             }
             Marker::Enter(activity) => {
                 self.open.push(activity);
-                Ok(())
+                Ok(None)
             }
-            Marker::Leave => {
-                self.open.pop().map(|_| ()).ok_or("a marker leaves an activity, but none is open")
-            }
+            Marker::Leave => self.open.pop().map(Some).ok_or("a marker leaves an activity, but none is open"),
         }
     }
 }
@@ -190,6 +327,70 @@ mod tests {
     fn other_hints_and_exited_are_no_markers() {
         assert_eq!(Marker::decode(0x4f2), None);
         assert_eq!(Marker::decode(0x123), None);
+    }
+
+    const ENTER_POLL: u16 = 0x4e3;
+    const ENTER_RECEIVE: u16 = 0x4e4;
+    const LEAVE: u16 = 0x4f0;
+
+    /// Time in picoseconds of application and of polling after markers: hint, instant, instructions
+    /// retired by then.
+    fn booked(markers: &[(u16, u64, u64)]) -> [u64; 2] {
+        let mut ledger = Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute));
+        let mut activities = Activities::default();
+        for &(hint, at, retired) in markers {
+            activities.book(&mut ledger, Time::from_ps(at), retired, hint).unwrap();
+        }
+        [Activity::Application, Activity::Poll].map(|activity| ledger.total_of_first(activity).as_ps())
+    }
+
+    #[test]
+    fn what_lies_between_an_empty_poll_and_the_next_one_is_polling() {
+        let polls = [(ENTER_POLL, 100, 10), (LEAVE, 130, 20), (ENTER_POLL, 150, 52), (LEAVE, 180, 60)];
+        assert_eq!(booked(&polls), [100, 80]);
+    }
+
+    #[test]
+    fn more_than_a_few_instructions_between_two_polls_are_the_programs_own() {
+        let polls = [(ENTER_POLL, 100, 10), (LEAVE, 130, 20), (ENTER_POLL, 150, 53), (LEAVE, 180, 60)];
+        assert_eq!(booked(&polls), [120, 60]);
+    }
+
+    #[test]
+    fn what_follows_a_poll_that_took_a_message_in_is_the_programs_own() {
+        let polls = [
+            (ENTER_POLL, 100, 10),
+            (ENTER_RECEIVE, 110, 12),
+            (LEAVE, 120, 14),
+            (LEAVE, 130, 20),
+            (ENTER_POLL, 150, 30),
+        ];
+        assert_eq!(booked(&polls), [120, 20]);
+    }
+
+    #[test]
+    fn another_activity_behind_an_empty_poll_ends_polling() {
+        let polls = [
+            (ENTER_POLL, 100, 10),
+            (LEAVE, 130, 12),
+            (0x4e1, 140, 14),
+            (LEAVE, 145, 16),
+            (ENTER_POLL, 150, 18),
+        ];
+        assert_eq!(booked(&polls), [115, 30]);
+    }
+
+    #[test]
+    fn a_poll_inside_another_activity_leaves_that_its_time() {
+        let polls = [
+            (0x4e6, 50, 5),
+            (ENTER_POLL, 100, 10),
+            (LEAVE, 130, 12),
+            (ENTER_POLL, 140, 14),
+            (LEAVE, 160, 16),
+            (LEAVE, 170, 18),
+        ];
+        assert_eq!(booked(&polls), [50, 50]);
     }
 
     #[test]

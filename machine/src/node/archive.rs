@@ -99,7 +99,10 @@ impl Archived for NodeProcessor {
         archive.value(memory)?;
         archive.ensure(memory.fixed() == fixed, "a processor's caches are others than the machine's")?;
         archive.value(ledger)?;
+        activities.forget_old_poll(processor.retired());
         archive.value(activities)?;
+        let belong = activities.belong_to(ledger, processor.retired());
+        archive.ensure(belong, "a processor's activities are others than its ledger's")?;
         archive.value(state)?;
         archive.value(sleeps)
     }

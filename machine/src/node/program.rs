@@ -37,6 +37,7 @@ impl Node {
         let (now, process) = (processor.now(), *process);
         let is_caller = std::mem::replace(state, State::Running) == State::Calling;
         self.callers -= usize::from(is_caller);
+        self.end_polling(index);
         if let Some(fault) = self.processors[index].processor.has_faulted() {
             return self.fault(index, &fault);
         }
@@ -149,6 +150,12 @@ impl Node {
         }
     }
 
+    /// What a program does now is no waiting for messages.
+    fn end_polling(&mut self, index: usize) {
+        self.processors[index].activities.end_polling();
+        self.probe.tell_held(index, false);
+    }
+
     fn tell_of_region(&mut self, now: Time, processor: usize, name: &str, begins: bool) {
         self.probe.all().iter_mut().for_each(|probe| probe.region(now, processor, name, begins));
     }
@@ -172,6 +179,7 @@ impl Node {
                 self.callers -= usize::from(unit.state == State::Calling);
                 unit.state = State::Exited;
                 let at = now.max(unit.ledger.booked_until());
+                self.end_polling(index);
                 self.book_as(index, at, (Activity::Exited, Occupation::Execute));
             }
         }
