@@ -28,7 +28,7 @@ from narthex.results import (
     Result,
     ledger_rows,
     ledger_shares,
-    place,
+    place_of,
     region_ledger_rows,
     reports_of,
 )
@@ -151,7 +151,7 @@ def reports(document: Document) -> Table:
     if len(document["nodes"]) <= LARGEST_NODES:
         rows = [
             [
-                place(each["node"], each["process"]),
+                place_of(each),
                 each["name"],
                 number(each["value"]),
                 each["unit"],
@@ -294,10 +294,10 @@ def _flat(name: str, values: list[Any]) -> list[tuple[str, float]]:
 
 
 def _output(document: Document) -> Verbatim:
-    several = len({(piece["node"], piece["process"]) for piece in document["output"]}) > 1
+    several = len({place_of(piece) for piece in document["output"]}) > 1
     lines = []
     for piece in document["output"]:
-        prefix = f"[{place(piece['node'], piece['process'])}] " if several else ""
+        prefix = f"[{place_of(piece)}] " if several else ""
         lines.append(prefix + piece["text"].rstrip("\n"))
     text = "\n".join(lines)
     cut = f"\n... and {len(text) - LONGEST_OUTPUT:,} characters more"
