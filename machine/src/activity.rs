@@ -138,10 +138,12 @@ pub struct Activities {
     /// Innermost last.
     open: Vec<Activity>,
     polling: Polling,
+    /// The end of the last empty poll; it means something behind that only.
+    empty_poll: EmptyPoll,
 }
 
 /// How far a program is that looks for messages.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 enum Polling {
     /// It does something else.
     #[default]
@@ -149,11 +151,11 @@ enum Polling {
     /// It polls, and nothing has begun in this poll.
     Inside,
     /// An empty poll is over.
-    Behind(EmptyPoll),
+    Behind,
 }
 
 /// The end of an empty poll.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 struct EmptyPoll {
     /// Instructions that had been retired.
     retired: u64,
@@ -192,26 +194,28 @@ impl Activities {
 
     /// Whether the time that passes now belongs to polling if the program polls next; it has
     /// retired so many instructions.
+    #[inline]
     pub fn may_poll_again(&self, retired: u64) -> bool {
-        matches!(&self.polling, Polling::Behind(poll) if retired - poll.retired <= FEW_INSTRUCTIONS)
+        self.polling == Polling::Behind && retired - self.empty_poll.retired <= FEW_INSTRUCTIONS
     }
 
-    /// An empty poll is forgotten behind which the program, with so many instructions retired, has
-    /// done something else.
+    /// An empty poll is forgotten if the program, with so many instructions retired, is not behind it
+    /// any more.
     pub fn forget_old_poll(&mut self, retired: u64) {
-        if let Polling::Behind(_) = self.polling
-            && !self.may_poll_again(retired)
-        {
-            self.end_polling();
+        if !self.may_poll_again(retired) {
+            self.empty_poll = EmptyPoll::default();
+            if self.polling == Polling::Behind {
+                self.polling = Polling::No;
+            }
         }
     }
 
     /// Whether they may be those of a processor with this ledger, which has retired so many
     /// instructions.
     pub fn belong_to(&self, ledger: &Ledger<(Activity, Occupation)>, retired: u64) -> bool {
-        let Polling::Behind(poll) = &self.polling else { return true };
+        let EmptyPoll { retired: before, booked } = &self.empty_poll;
         let row = ledger.row(Activity::Application);
-        poll.retired <= retired && poll.booked.iter().zip(row).all(|(before, now)| before <= now)
+        *before <= retired && booked.iter().zip(row).all(|(before, now)| before <= now)
     }
 
     /// The program does something that is no waiting for messages.
@@ -219,8 +223,8 @@ impl Activities {
         self.polling = Polling::No;
     }
 
-    /// Applies the marker of a hint that a program executes at `now` as the last of its `retired`
-    /// instructions, and books the time from then on: the marker, if the hint is one. An error says
+    /// Applies the marker of a hint that a program executes at `now`, with so many instructions
+    /// `retired`, and books the time from then on: the marker, if the hint is one. An error says
     /// what the program did wrong; nothing changes.
     #[inline]
     pub fn book(
@@ -233,25 +237,22 @@ impl Activities {
         let Some(marker) = Marker::decode(hint) else { return Ok(None) };
         let left = self.apply(marker)?;
         ledger.switch(now, (self.current(), Occupation::Execute));
-        let former = std::mem::take(&mut self.polling);
-        match (marker, left) {
+        self.polling = match (marker, left) {
             (Marker::Enter(Activity::Poll), _) => {
-                if let Polling::Behind(poll) = former
-                    && retired - poll.retired <= FEW_INSTRUCTIONS
-                {
-                    ledger.move_since(&poll.booked, Activity::Application, Activity::Poll);
+                if self.may_poll_again(retired) {
+                    ledger.move_since(&self.empty_poll.booked, Activity::Application, Activity::Poll);
                 }
-                self.polling = Polling::Inside;
+                Polling::Inside
             }
             (_, Some(Activity::Poll))
-                if former == Polling::Inside && self.current() == Activity::Application =>
+                if self.polling == Polling::Inside && self.current() == Activity::Application =>
             {
-                let row = ledger.row(Activity::Application);
-                let booked = std::array::from_fn(|occupation| row[occupation]);
-                self.polling = Polling::Behind(EmptyPoll { retired, booked });
+                self.empty_poll.retired = retired;
+                self.empty_poll.booked.copy_from_slice(ledger.row(Activity::Application));
+                Polling::Behind
             }
-            _ => {}
-        }
+            _ => Polling::No,
+        };
         Ok(Some(marker))
     }
 
@@ -265,10 +266,10 @@ impl Activities {
     ) -> Activities {
         let mut all = self.clone();
         all.forget_old_poll(retired);
-        if let Polling::Behind(poll) = &mut all.polling {
-            let mut ledger = ledger.clone();
-            ledger.close(now.max(ledger.booked_until()));
-            *poll = poll.apart(&ledger, retired);
+        if all.polling == Polling::Behind {
+            all.empty_poll = self.empty_poll.apart(ledger, retired);
+            // What is not booked yet, in whatever category that is.
+            all.empty_poll.booked[0] += now.saturating_since(ledger.booked_until());
         }
         all
     }
@@ -277,13 +278,12 @@ impl Activities {
     /// if it polls no more.
     pub fn behind(&mut self, ledger: &Ledger<(Activity, Occupation)>, retired: u64) -> Option<Behind> {
         self.forget_old_poll(retired);
-        let Polling::Behind(poll) = &self.polling else { return None };
-        Some(Behind(poll.apart(ledger, retired)))
+        (self.polling == Polling::Behind).then(|| Behind(self.empty_poll.apart(ledger, retired)))
     }
 
     /// There it is again after the turns.
     pub fn go_on(&mut self, Behind(apart): Behind, ledger: &Ledger<(Activity, Occupation)>, retired: u64) {
-        self.polling = Polling::Behind(apart.apart(ledger, retired));
+        self.empty_poll = apart.apart(ledger, retired);
     }
 
     /// Applies a marker: what it leaves. Errors say what the program did wrong.

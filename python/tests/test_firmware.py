@@ -204,7 +204,7 @@ def test_firmware_reports_marks_regions_and_prints(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "[0, firmware] -42|    7|-0003|deadbeefcaf|c|text|%|10" in told
     (reported,) = (line for line in told.splitlines() if "5,050" in line)
-    assert reported.split() == ["0,", "firmware", "sum", "5,050", "numbers"]
+    assert reported.split() == ["0,", "firmware", "sum", "5,050.00", "numbers"]
     assert "region 'summing up'" in told
 
 
