@@ -4,7 +4,8 @@
 //! segments say where it lies in the memory of its processor. It starts at the file's
 //! entry with all registers zero, sets its own stack up, and reaches devices at their
 //! addresses. Devices call it by interrupts ([`crate::traps`]), for which it waits with
-//! `wfi`. There is nothing that it could call: a system call ends the run.
+//! `wfi`. There is nothing that it could call but what tells the user something
+//! ([`is_firmwares`](crate::linux::is_firmwares)): another system call ends the run.
 
 use crate::linux::address_space::AddressSpace;
 use crate::linux::start::load;

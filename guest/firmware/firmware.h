@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/cache_blocks.h"
+#include "runtime/simulator_calls.h"
 
 /* The registers of RISC-V's extension N, by their numbers: assemblers do not know the names. */
 #define CSR_USTATUS "0x000"
@@ -72,6 +73,40 @@ static inline uint64_t cycle_count(void) {
     uint64_t value;
     __asm__ volatile("csrr %0, " CSR_CYCLE : "=r"(value)::"memory");
     return value;
+}
+
+/* What firmware tells the user. A call takes no time but that of its instructions. A text that is
+ * not in the firmware's memory ends the run. */
+
+static inline void firmware_call(long number, uint64_t first, uint64_t second, uint64_t third) {
+    register uint64_t a0 __asm__("a0") = first;
+    register uint64_t a1 __asm__("a1") = second;
+    register uint64_t a2 __asm__("a2") = third;
+    register long a7 __asm__("a7") = number;
+    __asm__ volatile("ecall" : "+r"(a0) : "r"(a1), "r"(a2), "r"(a7) : "memory");
+}
+
+/* Adds a number to the run's reports, as a program's narthex_report does: `name` says what it is,
+ * `unit` in what. Firmware has no floating point. */
+static inline void firmware_report(const char *name, uint64_t value, const char *unit) {
+    firmware_call(CALL_COUNT, (uintptr_t)name, value, (uintptr_t)unit);
+}
+
+/* Begin and end of a named region of this processor's time, reported on its own. Regions may nest.
+ * The end of one that has not begun ends the run. */
+static inline void firmware_region_begin(const char *name) {
+    firmware_call(CALL_REGION, (uintptr_t)name, REGION_BEGIN, 0);
+}
+
+static inline void firmware_region_end(const char *name) {
+    firmware_call(CALL_REGION, (uintptr_t)name, REGION_END, 0);
+}
+
+/* Writes bytes where the program's output appears, marked with the node and "firmware";
+ * firmware/print.h has a printf above it. */
+static inline void firmware_write(const char *bytes, size_t count) {
+    enum { LINUX_WRITE = 64, STANDARD_OUTPUT = 1 };
+    firmware_call(LINUX_WRITE, STANDARD_OUTPUT, (uintptr_t)bytes, count);
 }
 
 /* Simulated time. */

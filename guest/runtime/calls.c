@@ -9,9 +9,8 @@
 
 #include "messaging/messages.h"
 #include "runtime/information.h"
+#include "runtime/simulator_calls.h"
 
-enum { CALL_REPORT = 0x4e00, CALL_FAIL = 0x4e01, CALL_REGION = 0x4e02 };
-enum { REGION_END = 0, REGION_BEGIN = 1 };
 enum { HANDLER_BYTES = 128 }; /* for the name of the handler in which something failed */
 
 #ifdef __riscv

@@ -172,6 +172,13 @@ impl<C: Category> Ledger<C> {
         self.since += duration;
     }
 
+    /// So much of what was booked on `from` belongs to `to`.
+    #[inline]
+    pub fn move_time(&mut self, time: Duration, from: C, to: C) {
+        self.totals[from.index()] -= time;
+        self.totals[to.index()] += time;
+    }
+
     /// Adds the time up to `now`; the totals are then complete. The ledger
     /// stays open in the same category, so a run can be resumed.
     ///
@@ -261,10 +268,26 @@ impl<C: Category> Ledger<C> {
 }
 
 impl<A: Category, B: Category> Ledger<(A, B)> {
+    /// The time booked on `first`, by the second category.
+    #[inline]
+    pub fn row(&self, first: A) -> &[Duration] {
+        let row = first.index() * B::COUNT;
+        &self.totals[row..row + B::COUNT]
+    }
+
+    /// What was booked on `from` since its row was `earlier` belongs to `to`.
+    pub fn move_since(&mut self, earlier: &[Duration], from: A, to: A) {
+        let (from, to) = (from.index() * B::COUNT, to.index() * B::COUNT);
+        for (second, &before) in earlier.iter().enumerate() {
+            let moved = self.totals[from + second] - before;
+            self.totals[from + second] = before;
+            self.totals[to + second] += moved;
+        }
+    }
+
     /// The time booked on `first`, whatever the second category was.
     pub fn total_of_first(&self, first: A) -> Duration {
-        let row = first.index() * B::COUNT;
-        self.totals[row..row + B::COUNT].iter().copied().sum()
+        self.row(first).iter().copied().sum()
     }
 
     /// The time booked on `second`, whatever the first category was.
@@ -369,6 +392,20 @@ mod tests {
         assert_eq!(ledger, before);
         ledger.switch(at(5), Test::Type);
         assert_eq!(ledger.turn_since(&before, Duration::from_ps(9)), None);
+    }
+
+    #[test]
+    fn what_was_booked_on_a_row_since_an_instant_can_belong_to_another_one() {
+        let mut ledger = Ledger::new(at(0), (Test::Think, Place::Desk));
+        ledger.switch(at(3), (Test::Think, Place::Train));
+        ledger.switch(at(7), (Test::Think, Place::Desk));
+        let earlier = ledger.row(Test::Think).to_vec();
+        ledger.switch(at(12), (Test::Think, Place::Train));
+        ledger.close(at(14));
+        ledger.move_since(&earlier, Test::Think, Test::Wait);
+        let rows = [Test::Think, Test::Wait].map(|test| ledger.row(test).to_vec());
+        assert_eq!(rows, [[3, 4].map(Duration::from_ps), [5, 2].map(Duration::from_ps)]);
+        ledger.close(at(15));
     }
 
     proptest! {

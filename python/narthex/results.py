@@ -456,6 +456,18 @@ def place(node: int, process: int) -> str:
     return f"{node}.{process}" if process else str(node)
 
 
+def place_of(entry: dict[str, Any]) -> str:
+    """Return whose a report, or a piece of output, of a document is."""
+    if is_firmwares(entry):
+        return f"{entry['node']}, firmware"
+    return place(entry["node"], entry["process"])
+
+
+def is_firmwares(entry: dict[str, Any]) -> bool:
+    """Tell whether a report, a region or a piece of output is firmware's, not the program's."""
+    return bool(entry.get("firmware") or entry.get("stream") == "firmware")
+
+
 def larger_is_better(unit: str) -> bool:
     """Tell whether a value is a rate ("MB/s"); of all else less is better."""
     return unit.endswith("/s")
@@ -471,10 +483,18 @@ def ledger_rows(document: dict[str, Any]) -> Iterator[tuple[int, int, str, str, 
 def region_ledger_rows(
     document: dict[str, Any], name: str
 ) -> Iterator[tuple[int, int, str, str, int]]:
-    """Yield the same of the regions with this name, as far as they have ended."""
+    """Yield the same of the regions with this name, as far as they have ended.
+
+    Of a program's regions the time of the node's firmware, too.
+    """
     for region in document["regions"]:
-        if region["name"] == name and region["end_ps"] is not None:
-            yield from _divided(region["node"], region["process"], region["ledger_ps"])
+        if region["name"] != name or region["end_ps"] is None:
+            continue
+        node, is_own = region["node"], is_firmwares(region)
+        processor = region["processor"] if is_own else region["process"]
+        yield from _divided(node, processor, region["ledger_ps"])
+        for each in () if is_own else region.get("firmware_processors", ()):
+            yield from _divided(node, each["processor"], each["ledger_ps"])
 
 
 def ledger_shares(
@@ -524,7 +544,7 @@ def processors_alike(
         return f", {runs}" if runs else ""
 
     spent: dict[str, dict[groups.Place, Counter[tuple[str, str]]]] = defaultdict(dict)
-    # Regions belong to programs: firmware has no time in them.
+    # Firmware may have no time in a region.
     for node in document["nodes"]:
         for index in range(len(node["processors"])):
             if (node["node"], index) not in firmware:

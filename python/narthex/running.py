@@ -28,7 +28,8 @@ Observer = Callable[[int], bool]
 false value interrupts the run."""
 
 Output = Callable[[int, int, str, bytes], object]
-"""Called with what the program writes: node, process on it, "stdout" or "stderr", bytes."""
+"""Called with what the program writes: node, process on it,
+"stdout", "stderr" or "firmware", bytes."""
 
 Notice = Callable[[str], object]
 """Called with what happens to a run's checkpoints and timeline, in words; with a `Caution` where

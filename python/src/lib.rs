@@ -228,11 +228,7 @@ fn write(
     let Some(output) = output else {
         return Ok(true);
     };
-    let stream = match stream {
-        OutputStream::Output => "stdout",
-        OutputStream::Error => "stderr",
-    };
-    output.call1(py, (node, process, stream, PyBytes::new(py, bytes)))?;
+    output.call1(py, (node, process, stream.as_str(), PyBytes::new(py, bytes)))?;
     Ok(true)
 }
 

@@ -3,11 +3,13 @@
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 
 import narthex
 from narthex import compiler, firmware, identity
 from narthex.assets import GUEST
+from narthex.cli import main
 from narthex.results import ledger_rows, ledger_shares, region_ledger_rows
 from narthex.sweeps import loading, planning
 
@@ -23,7 +25,7 @@ def test_a_program_runs_over_firmware_that_comes_with_narthex():
     counts = node["statistics"]
     assert counts["forwarded_to_network"] == counts["messages_sent"] > 40
     ledger = node["processors"][1]["ledger_ps"]
-    assert {"application / interrupt", "send / uncached access"} <= ledger.keys()
+    assert {"poll / interrupt", "send / uncached access"} <= ledger.keys()
     assert sum(ledger.values()) == result.document["simulated_ps"]
 
 
@@ -157,12 +159,67 @@ int main(void) {
     assert counts["forwarded_to_network"] == counts["messages_sent"]
 
 
-def test_firmware_has_a_column_in_the_ledger_and_none_in_a_programs_region():
+def test_firmware_has_a_column_in_the_ledger_and_in_that_of_a_programs_region():
     document = narthex.run("roundtrip", 64, 20, machine=MACHINE, interface="NI2w", nodes=2).document
     whole, _ = ledger_shares(document, ledger_rows(document))
     region, _ = ledger_shares(document, region_ledger_rows(document, "round trips"))
     assert whole == ["node 0", "node 0, firmware", "node 1", "node 1, firmware"]
-    assert region == ["node 0", "node 1"]
+    assert region == ["node 0", "node 0, firmware", "node 1"]  # node 0 marks it
+
+
+QUIET = """
+#include "narthex.h"
+int main(void) { narthex_pause(100000); return 0; }
+"""
+
+TELLING = """
+#include "firmware/firmware.h"
+#include "firmware/print.h"
+__attribute__((noinline)) static uint64_t sum_up(uint64_t last) {
+    uint64_t sum = 0;
+    for (volatile uint64_t each = 1; each <= last; each++)
+        sum += each;
+    return sum;
+}
+int main(void) {
+    firmware_region_begin("summing up");
+    firmware_report("sum", sum_up(100), "numbers");
+    firmware_region_end("summing up");
+    firmware_printf("%d|%5u|%05d|%lx|%c|%s|%%|%p\\n", -42, 7u, -3, 0xdeadbeefcaful, 'c', "text",
+                    (void *)0x10);
+    for (;;)
+        wait_for_interrupt();
+}
+"""
+
+
+def test_firmware_reports_marks_regions_and_prints(tmp_path, capsys):
+    source, quiet = tmp_path / "telling.c", tmp_path / "quiet.c"
+    source.write_text(TELLING)
+    quiet.write_text(QUIET)
+    machine = ["-m", str(MACHINE), "-i", "NI2w", "-n", "1"]
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(quiet), *machine, "--firmware", str(source)])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    assert "[0, firmware] -42|    7|-0003|deadbeefcaf|c|text|%|10" in told
+    (reported,) = (line for line in told.splitlines() if "5,050" in line)
+    assert reported.split() == ["0,", "firmware", "sum", "5,050.00", "numbers"]
+    assert "region 'summing up'" in told
+
+
+def test_a_profile_has_the_functions_and_lines_of_firmware_apart(tmp_path):
+    source, quiet = tmp_path / "telling.c", tmp_path / "quiet.c"
+    source.write_text(TELLING)
+    quiet.write_text(QUIET)
+    result = narthex.run(
+        quiet, machine=MACHINE, interface="NI2w", nodes=1, firmware=[str(source)], profile=True
+    )
+    of_firmware = result.profile.filter(pl.col("processor") == 1)
+    assert {"sum_up [firmware]", "main [firmware]"} <= set(of_firmware["function"])
+    lines = of_firmware.filter(pl.col("function") == "sum_up [firmware]")["line"]
+    assert {6, 7} <= set(lines)
+    assert "main" in set(result.profile.filter(pl.col("processor") == 0)["function"])
 
 
 def test_the_names_of_a_machines_firmware_are_found():

@@ -232,7 +232,9 @@ impl<M: GuestMemory> Call<'_, M> {
             // C libraries ask for these at every start and do without.
             "rseq" | "riscv_hwprobe" | "statx" | "membarrier" | "clone3" => Err(ENOSYS),
 
-            "narthex_report" => self.report(),
+            "narthex_report" => self.report(f64::from_bits(self.a[1])),
+            // Of firmware, whose compiler has no floating point.
+            "narthex_count" => self.report(self.a[1] as f64),
             "narthex_fail" => Ok(Effect::Narthex(NarthexCall::Fail(self.text(self.a[0])?)).into()),
             "narthex_region" => self.region(),
             "narthex_shared" => self.share(),
@@ -242,9 +244,8 @@ impl<M: GuestMemory> Call<'_, M> {
 
     // The simulator's own calls.
 
-    fn report(&mut self) -> Answer {
+    fn report(&mut self, value: f64) -> Answer {
         let (name, unit) = (self.text(self.a[0])?, self.text(self.a[2])?);
-        let value = f64::from_bits(self.a[1]);
         Ok(Effect::Narthex(NarthexCall::Report { name, value, unit }).into())
     }
 

@@ -33,7 +33,7 @@ pub mod unwind;
 pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
 pub use calls::{CallResult, Effect, NarthexCall, NewThread, OutputStream, SystemCalls, changes_nothing};
 pub use elf::{ElfError, ElfProblem, Program, Segment};
-pub use numbers::is_simulators;
+pub use numbers::{is_firmwares, is_simulators};
 pub use plain::{End, PlainProcess};
 pub use report::{FaultReport, write_registers};
 pub use source::{SourceFrame, SourceLine, SourceMap, readable};

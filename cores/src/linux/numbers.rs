@@ -131,6 +131,7 @@ const CALLS: &[(u64, &str)] = &[
     (0x4e01, "narthex_fail"),
     (0x4e02, "narthex_region"),
     (0x4e03, "narthex_shared"),
+    (0x4e04, "narthex_count"),
 ];
 
 /// The name of a system call, or nothing for a number that Linux hardly uses.
@@ -142,6 +143,11 @@ pub fn name(number: u64) -> Option<&'static str> {
 /// Whether a call speaks to the simulator, not to Linux.
 pub fn is_simulators(number: u64) -> bool {
     name(number).is_some_and(|name| name.starts_with("narthex_"))
+}
+
+/// Whether firmware, which has no Linux below it, can make a call: to tell the user something.
+pub fn is_firmwares(number: u64) -> bool {
+    matches!(name(number), Some("write" | "narthex_count" | "narthex_region"))
 }
 
 /// The names of the signals that end a program.

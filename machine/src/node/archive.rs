@@ -101,7 +101,10 @@ impl Archived for NodeProcessor {
         archive.ensure(memory.fixed() == fixed, "a processor's caches are others than the machine's")?;
         archive.value(ledger)?;
         archive.value(answerer)?;
+        activities.forget_old_poll(processor.retired());
         archive.value(activities)?;
+        let belong = activities.belong_to(ledger, processor.retired());
+        archive.ensure(belong, "a processor's activities are others than its ledger's")?;
         archive.value(state)?;
         archive.value(sleeps)
     }

@@ -10,7 +10,8 @@
 //!     Counts A           Counts B        region: B since A
 //! ```
 //!
-//! The ledger is that of the thread's processor. Statistics and messages are the
+//! The ledger is that of the thread's processor; a program's region has those of the node's firmware,
+//! too, each up to the end of the instruction at which its processor is. Statistics and messages are the
 //! node's. What takes time is counted where it begins: a transaction belongs to
 //! the region in which the bus was granted.
 
@@ -41,19 +42,30 @@ const SENT: Description =
 /// What was counted up to an instant, or during a stretch.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// By the categories of a processor's ledger.
-    ledger: Vec<Duration>,
+    ledger: Totals,
+    /// By processor.
+    firmware: Vec<(usize, Totals)>,
     statistics: Vec<(String, Value)>,
     message_sizes: MessageSizes,
+}
+
+/// By the categories of a processor's ledger.
+type Totals = Vec<Duration>;
+
+fn totals_since(now: &Totals, earlier: &Totals) -> Totals {
+    now.iter().zip(earlier).map(|(now, before)| *now - *before).collect()
 }
 
 impl Counts {
     /// What came after `earlier`, former counts of the same process.
     pub fn since(&self, earlier: &Counts) -> Counts {
-        let ledger = self.ledger.iter().zip(&earlier.ledger);
+        let firmware = self.firmware.iter().zip(&earlier.firmware);
         let statistics = self.statistics.iter().zip(&earlier.statistics);
         Counts {
-            ledger: ledger.map(|(now, before)| *now - *before).collect(),
+            ledger: totals_since(&self.ledger, &earlier.ledger),
+            firmware: firmware
+                .map(|((processor, now), (_, before))| (*processor, totals_since(now, before)))
+                .collect(),
             statistics: statistics
                 .filter_map(|((name, now), (_, before))| Some((name.clone(), now.since(before)?)))
                 .collect(),
@@ -69,7 +81,12 @@ impl Counts {
             ("statistics", statistics_json(&self.statistics)),
             ("message_sizes", sizes_json(&self.message_sizes)),
         ];
-        parts.into_iter().map(|(key, part)| (key.to_owned(), part)).collect()
+        let mut all: Map<_, _> = parts.into_iter().map(|(key, part)| (key.to_owned(), part)).collect();
+        if !self.firmware.is_empty() {
+            let json = |(processor, totals): &(usize, Totals)| json!({ "processor": processor, "ledger_ps": ledger_json(totals) });
+            all.insert("firmware_processors".to_owned(), self.firmware.iter().map(json).collect());
+        }
+        all
     }
 }
 
@@ -78,10 +95,20 @@ impl Node {
     /// instant.
     pub(super) fn counts(&mut self, processor: usize, now: Time) -> Counts {
         self.network.count_rounds(now);
+        let programs = self.programs();
+        let counts_firmware = self.processors[processor].process < programs;
+        let mut firmware = Vec::new();
+        for (index, unit) in self.processors.iter_mut().enumerate() {
+            if counts_firmware && unit.process >= programs {
+                unit.ledger.close(now.max(unit.ledger.booked_until()));
+                firmware.push((index, unit.ledger.booked_by_category().to_vec()));
+            }
+        }
         let ledger = &mut self.processors[processor].ledger;
         ledger.close(now);
         Counts {
             ledger: ledger.booked_by_category().to_vec(),
+            firmware,
             statistics: self.statistics(),
             message_sizes: self.network.message_sizes().clone(),
         }

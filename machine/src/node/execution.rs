@@ -268,7 +268,7 @@ impl Node {
             if let Some(alone) = &mut port.alone {
                 book_within(ledger, activities, alone);
             }
-            if activities.book(ledger, processor.now(), hint).is_err() {
+            if activities.book(ledger, processor.now(), processor.retired(), hint).is_err() {
                 break;
             }
             if !self.executes_wait_loops {

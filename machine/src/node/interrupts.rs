@@ -15,7 +15,7 @@ use narthex_kernel::Time;
 
 use super::Node;
 use super::processor::State;
-use crate::activity::Occupation;
+use crate::activity::{Activity, Occupation};
 
 /// The interrupt lines of a processor.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,11 +78,15 @@ impl Node {
         }
     }
 
-    /// A processor waits for an interrupt.
+    /// A processor waits for an interrupt: firmware that is at nothing else looks for work so.
     pub(super) fn wait_for_interrupt(&mut self, index: usize) {
         let unit = &mut self.processors[index];
         unit.state = State::Idle;
         let now = unit.processor.now();
-        self.book(index, now, Occupation::Interrupt);
+        let activity = match unit.activities.current() {
+            Activity::Application => Activity::Poll,
+            other => other,
+        };
+        self.book_as(index, now, (activity, Occupation::Interrupt));
     }
 }

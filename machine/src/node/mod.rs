@@ -226,19 +226,28 @@ impl Node {
     #[cold]
     #[inline(never)]
     fn report_booking(&mut self, index: usize, at: Time, (activity, occupation): (Activity, Occupation)) {
-        self.probe.report(at, || probe::Event::Booking { processor: index, activity, occupation });
+        let may_poll_again = self.may_poll_again(index);
+        self.probe.book(index, at, (activity, occupation), may_poll_again);
+    }
+
+    /// Whether the time of a processor that passes now may turn out to be polling.
+    fn may_poll_again(&self, index: usize) -> bool {
+        let unit = &self.processors[index];
+        unit.activities.may_poll_again(unit.processor.retired())
     }
 
     fn mark(&mut self, index: usize, hint: u16) {
         let unit = &mut self.processors[index];
-        let now = unit.processor.now();
-        let marker = match unit.activities.book(&mut unit.ledger, now, hint) {
+        let (now, retired) = (unit.processor.now(), unit.processor.retired());
+        let polls_again = unit.activities.may_poll_again(retired);
+        let marker = match unit.activities.book(&mut unit.ledger, now, retired, hint) {
             Ok(Some(marker)) => marker,
             Ok(None) => return,
             Err(problem) => return self.fail(index, problem),
         };
         if self.probe.is_attached() {
             let activity = unit.activities.current();
+            self.probe.tell_held(index, polls_again && marker == Marker::Enter(Activity::Poll));
             self.report_booking(index, now, (activity, Occupation::Execute));
             if let Marker::Enter(activity) = marker {
                 self.probe.report(now, || probe::Event::Entered { processor: index, activity });

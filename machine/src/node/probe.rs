@@ -208,27 +208,73 @@ pub trait Probe: Any + Debug + Send {
 }
 
 /// Where probes are attached to their node: all that the node reports passes here.
+///
+/// What a processor's time belongs to behind an empty poll is known a few instructions later
+/// ([`crate::activity`]). Until then it is held, so that probes hear of it once, as the ledger has it.
 #[derive(Debug, Default)]
-pub(super) struct ProbePort(Vec<Box<dyn Probe>>);
+pub(super) struct ProbePort {
+    probes: Vec<Box<dyn Probe>>,
+    held: Vec<Held>,
+}
+
+/// A change of a processor's time that may turn out to belong to polling.
+#[derive(Debug)]
+struct Held {
+    at: Time,
+    processor: usize,
+    activity: Activity,
+    occupation: Occupation,
+}
 
 impl ProbePort {
     /// Whether there is a probe.
     #[inline]
     pub fn is_attached(&self) -> bool {
-        !self.0.is_empty()
+        !self.probes.is_empty()
     }
 
     /// Tells the probes, if there are any, of an event.
     #[inline]
     pub fn report(&mut self, at: Time, event: impl FnOnce() -> Event) {
         if self.is_attached() {
-            tell(&mut self.0, at, event);
+            tell(&mut self.probes, at, event);
         }
+    }
+
+    /// From `at` on a processor's time belongs to other categories, or to polling if it
+    /// `may_poll_again` and does.
+    pub fn book(
+        &mut self,
+        processor: usize,
+        at: Time,
+        (activity, occupation): (Activity, Occupation),
+        may_poll_again: bool,
+    ) {
+        if may_poll_again {
+            return self.held.push(Held { at, processor, activity, occupation });
+        }
+        self.tell_held(processor, false);
+        self.report(at, || Event::Booking { processor, activity, occupation });
+    }
+
+    /// Tells of the changes that are held of a processor: its own work is polling if it has
+    /// `polled_again`.
+    pub fn tell_held(&mut self, processor: usize, polled_again: bool) {
+        let ProbePort { probes, held } = self;
+        held.retain(|&Held { at, processor: of, activity, occupation }| {
+            if of != processor {
+                return true;
+            }
+            let is_polling = polled_again && activity == Activity::Application;
+            let activity = if is_polling { Activity::Poll } else { activity };
+            tell(probes, at, || Event::Booking { processor, activity, occupation });
+            false
+        });
     }
 
     /// The probes.
     pub fn all(&mut self) -> &mut [Box<dyn Probe>] {
-        &mut self.0
+        &mut self.probes
     }
 
     /// Lets the probes, if there are any, look at what an event may have changed.
@@ -240,7 +286,7 @@ impl ProbePort {
         devices: &[Box<dyn Device>],
         network: &NetworkPort,
     ) {
-        for probe in &mut self.0 {
+        for probe in &mut self.probes {
             probe.look(now, edge, &*devices[0], network);
         }
     }
@@ -273,7 +319,7 @@ impl Node {
     /// From now on `probe` observes the node, beside those that do already. One that follows
     /// programs is attached before the node starts, or with [`Node::attach_at`].
     pub fn attach(&mut self, probe: Box<dyn Probe>) {
-        self.probe.0.push(probe);
+        self.probe.probes.push(probe);
         self.follow_as_probes_want();
     }
 
@@ -289,7 +335,8 @@ impl Node {
         for (processor, unit) in self.processors.iter().enumerate() {
             let (activity, Spent { occupation, .. }) = unit.booked();
             let at = now.max(unit.ledger.booked_until());
-            self.probe.report(at, || Event::Booking { processor, activity, occupation });
+            let may_poll_again = self.may_poll_again(processor);
+            self.probe.book(processor, at, (activity, occupation), may_poll_again);
         }
         self.probe.show(now, None, &self.devices, &self.network);
     }
@@ -301,7 +348,7 @@ impl Node {
 
     /// The probe that is attached and is a `P`, if there is one.
     pub fn probe<P: Probe>(&mut self) -> Option<&mut P> {
-        self.probe.0.iter_mut().find_map(|probe| {
+        self.probe.probes.iter_mut().find_map(|probe| {
             let probe: &mut dyn Any = &mut **probe;
             probe.downcast_mut()
         })
@@ -309,13 +356,36 @@ impl Node {
 
     /// Takes the probe off that is a `P`, if there is one, and hands it out.
     pub fn detach<P: Probe>(&mut self) -> Option<P> {
-        let place = self.probe.0.iter().position(|probe| {
+        self.tell_early::<P>();
+        let place = self.probe.probes.iter().position(|probe| {
             let probe: &dyn Any = &**probe;
             probe.is::<P>()
         });
-        let probe: Box<dyn Any> = self.probe.0.remove(place?);
+        let probe: Box<dyn Any> = self.probe.probes.remove(place?);
         self.follow_as_probes_want();
         probe.downcast().ok().map(|probe| *probe)
+    }
+
+    /// Probes have heard of everything before this instant, or else before `now`.
+    pub fn told_until(&mut self, now: Time) -> Time {
+        for processor in 0..self.processors.len() {
+            if !self.may_poll_again(processor) {
+                self.probe.tell_held(processor, false);
+            }
+        }
+        self.probe.held.iter().map(|held| held.at).min().map_or(now, |first| first.min(now))
+    }
+
+    /// Tells the probe that is a `P`, if there is one, what is not sure yet, as the ledger has it:
+    /// the program's own work. It is to be detached before it would hear that again.
+    pub fn tell_early<P: Probe>(&mut self) {
+        let held = std::mem::take(&mut self.probe.held);
+        if let Some(probe) = self.probe::<P>() {
+            for &Held { at, processor, activity, occupation } in &held {
+                probe.record(at, Event::Booking { processor, activity, occupation });
+            }
+        }
+        self.probe.held = held;
     }
 
     /// Tells the probe what was observed at an interconnect.

@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 
 use narthex_cores::Fault;
 use narthex_cores::linux::{
-    Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, changes_nothing, is_simulators,
-    write_registers,
+    Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, changes_nothing, is_firmwares,
+    is_simulators, write_registers,
 };
 use narthex_interfaces::Device;
 use narthex_interfaces::registers::Addresses;
@@ -37,14 +37,16 @@ impl Node {
         let (now, process) = (processor.now(), *process);
         let is_caller = std::mem::replace(state, State::Running) == State::Calling;
         self.callers -= usize::from(is_caller);
+        self.end_polling(index);
         if let Some(fault) = self.processors[index].processor.has_faulted() {
             return self.fault(index, &fault);
         }
-        if self.processes[process].personality == Personality::Bare {
-            return self.fail(index, "firmware calls a system, and there is none on its processor");
-        }
+        let is_firmware = self.processes[process].personality == Personality::Bare;
         let processor = &self.processors[index].processor;
         let number = processor.x(A7);
+        if is_firmware && !is_firmwares(number) {
+            return self.fail(index, "firmware calls a system, and there is none on its processor");
+        }
         let arguments = std::array::from_fn(|place| processor.x(A0 + place));
         let Node { processors, processes, memories, devices, interconnects, .. } = self;
         let Process { pages, calls, processors: own, .. } = &mut processes[process];
@@ -60,11 +62,15 @@ impl Node {
             interconnects,
         };
         let result = calls.handle_of(thread, number, arguments, &mut memory, now.as_ps() / 1_000);
-        if !changes_nothing(number, arguments, &result) {
+        if is_firmware && result.value < 0 {
+            return self.fail(index, "firmware hands over a text that is not in its memory, or no stream");
+        }
+        // What firmware tells shows no progress: it may tell that it waits.
+        if !is_firmware && !changes_nothing(number, arguments, &result) {
             self.got_further(now);
         }
         let mut value = result.value;
-        let mut time = match is_simulators(number) {
+        let mut time = match is_simulators(number) || is_firmware {
             true => Duration::ZERO,
             false => self.operating_system.time_of_call(result.pages),
         };
@@ -149,6 +155,12 @@ impl Node {
         }
     }
 
+    /// What a program does now is no waiting for messages.
+    fn end_polling(&mut self, index: usize) {
+        self.processors[index].activities.end_polling();
+        self.probe.tell_held(index, false);
+    }
+
     fn tell_of_region(&mut self, now: Time, processor: usize, name: &str, begins: bool) {
         self.probe.all().iter_mut().for_each(|probe| probe.region(now, processor, name, begins));
     }
@@ -156,6 +168,10 @@ impl Node {
     fn write(&mut self, index: usize, stream: OutputStream, bytes: Vec<u8>) {
         let NodeProcessor { processor, process, .. } = &self.processors[index];
         let (at, process) = (processor.now(), *process);
+        let stream = match self.processes[process].personality {
+            Personality::Linux => stream,
+            Personality::Bare => OutputStream::Firmware,
+        };
         self.output.push_back(Output { at, process, stream, bytes });
     }
 
@@ -172,6 +188,7 @@ impl Node {
                 self.callers -= usize::from(unit.state == State::Calling);
                 unit.state = State::Exited;
                 let at = now.max(unit.ledger.booked_until());
+                self.end_polling(index);
                 self.book_as(index, at, (Activity::Exited, Occupation::Execute));
             }
         }

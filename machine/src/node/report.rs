@@ -120,7 +120,8 @@ impl Node {
         }
     }
 
-    fn runs_firmware(&self, processor: usize) -> bool {
+    /// Whether a processor runs firmware, and not the program.
+    pub fn runs_firmware(&self, processor: usize) -> bool {
         self.processes[self.processors[processor].process].personality == Personality::Bare
     }
 

@@ -13,7 +13,7 @@ use super::written::Written;
 use crate::compose::jobs::{self, Place};
 use crate::config::Machine;
 use crate::node::counts::sizes_json;
-use crate::node::{Node, Process, Region, Report};
+use crate::node::{Node, Personality, Process, Region, Report};
 use crate::request::RunRequest;
 use crate::sha256::sha256;
 
@@ -128,6 +128,10 @@ fn of_processes(nodes: &[Node], what: impl Fn(&Process) -> Vec<Value>) -> Vec<Va
             for mut entry in what(process) {
                 entry["node"] = node.into();
                 entry["process"] = number.into();
+                if process.personality == Personality::Bare {
+                    entry["firmware"] = true.into();
+                    entry["processor"] = process.processors.start.into();
+                }
                 all.push(entry);
             }
         }

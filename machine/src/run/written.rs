@@ -39,12 +39,8 @@ impl Written {
         all.sort_by_key(|lines| (lines.at, lines.node));
         let json = |lines: &Lines| {
             let Lines { at: _, node, process, stream, bytes } = lines;
-            let stream = match stream {
-                OutputStream::Output => "stdout",
-                OutputStream::Error => "stderr",
-            };
             let text = String::from_utf8_lossy(bytes);
-            json!({ "node": node, "process": process, "stream": stream, "text": text })
+            json!({ "node": node, "process": process, "stream": stream.as_str(), "text": text })
         };
         all.into_iter().map(json).collect()
     }

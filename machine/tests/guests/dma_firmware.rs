@@ -167,7 +167,7 @@ fn firmware_starts_a_copy_waits_and_is_called_by_the_engine() {
     assert_eq!(node.processes[0].reports[0].value, 1.0, "the byte that the firmware has changed");
     let document = node.to_json();
     assert_eq!(document["statistics"]["dma_copies"], 2);
-    let waited = document["processors"][1]["ledger_ps"]["application / interrupt"].as_u64();
+    let waited = document["processors"][1]["ledger_ps"]["poll / interrupt"].as_u64();
     assert!(waited > Some(500_000), "{waited:?}");
 }
 

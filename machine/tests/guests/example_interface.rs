@@ -1,10 +1,24 @@
-//! The interface of docs/add-an-interface.md in a machine, as the page's reader has it.
+//! Interfaces that a user adds, in a machine: that of docs/add-an-interface.md, as the page's reader has
+//! it, and the one that `narthex new interface` begins with.
 
 use crate::support::exchange::{both_ways, ping_pong};
 use crate::support::{failure, request, result, statistic, with};
 
 /// The 1998 machine, and a section for the interface.
 const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../interfaces/examples/models/ni_i.toml");
+
+/// What `narthex new interface` writes.
+const STARTER: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../python/narthex/starters/interface/starter.toml");
+
+#[test]
+fn a_new_interface_that_is_unchanged_takes_the_time_of_the_one_that_it_copies() {
+    for bytes in [8, 64, 240] {
+        let [new, copied] =
+            ["Starter", "NI2w"].map(|name| result(&request(STARTER, name), &ping_pong(20, bytes)));
+        assert_eq!(new["simulated_ps"], copied["simulated_ps"], "{bytes} bytes");
+    }
+}
 
 #[test]
 fn every_message_of_a_program_passes_through_the_guides_interface() {

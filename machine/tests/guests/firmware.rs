@@ -208,3 +208,89 @@ fn a_flush_takes_a_write_back_on_the_bus_to_the_cycle() {
     assert_eq!(measured("cbo.flush (s1)"), (140, Some(1)));
     assert_eq!(measured("cbo.zero (s1)"), (2, Some(0)));
 }
+
+/// Firmware that makes a simulator's call with `a0` to `a2`, in the assembler's notation, and then
+/// does nothing. Its texts lie at 0x10200.
+fn calling(calls: &[(u64, [u64; 3])]) -> Vec<u8> {
+    let call = |&(number, [a0, a1, a2]): &(u64, [u64; 3])| {
+        format!("li a0, {a0}\n li a1, {a1}\n li a2, {a2}\n li a7, {number}\n ecall\n")
+    };
+    let code: String = calls.iter().map(call).collect();
+    let code = narthex_cores::assemble::assemble(0x1_0000, &format!("{code} {REST}"));
+    let mut bytes = code.expect("sound firmware");
+    assert!(bytes.len() <= 0x200);
+    bytes.resize(0x200, 0);
+    bytes.extend(b"packets\0each\0idle\0hello\n");
+    let memory_bytes = bytes.len() as u64;
+    file(0x1_0000, &[Segment { address: 0x1_0000, memory_bytes, bytes, flags: READ | EXECUTE }])
+}
+
+const PACKETS: u64 = 0x1_0200;
+const EACH: u64 = 0x1_0208;
+const IDLE: u64 = 0x1_020d;
+const HELLO: u64 = 0x1_0212;
+const WRITE_CALL: u64 = 64;
+const REGION_CALL: u64 = 0x4e02;
+const COUNT_CALL: u64 = 0x4e04;
+
+fn with_calls(name: &str, calls: &[(u64, [u64; 3])]) -> Result<Value, Failure> {
+    let machine = MachineFile::new(name);
+    let request = request_with(&machine, &MEMORY, &[("service", calling(calls))]);
+    let host = "li t0, 3000\n before: addi t0, t0, -1\n bnez t0, before
+                region_begin main\n li t0, 1000\n wait: addi t0, t0, -1\n bnez t0, wait\n region_end main\n exit 0";
+    result(&request, host)
+}
+
+#[test]
+fn firmware_reports_numbers_marks_regions_and_writes_in_no_time() {
+    let calls = [
+        (COUNT_CALL, [PACKETS, 1 << 40, EACH]),
+        (REGION_CALL, [IDLE, 1, 0]),
+        (WRITE_CALL, [1, HELLO, 6]),
+        (REGION_CALL, [IDLE, 0, 0]),
+    ];
+    let document = with_calls("tells", &calls).expect("it runs");
+    let report = &document["reports"][0];
+    assert_eq!((&report["name"], &report["unit"]), (&"packets".into(), &"each".into()));
+    assert_eq!((report["value"].as_f64(), &report["firmware"]), (Some((1u64 << 40) as f64), &true.into()));
+    let output = &document["output"][0];
+    assert_eq!((&output["stream"], &output["text"]), (&"firmware".into(), &"hello\n".into()));
+    let regions = document["regions"].as_array().expect("a list");
+    let region = regions.iter().find(|region| region["name"] == "idle").expect("the firmware's");
+    assert_eq!((&region["processor"], &region["firmware"]), (&1.into(), &true.into()));
+    let length = region["end_ps"].as_u64().unwrap() - region["begin_ps"].as_u64().unwrap();
+    assert_eq!(
+        region["ledger_ps"]["application / execute"].as_u64().unwrap_or(0)
+            + region["ledger_ps"]["application / instruction miss"].as_u64().unwrap_or(0),
+        length
+    );
+}
+
+#[test]
+fn a_programs_region_has_the_time_of_the_nodes_firmware() {
+    let document = with_calls("region", &[]).expect("it runs");
+    let region = &document["regions"][0];
+    let length = region["end_ps"].as_u64().unwrap() - region["begin_ps"].as_u64().unwrap();
+    let firmware = &region["firmware_processors"][0];
+    assert_eq!(firmware["processor"], 1);
+    let ledger = firmware["ledger_ps"].as_object().expect("categories");
+    let time: u64 = ledger.values().map(|time| time.as_u64().expect("a time")).sum();
+    // Up to the end of an instruction.
+    assert!(time.abs_diff(length) < 10_000, "{time} of {length}");
+    assert!(ledger.keys().all(|category| category.starts_with("application")), "{ledger:?}");
+}
+
+#[test]
+fn firmware_that_tells_something_wrong_ends_the_run_with_its_place() {
+    let failures = [
+        ((REGION_CALL, [IDLE, 0, 0]), "the region \"idle\" ends, but has not begun"),
+        ((COUNT_CALL, [0x9_0000, 1, EACH]), "firmware hands over a text that is not in its memory"),
+        ((WRITE_CALL, [7, HELLO, 6]), "or no stream"),
+        ((93, [0, 0, 0]), "firmware calls a system, and there is none on its processor"),
+    ];
+    for (number, (call, message)) in failures.into_iter().enumerate() {
+        let failure = with_calls(&format!("wrong-{number}"), &[call]).expect_err(message);
+        assert!(failure.message.contains(message), "{failure}");
+        assert!(failure.message.contains("node 0, firmware on processor 1"), "{failure}");
+    }
+}

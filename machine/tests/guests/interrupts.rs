@@ -105,7 +105,7 @@ fn a_handler_begins_the_stated_cycles_after_the_store_that_asserts_its_line_has_
     nodes[0].close(end);
     let document = nodes[0].to_json();
     let ledger = &document["processors"][1]["ledger_ps"];
-    assert!(ledger["application / interrupt"].as_u64() >= Some(100_000), "{ledger}");
+    assert!(ledger["poll / interrupt"].as_u64() >= Some(100_000), "{ledger}");
     let sum: u64 = ledger.as_object().expect("a table").values().filter_map(|time| time.as_u64()).sum();
     assert_eq!(sum, end.as_ps());
 }

@@ -107,6 +107,7 @@ fn loops_that_look_at_several_things_give_the_same_bytes() {
     let loops = [
         (format!("wait: ld t1, 0(s10)\n {until}"), 40),
         (format!("wait: sd s10, 8(s10)\n sd zero, 8(s10)\n marker 0x4e3\n marker 0x4f0\n {until}"), 40),
+        (format!("marker 0x4e3\n marker 0x4f0\n wait: ld t1, 0(s10)\n {until}"), 40),
         (format!("{status}\n wait: ld t1, 0(t2)\n {until}"), 40),
         (format!("{status}\n wait: ld t1, 0(t2)\n ld t3, 0(t2)\n sd t1, 0(s10)\n fence\n {until}"), 40),
         // These do something in each turn: only the other node waits.
@@ -124,7 +125,7 @@ fn loops_that_look_at_several_things_give_the_same_bytes() {
 }
 
 /// What a random loop does in a turn, besides looking at the time.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     "ld t1, 0(s10)",
     "ld t1, 0(t4)",
     "sd t1, 8(s10)",
@@ -137,6 +138,8 @@ const PARTS: [&str; 12] = [
     "csrrs t5, 0xc01, zero",
     "csrrs t5, 0xc02, zero",
     "fence",
+    // Twice this in a turn, and what is between two polls is the program's own.
+    "nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop",
 ];
 
 /// The machine's own clocks, and some whose periods are no whole picoseconds.

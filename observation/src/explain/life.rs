@@ -30,7 +30,7 @@ pub struct Booking {
     pub activity: Activity,
     /// What it was doing before.
     pub before: Activity,
-    /// What it does next; itself where that is not known.
+    /// What it does next, a further poll behind a poll too; itself where that is not known.
     pub next: Activity,
     /// What the processor is doing.
     pub occupation: Occupation,
@@ -164,7 +164,12 @@ fn seen_from(tile: usize, record: &Record) -> Option<Record> {
 
 fn bookings(records: &[Record], own: usize) -> Vec<Booking> {
     let mut all: Vec<Booking> = Vec::new();
+    // Places of those with which a poll begins.
+    let mut polls = BTreeSet::new();
     for record in records {
+        if record.event == (Event::Entered { processor: own, activity: Activity::Poll }) {
+            polls.insert(all.len().saturating_sub(1));
+        }
         if let Event::Booking { processor, activity, occupation } = record.event
             && processor == own
         {
@@ -185,7 +190,8 @@ fn bookings(records: &[Record], own: usize) -> Vec<Booking> {
     for later in (1..all.len()).rev() {
         let next = all[later];
         let booking = &mut all[later - 1];
-        booking.next = if next.activity == booking.activity { next.next } else { next.activity };
+        let goes_on = next.activity == booking.activity && !polls.contains(&later);
+        booking.next = if goes_on { next.next } else { next.activity };
     }
     all
 }

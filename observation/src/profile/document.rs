@@ -15,6 +15,9 @@ use crate::calls::CodeMap;
 /// What code is called that the program's file does not name.
 const UNKNOWN: &str = "[unknown]";
 
+/// Behind the names of functions of firmware, which may have those of the program's.
+const FIRMWARE: &str = " [firmware]";
+
 /// Where a program's time went.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Document {
@@ -44,6 +47,8 @@ pub struct Builder {
     stacks: HashMap<(Option<usize>, usize), usize>,
     /// By program.
     expanded: Vec<(Arc<CodeMap>, FramesOfRows)>,
+    /// What stands behind the names of functions.
+    suffix: &'static str,
 }
 
 /// The frames of each row of a program's code, outermost first.
@@ -73,11 +78,13 @@ impl Builder {
             frames: HashMap::new(),
             stacks: HashMap::new(),
             expanded: Vec::new(),
+            suffix: "",
         }
     }
 
-    /// Adds a processor.
-    pub fn add(&mut self, (node, processor): (usize, usize), recorded: &Recorded) {
+    /// Adds a processor, which runs the program or else firmware.
+    pub fn add(&mut self, (node, processor): (usize, usize), is_firmware: bool, recorded: &Recorded) {
+        self.suffix = if is_firmware { FIRMWARE } else { "" };
         let (code, mut expanded) = self.expanded_of(recorded.code());
         let source = SourceMap::new(code.program());
         let mut frames_of = |builder: &mut Self, row: u32| -> Vec<usize> {
@@ -140,7 +147,7 @@ impl Builder {
 
     fn frame(&mut self, function: &str, file: Option<&str>, line: u32) -> usize {
         let Document { functions, files, frames, .. } = &mut self.document;
-        let function = number_of(&mut self.functions, functions, &function.to_owned());
+        let function = number_of(&mut self.functions, functions, &format!("{function}{}", self.suffix));
         let file = file.map(|file| number_of(&mut self.files, files, &file.to_owned()));
         number_of(&mut self.frames, frames, &(function, file, line))
     }

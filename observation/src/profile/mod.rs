@@ -81,7 +81,7 @@ impl Profiler {
             let Some(mut recorder) = node.detach::<Recorder>() else { continue };
             for (processor, recorded) in recorder.processors.iter_mut().enumerate() {
                 recorded.settle(node.booked_until(processor));
-                document.add((number, processor), recorded);
+                document.add((number, processor), node.runs_firmware(processor), recorded);
             }
         }
         document.build()

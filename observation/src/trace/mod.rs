@@ -172,8 +172,14 @@ impl Tracer {
             }
         }
         if self.stage == Stage::During {
-            let mut taken = self.take(now, nodes);
             let is_over = now >= self.selection.to;
+            let mut taken = match is_over {
+                true => self.take_last(now, nodes),
+                false => {
+                    let told = nodes.iter_mut().map(|node| node.told_until(now)).min();
+                    self.take(told.unwrap_or(now), nodes)
+                }
+            };
             if !is_over && taken.is_ok() && self.timeline.is_full() {
                 self.full = Some(now);
                 taken = self.timeline.cut(now);
@@ -182,6 +188,12 @@ impl Tracer {
                 self.end(now, taken, nodes);
             }
         }
+    }
+
+    /// Empties the recorders for the last time, up to `now`.
+    fn take_last(&mut self, now: Time, nodes: &mut [&mut Node]) -> io::Result<()> {
+        nodes.iter_mut().for_each(|node| node.tell_early::<Recorder>());
+        self.take(now, nodes)
     }
 
     /// Empties the recorders up to `now`.
@@ -223,7 +235,7 @@ impl Tracer {
         if self.stage == Stage::Before {
             self.end(now, Ok(()), &mut nodes);
         } else if self.stage == Stage::During {
-            let taken = self.take(now, &mut nodes);
+            let taken = self.take_last(now, &mut nodes);
             self.end(now, taken, &mut nodes);
         }
         let name = self.file.display();

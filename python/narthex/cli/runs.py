@@ -320,11 +320,12 @@ class Printer:
 
     Once a second process writes, lines begin with the number of their node, or
     with "node.process" if they are not from its first process; the lines before
-    cannot be told apart any more and need not: they are one's.
+    cannot be told apart any more and need not: they are one's. Lines of firmware
+    begin with its node and "firmware" in any case.
     """
 
     def __init__(self, stdout: TextIO, *, goes_on: bool = False) -> None:
-        self._streams = {"stdout": stdout, "stderr": sys.stderr}
+        self._streams = {"stdout": stdout, "stderr": sys.stderr, "firmware": stdout}
         self._goes_on = goes_on
         """Whether the run does when its output is not read: it has something else to write."""
         self._writers: set[str] = set()
@@ -335,9 +336,9 @@ class Printer:
 
         Raises `BrokenPipeError` where nobody reads them, and nothing else is to be written.
         """
-        from narthex.results import place
+        from narthex.results import place_of
 
-        writer = place(node, process)
+        writer = place_of({"node": node, "process": process, "stream": stream})
         self._writers.add(writer)
         begun = self._parts[writer, stream]
         # Only what is new is searched: a line may come byte by byte.
@@ -356,7 +357,8 @@ class Printer:
                 self._print(writer, stream, bytes(rest))
 
     def _print(self, writer: str, stream: str, line: bytes) -> None:
-        prefix = f"[{writer}] " if len(self._writers) > 1 else ""
+        is_marked = len(self._writers) > 1 or stream == "firmware"
+        prefix = f"[{writer}] " if is_marked else ""
         try:
             print(prefix + line.decode(errors="replace"), file=self._streams[stream], flush=True)
         except OutputError:
@@ -370,14 +372,14 @@ def show(document: dict[str, Any]) -> None:
     from narthex.cli import waits
     from narthex.results import (
         ledger_rows,
-        place,
+        place_of,
         region_ledger_rows,
         reports_of,
     )
 
     reports = [
         (
-            place(report["node"], report["process"]),
+            place_of(report),
             report["name"],
             notation.text(report["value"]),
             report["unit"],

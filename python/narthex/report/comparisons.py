@@ -187,7 +187,7 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def ledgers(document: dict[str, Any]) -> Chart:
-    """Return the time of all processors of each run, by activity."""
+    """Return the time of all processors of each run, firmware's too, by activity."""
     times = {run["interface"]: _activities(run) for run in document["runs"]}
     parts = list(dict.fromkeys(part for of in times.values() for part in of))
     drawn = [

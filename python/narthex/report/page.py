@@ -41,6 +41,12 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 SCRIPTS = (("front.js", Front), ("player.js", Player))
 """Of parts that need more than the script of all pages."""
+OF_ANOTHER_RUN = (
+    "A message of the program roundtrip, which sends through the messaging library, in a run of its"
+    " own over the same machine and interface. Its size is that of most messages of the run above;"
+    " what that run's program does by other calls (VIPL's, StarT-Voyager's, SARC's) is not shown."
+)
+"""Of the life of a message on a run's page."""
 
 
 def write(found: Sequence[Found], file: Path, left_out: Sequence[str] = ()) -> int:
@@ -122,9 +128,11 @@ def _machine_of(found: Found) -> dict[str, Any]:
 
 
 def _life(run: dict[str, Any]) -> Section:
-    """Explain a message of a run; says why where the present simulator cannot."""
+    """Explain a message as a run sends them; says why where the present simulator cannot."""
     try:
-        return lives.section(again.life(run).document)
+        section = lives.section(again.life(run).document)
+        section.parts.insert(0, Paragraph(OF_ANOTHER_RUN))
+        return section
     except NarthexError as error:
         return Section("One message's life", [Paragraph(f"It cannot be shown: {error}.")])
 

@@ -27,9 +27,10 @@ from narthex.results import (
     PS_PER_US,
     LedgerPart,
     Result,
+    is_firmwares,
     ledger_rows,
     ledger_shares,
-    place,
+    place_of,
     processors_alike,
     region_ledger_rows,
     reports_of,
@@ -152,14 +153,21 @@ def facts(document: Document) -> Facts:
     )
 
 
+def _job_of(document: Document, report: dict[str, Any]) -> str:
+    """Name the job of a report; firmware is of none."""
+    if is_firmwares(report):
+        return ""
+    return jobs.job_at(document, report["node"], report["process"])
+
+
 def reports(document: Document) -> Table:
     """Return what the program reported; of many processes the mean and the range."""
     caption = "Reported by the jobs" if "jobs" in document else "Reported by the program"
     if len(document["nodes"]) <= LARGEST_NODES:
         rows = [
             [
-                place(each["node"], each["process"]),
-                jobs.job_at(document, each["node"], each["process"]),
+                place_of(each),
+                _job_of(document, each),
                 each["name"],
                 number(each["value"]),
                 each["unit"],
@@ -170,7 +178,7 @@ def reports(document: Document) -> Table:
         return without_empty(Table(caption, names, rows))
     values: dict[tuple[str, str, str], list[float]] = {}
     for each in reports_of(document):
-        job = jobs.job_at(document, each["node"], each["process"])
+        job = _job_of(document, each)
         values.setdefault((each["name"], job, each["unit"]), []).append(each["value"])
     rows = [[name, job, *_summed_up(of), unit] for (name, job, unit), of in values.items()]
     numbers = ["reports", "mean", "smallest", "largest"]
@@ -307,10 +315,10 @@ def _flat(name: str, values: list[Any]) -> list[tuple[str, float]]:
 
 
 def _output(document: Document) -> Verbatim:
-    several = len({(piece["node"], piece["process"]) for piece in document["output"]}) > 1
+    several = len({place_of(piece) for piece in document["output"]}) > 1
     lines = []
     for piece in document["output"]:
-        prefix = f"[{place(piece['node'], piece['process'])}] " if several else ""
+        prefix = f"[{place_of(piece)}] " if several else ""
         lines.append(prefix + piece["text"].rstrip("\n"))
     text = "\n".join(lines)
     cut = f"\n... and {len(text) - LONGEST_OUTPUT:,} characters more"

@@ -83,13 +83,26 @@ pub struct NewThread {
     pub thread_pointer: Option<u64>,
 }
 
-/// A program's output streams.
+/// Where output comes from: a program's streams, or firmware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OutputStream {
     /// File descriptor 1.
     Output,
     /// File descriptor 2.
     Error,
+    /// Either of them, of firmware.
+    Firmware,
+}
+
+impl OutputStream {
+    /// What results call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            OutputStream::Output => "stdout",
+            OutputStream::Error => "stderr",
+            OutputStream::Firmware => "firmware",
+        }
+    }
 }
 
 /// A call to the simulator, not to Linux.

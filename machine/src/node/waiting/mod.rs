@@ -303,10 +303,14 @@ impl Node {
         self.sleepers.wake(takes_bus);
         let waited = now.saturating_since(unit.processor.now());
         let turns = (waited.as_ps() / turn.duration().as_ps()).min(turn.limit());
+        let behind = unit.activities.behind(&unit.ledger, unit.processor.retired());
         unit.processor.repeat(&turn, turns);
         unit.ledger.repeat(&ledger, turns);
         let instructions = turns * turn.instructions();
         let retired = unit.processor.retired();
+        if let Some(behind) = behind {
+            unit.activities.go_on(behind, &unit.ledger, retired);
+        }
         unit.waiting.detector.saved(turns, turn.instructions(), retired);
         self.skipped_instructions += instructions;
         // It may use the bus from now on.

@@ -196,7 +196,9 @@ impl Node {
         let rest = takes_bus.then(|| (self.rest(self.processors[index].processor.now()), self.all_sums()));
         let unit = &self.processors[index];
         let second_level_hits = unit.memory.second_level_statistics().map_or(0, |of| of.hits.get());
-        Start { activities: unit.activities.clone(), ledger: unit.ledger.clone(), second_level_hits, rest }
+        let (now, retired) = (unit.processor.now(), unit.processor.retired());
+        let activities = unit.activities.without_counts(&unit.ledger, now, retired);
+        Start { activities, ledger: unit.ledger.clone(), second_level_hits, rest }
     }
 
     /// The processor is back where the turn began. If the rest of the node is as

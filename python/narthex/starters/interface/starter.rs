@@ -5,7 +5,8 @@
 //!   processor ◄─ RECEIVE ─ ReceiveFifo ◄──┘
 //! ```
 //!
-//! It is programmed like `NI2w`, so every program runs on it. What makes an interface of your own
+//! It is programmed like `NI2w`, so every program runs on it, and takes the same times to the
+//! picosecond. What makes an interface of your own
 //! goes here: state and verbs of its halves (docs/add-an-interface.md goes through one that has
 //! both), instead of the FIFOs that several models share.
 
@@ -30,9 +31,12 @@ pub struct Config {
     /// Time from the last word of a packet in the send FIFO to its injection.
     #[schemars(extend("half" = "send"))]
     pub send_time: Duration,
-    /// Time from a packet's arrival until the status register shows it.
+    /// Time from a packet's arrival until the status register shows it, beyond its deposit.
     #[schemars(extend("half" = "receive"))]
     pub receive_time: Duration,
+    /// Time that each block of an arriving packet takes into the FIFO's memory.
+    #[schemars(extend("half" = "receive"))]
+    pub deposit_time: Duration,
 }
 
 fn times(setup: &Setup<'_>) -> Result<Times, Problem> {
@@ -40,7 +44,7 @@ fn times(setup: &Setup<'_>) -> Result<Times, Problem> {
     Ok(Times {
         register_access: config.register_access_time,
         send: config.send_time,
-        receive: config.receive_time,
+        receive: fifo::until_visible(setup, config.deposit_time, config.receive_time),
     })
 }
 
@@ -63,5 +67,12 @@ pub static MODEL: Model = Model {
     attaches: |_| Ok(()),
     makes: Makes::Halves { send, receive },
     schema: || schema_for!(Config),
-    sample: || json!({ "register_access_time": "60ns", "send_time": "16ns", "receive_time": "60ns" }),
+    sample: || {
+        json!({
+            "register_access_time": "60ns",
+            "send_time": "16ns",
+            "receive_time": "60ns",
+            "deposit_time": "60ns",
+        })
+    },
 };
