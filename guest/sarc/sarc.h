@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/marker.h"
 #include "runtime/registers.h"
 #include "sarc/access.h"
 
@@ -178,8 +179,10 @@ static inline int64_t sarc_value(const uint64_t *counter) {
 
 /* Waits until a word of the own tile is not zero, and makes it zero again. */
 static inline void sarc_await_flag(uint64_t *flag) {
+    ENTER(ACTIVITY_SYNCHRONISATION);
     while (sarc_load(flag) == 0)
         ;
+    LEAVE();
     sarc_store(flag, 0);
 }
 

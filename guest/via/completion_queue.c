@@ -88,8 +88,8 @@ VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEA
     return VIP_SUCCESS;
 }
 
-VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
-                     VIP_BOOLEAN *RecvQueue) {
+VIP_RETURN(VipCQWait)(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
+                      VIP_BOOLEAN *RecvQueue) {
     VIP_RETURN result;
     if (Timeout == VIP_INFINITE) {
         while ((result = VipCQDone(CQHandle, ViHandle, RecvQueue)) == VIP_NOT_DONE)

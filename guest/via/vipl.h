@@ -20,6 +20,7 @@
 #ifndef NARTHEX_VIA_VIPL_H
 #define NARTHEX_VIA_VIPL_H
 
+#include "runtime/marker.h"
 #include "via/descriptor.h"
 
 #ifdef __cplusplus
@@ -197,6 +198,27 @@ VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle);
 VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue);
 VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
                      VIP_BOOLEAN *RecvQueue);
+
+/* The waits tell the time ledger that the program polls, and at their end that the poll was not in
+ * vain. They do so where they are called: the library itself is in every program. */
+static inline void via_poll_begins(void) {
+    ENTER(ACTIVITY_POLL);
+}
+
+static inline VIP_RETURN via_poll_ends(VIP_RETURN result) {
+    ENTER(ACTIVITY_RECEIVE);
+    LEAVE();
+    LEAVE();
+    return result;
+}
+
+#define VIA_POLLS(call) (via_poll_begins(), via_poll_ends(call))
+#define VipSendWait(ViHandle, TimeOut, DescriptorPtr)                                              \
+    VIA_POLLS(VipSendWait(ViHandle, TimeOut, DescriptorPtr))
+#define VipRecvWait(ViHandle, TimeOut, DescriptorPtr)                                              \
+    VIA_POLLS(VipRecvWait(ViHandle, TimeOut, DescriptorPtr))
+#define VipCQWait(CQHandle, Timeout, ViHandle, RecvQueue)                                          \
+    VIA_POLLS(VipCQWait(CQHandle, Timeout, ViHandle, RecvQueue))
 
 #ifdef __cplusplus
 }

@@ -114,12 +114,12 @@ VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr) {
                                      : VIP_INVALID_PARAMETER;
 }
 
-VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr) {
+VIP_RETURN(VipSendWait)(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr) {
     return ViHandle && DescriptorPtr ? wait(ViHandle, &ViHandle->send, TimeOut, DescriptorPtr)
                                      : VIP_INVALID_PARAMETER;
 }
 
-VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr) {
+VIP_RETURN(VipRecvWait)(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr) {
     return ViHandle && DescriptorPtr ? wait(ViHandle, &ViHandle->receive, TimeOut, DescriptorPtr)
                                      : VIP_INVALID_PARAMETER;
 }
