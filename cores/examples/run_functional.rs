@@ -63,7 +63,8 @@ fn show(effect: &Effect) {
         Effect::Output { stream: OutputStream::Error, bytes } => std::io::stderr().write_all(bytes),
         Effect::Notice(text) => writeln!(std::io::stderr(), "note: {text}"),
         Effect::Narthex(call) => writeln!(std::io::stderr(), "{call:?}"),
-        Effect::Exit(_)
+        Effect::Output { stream: OutputStream::Firmware, .. }
+        | Effect::Exit(_)
         | Effect::Killed { .. }
         | Effect::Device { .. }
         | Effect::Start(_)
