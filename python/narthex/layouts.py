@@ -64,6 +64,14 @@ class MessageSize(TypedDict):
     messages: Positive
 
 
+class FirmwareTime(TypedDict):
+    """What a node's firmware did meanwhile."""
+
+    processor: Whole
+    ledger_ps: Ledger
+    waits_ps: NotRequired[Ledger]
+
+
 class Region(TypedDict):
     """A part of a program; what was counted in it is there if it has ended."""
 
@@ -74,6 +82,7 @@ class Region(TypedDict):
     end_ps: Whole | None
     ledger_ps: NotRequired[Ledger]
     waits_ps: NotRequired[Ledger]
+    firmware_processors: NotRequired[list[FirmwareTime]]
     statistics: NotRequired[dict[str, Statistic]]
     message_sizes: NotRequired[list[MessageSize]]
 

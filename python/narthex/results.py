@@ -483,18 +483,25 @@ def ledger_rows(document: dict[str, Any]) -> Iterator[tuple[int, int, str, str, 
 def region_ledger_rows(
     document: dict[str, Any], name: str
 ) -> Iterator[tuple[int, int, str, str, int]]:
-    """Yield the same of the regions with this name, as far as they have ended.
+    """Yield the same of the regions with this name, as far as they have ended."""
+    for node, processor, counts in region_processors(document, name):
+        yield from _divided(node, processor, counts["ledger_ps"])
 
-    Of a program's regions the time of the node's firmware, too.
+
+def region_processors(
+    document: dict[str, Any], name: str
+) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield (node, processor, what it has counted) of the regions with this name that have ended.
+
+    Of a program's regions the node's firmware, too.
     """
     for region in document["regions"]:
         if region["name"] != name or region["end_ps"] is None:
             continue
         node, is_own = region["node"], is_firmwares(region)
-        processor = region["processor"] if is_own else region["process"]
-        yield from _divided(node, processor, region["ledger_ps"])
+        yield node, region["processor"] if is_own else region["process"], region
         for each in () if is_own else region.get("firmware_processors", ()):
-            yield from _divided(node, each["processor"], each["ledger_ps"])
+            yield node, each["processor"], each
 
 
 def ledger_shares(

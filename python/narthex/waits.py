@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from narthex.errors import NarthexError
-from narthex.results import PS_PER_US, ledger_rows, region_ledger_rows
+from narthex.results import PS_PER_US, ledger_rows, region_ledger_rows, region_processors
 
 Document = dict[str, Any]
 
@@ -296,9 +296,8 @@ def _measured(
             for index, processor in enumerate(node["processors"]):
                 yield node["node"], index, processor.get("waits_ps")
         return
-    for each in document["regions"]:
-        if each["name"] == region and each["end_ps"] is not None:
-            yield each["node"], each["process"], each.get("waits_ps")
+    for place, processor, counts in region_processors(document, region):
+        yield place, processor, counts.get("waits_ps")
 
 
 def _counted(document: Document, region: str | None) -> Iterator[tuple[int, dict[str, Any]]]:

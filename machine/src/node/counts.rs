@@ -83,7 +83,13 @@ impl Counts {
         ];
         let mut all: Map<_, _> = parts.into_iter().map(|(key, part)| (key.to_owned(), part)).collect();
         if !self.firmware.is_empty() {
-            let json = |(processor, totals): &(usize, Totals)| json!({ "processor": processor, "ledger_ps": ledger_json(totals) });
+            let json = |(processor, totals): &(usize, Totals)| {
+                json!({
+                    "processor": processor,
+                    "ledger_ps": ledger_json(totals),
+                    "waits_ps": waits_json(totals),
+                })
+            };
             all.insert("firmware_processors".to_owned(), self.firmware.iter().map(json).collect());
         }
         all
