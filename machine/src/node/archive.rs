@@ -8,6 +8,7 @@ use narthex_kernel::{Archive, Archived, Damage};
 
 use super::processor::State;
 use super::{Node, NodeProcessor, Process};
+use crate::activity::Resource;
 
 impl Archived for Node {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
@@ -100,6 +101,9 @@ impl Archived for NodeProcessor {
         archive.value(memory)?;
         archive.ensure(memory.fixed() == fixed, "a processor's caches are others than the machine's")?;
         archive.value(ledger)?;
+        if !memory.has_issued() {
+            *answerer = Resource::Permission;
+        }
         archive.value(answerer)?;
         activities.forget_old_poll(processor.retired());
         archive.value(activities)?;

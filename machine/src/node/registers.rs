@@ -28,6 +28,7 @@ use super::devices::Asked;
 use super::foresight::Promises;
 use super::processor::State;
 use super::{Node, Occupation};
+use crate::activity::Resource;
 
 /// The devices of a node with one processor while that runs.
 pub(super) struct DeviceRegisters<'a> {
@@ -45,6 +46,8 @@ pub(super) struct DeviceRegisters<'a> {
 
 /// An access to a register that has made its device ask for something.
 pub(super) struct Unfinished {
+    /// When the bus was granted for it.
+    granted: Time,
     /// When it is over.
     end: Time,
     place: SeatPlace,
@@ -80,7 +83,7 @@ impl Registers for DeviceRegisters<'_> {
 
     fn access(
         &mut self,
-        end: Time,
+        (granted, end): (Time, Time),
         is_ahead: bool,
         agent: AgentId,
         transaction: &Transaction,
@@ -108,7 +111,7 @@ impl Registers for DeviceRegisters<'_> {
              is_settled promises too much ({transaction:?})",
             self.devices[place.device].part(place.seat),
         );
-        *self.unfinished = Some(Unfinished { end, place, accessed, is_refused });
+        *self.unfinished = Some(Unfinished { granted, end, place, accessed, is_refused });
         Some(if is_refused { Consequence::Refusal } else { Consequence::ForNode })
     }
 }
@@ -118,12 +121,15 @@ impl Node {
     /// stopped, or before which, where it was refused.
     #[inline(never)]
     pub(super) fn finish_register_access(&mut self) {
-        let Some(Unfinished { end, place, accessed, is_refused }) = self.unfinished.take() else { return };
+        let Some(Unfinished { granted, end, place, accessed, is_refused }) = self.unfinished.take() else {
+            return;
+        };
         self.horizons.ran_until = self.horizons.ran_until.min(end);
         if is_refused {
             let now = self.processors[0].processor.now();
             self.processors[0].state = State::Waiting;
             self.book(0, now, Occupation::Uncached);
+            self.processors[0].awaits_from(granted, Resource::Interface);
         }
         self.carry_out_access(end, place, accessed, self.agent_of_processor(0));
         let (on, _) = self.processors[0].seats.caches;

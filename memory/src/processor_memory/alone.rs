@@ -47,11 +47,11 @@ pub trait Registers {
     /// What an access takes beyond the bus's own cycles.
     fn access_time(&self, device: AgentId, kind: Kind) -> Duration;
 
-    /// An access that is over at `end`; an answer is put into `response`. None, and nothing is done,
+    /// An access for which the bus is granted, and which is over, at these instants; an answer is put into `response`. None, and nothing is done,
     /// if it is made ahead of what may come from the network, and that may change it.
     fn access(
         &mut self,
-        end: Time,
+        (granted, end): (Time, Time),
         is_ahead: bool,
         device: AgentId,
         transaction: &Transaction,

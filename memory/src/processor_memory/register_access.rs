@@ -100,7 +100,8 @@ impl ProcessorPort<'_> {
         }
         let is_ahead = end >= alone.unchanged_until;
         let mut response = Response::default();
-        let consequence = alone.registers.access(end, is_ahead, device, &transaction, &mut response)?;
+        let consequence =
+            alone.registers.access((granted, end), is_ahead, device, &transaction, &mut response)?;
         alone.bus.cross_to_register(kind, (now, granted, end), consequence == Consequence::Nothing);
         alone.steps += 2;
         self.own.overtaking = 0;
