@@ -51,7 +51,7 @@ pub trait Registers {
     /// if it is made ahead of what may come from the network, and that may change it.
     fn access(
         &mut self,
-        (granted, end): (Time, Time),
+        granted_and_end: (Time, Time),
         is_ahead: bool,
         device: AgentId,
         transaction: &Transaction,
