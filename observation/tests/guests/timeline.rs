@@ -187,7 +187,7 @@ fn a_part_shows_what_the_whole_does_in_that_time() {
 #[test]
 fn arrows_of_a_part_begin_and_end_in_it() {
     let guest = ping_pong(30, 64);
-    let window = part(&request("hpca98", "CNI32Qm"), &guest, ["0-1", "10us", "30us"]);
+    let window = part(&request("hpca98", "CNI32Qm"), &guest, ["0-1", "65us", "85us"]);
     assert!(window.flow_count() > 3);
     window.assert_flows(window.flow_count());
 }
