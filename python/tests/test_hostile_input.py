@@ -323,7 +323,7 @@ def test_names_from_a_guest_and_a_file_reach_the_terminal_as_text(here, capsys):
     (here / "a\x1b[31m.c").write_text(REPORTS)
     code, (out, _) = ended(["run", "a\x1b[31m.c", "--nodes", "1"], capsys)
     assert code == 0
-    written, told = out.split("Reported")
+    written, told = out.split("Waited for most")
     assert written == "\x1b[1mbold\x1b[0m\n"
     assert "\x1b" not in told
     assert "\x07" not in told

@@ -36,8 +36,8 @@ def command(*arguments):
 
 
 def test_a_run_stops_at_the_simulated_time_and_says_how_it_stands(endless):
-    with pytest.raises(NarthexError, match="has not ended by the simulated time 50us") as found:
-        narthex.run(endless, "on", nodes=2, until="50us")
+    with pytest.raises(NarthexError, match="has not ended by the simulated time 150us") as found:
+        narthex.run(endless, "on", nodes=2, until="150us")
     assert found.value.exit_code == 1
     told = str(found.value)
     assert "node 0 executes its program" in told
@@ -45,8 +45,8 @@ def test_a_run_stops_at_the_simulated_time_and_says_how_it_stands(endless):
     assert "node 1 waits for a message" in told
     document = found.value.document
     assert document["ending"] == "until"
-    assert document["simulated_ps"] == 50_000_000
-    assert sum(document["nodes"][0]["processors"][0]["ledger_ps"].values()) == 50_000_000
+    assert document["simulated_ps"] == 150_000_000
+    assert sum(document["nodes"][0]["processors"][0]["ledger_ps"].values()) == 150_000_000
     assert [wait["rank"] for wait in document["state"]["waits"]] == [0, 1]
 
 

@@ -131,10 +131,13 @@ def test_every_activity_and_occupation_has_a_colour_in_both_schemes():
             assert name in palette.LIGHT
             assert name in palette.DARK
     ledger = (documentation.DOCS.parent / "machine/src/activity.rs").read_text()
-    assert {*re.findall(r'^        \w+ = "(.+)",$', ledger, re.MULTILINE)} == {
-        *palette.ACTIVITIES,
-        *palette.OCCUPATIONS,
-    }
+    for enum, coloured in (
+        ("Activity", palette.ACTIVITIES),
+        ("Occupation", palette.OCCUPATIONS),
+    ):
+        _, declared = ledger.split(f"pub enum {enum} {{")
+        members = re.findall(r'^        \w+ = "(.+)",$', declared.split("\n    }")[0], re.MULTILINE)
+        assert {*members} == {*coloured}
     colours = [palette.of_part("activity", part) for part in palette.ACTIVITIES]
     for scheme in (palette.LIGHT, palette.DARK):
         shown = [scheme[colour.removeprefix("var(--").rstrip(")")] for colour in colours]
