@@ -296,9 +296,6 @@ impl<'a, P: Partition> Group<'a, P> {
         slot.partition.expect_inspection(window.ahead_until.max(end));
         slot.partition.advance(&mut slot.outbox);
         let end = slot.outbox.until();
-        if first.is_some() {
-            self.reached = end;
-        }
         slot.outbox.move_to(&mut self.mail);
         let (next, status) = (due(&slot.partition), slot.partition.status());
         if let Some(begin) = begin {
@@ -307,6 +304,10 @@ impl<'a, P: Partition> Group<'a, P> {
         let stopped = matches!(status, Status::Stopped { .. });
         let finished = matches!(status, Status::Finished { .. });
         assert!(next >= end || finished, "a partition left work for {next} when it advanced to {end}");
+        if first.is_some() {
+            // One that finishes may leave the rest of its window.
+            self.reached = end.min(next);
+        }
         self.next_times[position] = next;
         self.departures[position] = slot.partition.earliest_departure();
         self.stopped |= stopped;

@@ -4,6 +4,8 @@ use super::super::window::FURTHEST;
 use super::delayed::Delayed;
 use super::gossip::Fate;
 use super::*;
+use crate::partition::{Envelope, Outbox, Partition};
+use crate::queue::EventQueue;
 
 /// Of each partition: the first is heard the soonest.
 const FORESIGHTS: [u64; NODES] = [0, 15, 40, 70, 90, 200, 5];
@@ -112,6 +114,66 @@ fn a_partition_of_which_no_other_one_wants_anything_has_windows_for_itself() {
     let (ending, _, windows, _) = run((fates, true), ALONE, &limits);
     assert_eq!(ending, Ending::TimeLimit);
     assert!(windows < 12, "{windows} windows of at most 10 us for 50 us");
+}
+
+/// Has finished with its first event, and leaves the rest of that window; later ones are words
+/// for the other.
+struct Leaver {
+    events: EventQueue<u64>,
+    seen: Vec<(u64, u64)>,
+    number: usize,
+}
+
+impl Partition for Leaver {
+    type Payload = u64;
+
+    fn next_time(&self) -> Option<Time> {
+        self.events.next_time()
+    }
+
+    fn advance(&mut self, outbox: &mut Outbox<u64>) {
+        let had_finished = self.seen.iter().any(|&(_, word)| word == 0);
+        while let Some((now, word)) = self.events.pop_before(outbox.until()) {
+            self.seen.push((now.as_ps() / 1_000, word));
+            match word {
+                0 if !had_finished => return,
+                1 => outbox.send(now + LOOKAHEAD, 1 - self.number, 2),
+                _ => {}
+            }
+        }
+    }
+
+    fn deliver(&mut self, envelope: Envelope<u64>) {
+        self.events.receive(envelope, |word| word);
+    }
+
+    fn status(&self) -> Status {
+        match self.seen.iter().find(|&&(_, word)| word == 0) {
+            Some(&(at, _)) => Status::Finished { at: Time::ZERO + Duration::from_ns(at) },
+            None => Status::Running,
+        }
+    }
+
+    fn progress(&self) -> u64 {
+        self.seen.len() as u64
+    }
+}
+
+#[test]
+fn what_leaves_a_partition_that_has_finished_is_heard_in_time_wherever_the_run_is_looked_at() {
+    for windows_per_observation in [1, 2, 256] {
+        let leaver = |(number, own): (usize, &[(u64, u64)])| {
+            let mut events = EventQueue::new();
+            own.iter().for_each(|&(at, word)| events.schedule(Time::ZERO + Duration::from_ns(at), word));
+            Leaver { events, seen: Vec::new(), number }
+        };
+        let leavers = [&[(10, 0), (15, 1)][..], &[(100, 0)]].into_iter().enumerate().map(leaver).collect();
+        let mut simulation = Simulation::new(leavers, LOOKAHEAD);
+        let limits = Limits { windows_per_observation, ..Limits::default() };
+        assert_eq!(simulation.run(&limits, &mut go_on), Ending::AllFinished);
+        let seen: Vec<_> = simulation.into_partitions().into_iter().map(|leaver| leaver.seen).collect();
+        assert_eq!(seen, [vec![(10, 0), (15, 1)], vec![(55, 2), (100, 0)]]);
+    }
 }
 
 #[test]
