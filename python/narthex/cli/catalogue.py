@@ -17,6 +17,7 @@ class Kind(StrEnum):
     MACHINES = "machines"
     PROGRAMS = "programs"
     EXPERIMENTS = "experiments"
+    LIVES = "lives"
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
             "narthex list interfaces VIA",
             "narthex list programs em3d",
             "narthex list machines --json -",
+            "narthex list lives",
         ),
     )(list_)
 
@@ -40,7 +42,7 @@ def list_(
     ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
-    """List interfaces, machines, programs and experiments."""
+    """List interfaces, machines, programs, experiments, and of what 'explain' shows the life."""
     from narthex import listing
 
     target = JsonTarget(json_file)

@@ -1,0 +1,129 @@
+//! The messages of a directory that a processor waits for: a transaction's way from its tile to
+//! the home, perhaps to another cache, and back.
+//!
+//! ```text
+//!   tile ──request──► home ──forward──► cache that has it ──data──► tile
+//!   └────────────────────── the transaction ──────────────────────────┘
+//! ```
+//!
+//! Several messages may be under way for one transaction (acknowledgements of caches that give
+//! their copies up). The way is that of the last message that the tile waited for, followed
+//! back: it came from a place where the last message before it had come, and so on.
+
+use narthex_kernel::Time;
+use narthex_machine::node::Agent;
+use narthex_machine::node::probe::{Crossing, Event, Message};
+use narthex_memory::directory::Lane;
+
+use super::journal::Record;
+
+/// What a stretch of the way is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stretch {
+    /// A message is under way.
+    Message,
+    /// The home has it.
+    Home,
+    /// Another cache has it.
+    Cache,
+}
+
+/// A stretch of a transaction's way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hop {
+    /// Its begin.
+    pub from: Time,
+    /// Its end.
+    pub to: Time,
+    /// What it is.
+    pub stretch: Stretch,
+}
+
+/// The transactions of an end's processor on a directory, and their messages.
+#[derive(Debug, Default)]
+pub struct DirectoryWaits {
+    /// In the order of their grants.
+    crossings: Vec<Crossing>,
+    /// In the order of time.
+    messages: Vec<(Time, Message)>,
+}
+
+/// Most transactions of a processor that are under way at once.
+const UNDER_WAY: usize = 8;
+
+impl DirectoryWaits {
+    /// Those of a processor.
+    pub fn new(records: &[Record], processor: Agent) -> Self {
+        let mut waits = DirectoryWaits::default();
+        for record in records {
+            match record.event {
+                Event::Message(message) if message.agent == processor => {
+                    waits.messages.push((record.at, message));
+                }
+                Event::Crossing(crossing) if crossing.agent == processor => waits.crossings.push(crossing),
+                _ => {}
+            }
+        }
+        if waits.messages.is_empty() {
+            waits.crossings.clear();
+        }
+        waits.crossings.sort_by_key(|crossing| crossing.granted);
+        waits
+    }
+
+    /// The transactions that are under way between two instants.
+    pub fn between(&self, from: Time, to: Time) -> impl Iterator<Item = &Crossing> {
+        let end = self.crossings.partition_point(|crossing| crossing.granted < to);
+        let begin =
+            self.crossings.partition_point(|crossing| crossing.granted < from).saturating_sub(UNDER_WAY);
+        self.crossings[begin.min(end)..end].iter().filter(move |crossing| crossing.released > from)
+    }
+
+    /// The messages of a transaction.
+    pub fn messages(&self, crossing: &Crossing) -> impl Iterator<Item = (Time, &Message)> {
+        let Crossing { address, granted, released, bus, .. } = *crossing;
+        let begin = self.messages.partition_point(|&(at, _)| at < granted);
+        let end = self.messages.partition_point(|&(at, _)| at <= released);
+        let own = move |message: &Message| (message.address, message.bus) == (address, bus);
+        self.messages[begin..end.max(begin)].iter().filter(move |(_, it)| own(it)).map(|(at, it)| (*at, it))
+    }
+}
+
+/// A transaction's way, from its request to its last answer without gaps; empty if its
+/// interconnect is no directory.
+pub fn way(waits: &DirectoryWaits, crossing: &Crossing) -> Vec<Hop> {
+    let all: Vec<(Time, &Message)> = waits.messages(crossing).collect();
+    let Some(tile) =
+        all.iter().find(|(_, message)| message.lane == Lane::Request).map(|(_, it)| it.places[0])
+    else {
+        return Vec::new();
+    };
+    let is_answer = |it: &Message| it.is_there && it.lane == Lane::Response && it.places[1] == tile;
+    let mut way = Vec::new();
+    let mut reached = all.iter().rposition(|(_, message)| is_answer(message));
+    while let Some(arrival) = reached {
+        let (arrived, message) = all[arrival];
+        let Some(departure) = all[..arrival].iter().rposition(|(_, it)| is_departure(it, message)) else {
+            break;
+        };
+        let (left, message) = all[departure];
+        way.push(Hop { from: left, to: arrived, stretch: Stretch::Message });
+        if message.lane == Lane::Request {
+            break;
+        }
+        let came_to = |it: &Message| it.is_there && it.places[1] == message.places[0];
+        reached = all[..departure].iter().rposition(|(_, it)| came_to(it));
+        if let Some((came, before)) = reached.map(|before| all[before]) {
+            let stretch = if before.lane == Lane::Forward { Stretch::Cache } else { Stretch::Home };
+            way.push(Hop { from: came, to: left, stretch });
+        }
+    }
+    way.reverse();
+    way
+}
+
+/// Whether a message leaves, which is the one that `arrival` tells of at its place.
+fn is_departure(message: &Message, arrival: &Message) -> bool {
+    let Message { lane, name, places, .. } = *arrival;
+    !message.is_there && (message.lane, message.name, message.places) == (lane, name, places)
+}
