@@ -127,3 +127,67 @@ fn is_departure(message: &Message, arrival: &Message) -> bool {
     let Message { lane, name, places, .. } = *arrival;
     !message.is_there && (message.lane, message.name, message.places) == (lane, name, places)
 }
+
+#[cfg(test)]
+mod tests {
+    use narthex_memory::Kind;
+
+    use super::*;
+
+    const TILE: Agent = Agent::Processor(3);
+    const BLOCK: u64 = 0x40;
+
+    fn message(at: u64, (lane, name): (Lane, &'static str), places: [u16; 2], is_there: bool) -> Record {
+        let message = Message { bus: "directory", agent: TILE, address: BLOCK, lane, name, places, is_there };
+        Record { at: Time::from_ps(at), event: Event::Message(message), touched: [false; 2] }
+    }
+
+    fn crossing(granted: u64, released: u64) -> Record {
+        let crossing = Crossing {
+            bus: "directory",
+            granted: Time::from_ps(granted),
+            released: Time::from_ps(released),
+            cycles: 0,
+            agent: TILE,
+            kind: Kind::ReadExclusive,
+            address: BLOCK,
+            supplier: None,
+        };
+        Record { at: crossing.granted, event: Event::Crossing(crossing), touched: [false; 2] }
+    }
+
+    /// Tile 3 asks its home at place 5, which asks the owner at place 7 and a sharer at place 8. The
+    /// owner's data come last.
+    #[test]
+    fn the_way_of_a_transaction_leads_over_the_home_and_the_cache_that_answers_last() {
+        let request = (Lane::Request, "read_exclusive");
+        let forward = (Lane::Forward, "read_exclusive");
+        let records = [
+            crossing(10, 100),
+            message(12, request, [3, 5], false),
+            message(20, request, [3, 5], true),
+            message(26, forward, [5, 8], false),
+            message(26, forward, [5, 7], false),
+            message(31, forward, [5, 8], true),
+            message(33, (Lane::Response, "acknowledgement"), [8, 3], false),
+            message(40, forward, [5, 7], true),
+            message(44, (Lane::Response, "acknowledgement"), [8, 3], true),
+            message(55, (Lane::Response, "data"), [7, 3], false),
+            message(90, (Lane::Response, "data"), [7, 3], true),
+        ];
+        let waits = DirectoryWaits::new(&records, TILE);
+        let all: Vec<&Crossing> = waits.between(Time::from_ps(0), Time::from_ps(200)).collect();
+        let way: Vec<_> =
+            way(&waits, all[0]).iter().map(|hop| (hop.from.as_ps(), hop.to.as_ps(), hop.stretch)).collect();
+        assert_eq!(
+            way,
+            [
+                (12, 20, Stretch::Message),
+                (20, 26, Stretch::Home),
+                (26, 40, Stretch::Message),
+                (40, 55, Stretch::Cache),
+                (55, 90, Stretch::Message),
+            ]
+        );
+    }
+}

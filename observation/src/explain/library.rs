@@ -141,3 +141,54 @@ impl CallWatch {
         (0..frame).all(|each| !name(each).starts_with(MESSAGING)).then_some((function, frame))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::tests::program;
+
+    const MAIN: u64 = 0x1000;
+    const POLL: u64 = 0x1100;
+    const DONE: u64 = 0x1200;
+
+    fn watch() -> CallWatch {
+        let mut watch = CallWatch::new(0, &program(&["main", "narthex_poll", "VipRecvDone"]), VIPL);
+        watch.executes(Time::from_ps(1), MAIN);
+        watch
+    }
+
+    /// Calls a function at `at` from another one and comes back 10 ps later with a result.
+    fn call(
+        watch: &mut CallWatch,
+        at: u64,
+        [from, to]: [u64; 2],
+        result: u64,
+        inside: impl FnOnce(&mut CallWatch),
+    ) {
+        let stack = 0x8000 - to;
+        watch.jumped(Jump::Call(from + 4), to, (stack, 0));
+        watch.executes(Time::from_ps(at), to);
+        inside(watch);
+        watch.jumped(Jump::Return, from + 4, (stack, result));
+        watch.executes(Time::from_ps(at + 10), from + 4);
+    }
+
+    fn told(watch: &CallWatch) -> Vec<(&str, u64, u64)> {
+        watch.calls.iter().map(|call| (call.function.name, call.from.as_ps(), call.to.as_ps())).collect()
+    }
+
+    #[test]
+    fn a_call_counts_from_its_first_instruction_to_the_first_one_behind_it_if_it_succeeds() {
+        let mut watch = watch();
+        call(&mut watch, 100, [MAIN, DONE], 1, |_| {});
+        call(&mut watch, 200, [MAIN, DONE], 0, |_| {});
+        assert_eq!(told(&watch), [("VipRecvDone", 200, 210)], "VIP_NOT_DONE is no message");
+    }
+
+    #[test]
+    fn a_call_of_the_messaging_librarys_driver_is_not_the_programs() {
+        let mut watch = watch();
+        call(&mut watch, 100, [MAIN, POLL], 0, |watch| call(watch, 103, [POLL, DONE], 0, |_| {}));
+        assert_eq!(told(&watch), []);
+    }
+}
