@@ -248,25 +248,45 @@ struct EmptyPoll {
     retired: u64,
     /// Time that had been booked, on whatever.
     elapsed: Duration,
-    /// What was booked on the program's own work, by what it was spent on.
-    booked: Box<[Duration]>,
+    /// What was booked on the program's own work, by what it was spent on. It stands here itself, and
+    /// not on the heap: it is made anew wherever a waiting processor is looked at.
+    #[serde(with = "as_list")]
+    booked: [Duration; Spent::COUNT],
 }
 
 impl Default for EmptyPoll {
     fn default() -> Self {
-        let booked = vec![Duration::ZERO; Spent::COUNT].into();
-        EmptyPoll { retired: 0, elapsed: Duration::ZERO, booked }
+        EmptyPoll { retired: 0, elapsed: Duration::ZERO, booked: [Duration::ZERO; Spent::COUNT] }
+    }
+}
+
+/// Times by what they were spent on, written as a list.
+mod as_list {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Category, Duration, Spent};
+
+    pub fn serialize<S: Serializer>(times: &[Duration; Spent::COUNT], to: S) -> Result<S::Ok, S::Error> {
+        times[..].serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[Duration; Spent::COUNT], D::Error> {
+        let times = Vec::<Duration>::deserialize(from)?;
+        times
+            .try_into()
+            .map_err(|times: Vec<_>| Error::invalid_length(times.len(), &"a time for each category"))
     }
 }
 
 impl EmptyPoll {
     /// What separates this and the present; of that and the present, this again.
     fn apart(&self, ledger: &Ledger<(Activity, Spent)>, retired: u64) -> EmptyPoll {
-        let row = ledger.row(Activity::Application).iter();
+        let row = ledger.row(Activity::Application);
         EmptyPoll {
             retired: retired - self.retired,
             elapsed: ledger.elapsed() - self.elapsed,
-            booked: row.zip(&self.booked).map(|(now, before)| *now - *before).collect(),
+            booked: std::array::from_fn(|spent| row[spent] - self.booked[spent]),
         }
     }
 
@@ -333,7 +353,7 @@ impl Activities {
         let EmptyPoll { retired: before, elapsed, booked } = &self.empty_poll;
         let row = ledger.row(Activity::Application);
         let is_earlier = *before <= retired && *elapsed <= ledger.elapsed();
-        is_earlier && booked.len() == row.len() && booked.iter().zip(row).all(|(before, now)| before <= now)
+        is_earlier && booked.iter().zip(row).all(|(before, now)| before <= now)
     }
 
     /// The program does something that is no waiting for messages.

@@ -92,8 +92,8 @@ SUBJECTS = {
     ),
     "voyager-queue": Subject(
         "voyager-latency",
-        "message through an own queue",
-        "One message's life through an own queue",
+        "queue message",
+        "One queue message's life",
         _CALLS,
         has_size=True,
         where="Voyager-resident, -nonresident and -hybrid, on voyager",

@@ -35,7 +35,8 @@ pub fn lives([sender, receiver]: &[NodeHistory; 2], since: Time) -> Vec<Life> {
     sends.iter().zip(ends).filter_map(|(send, end)| life(sender, receiver, send, end)).collect()
 }
 
-fn calls(history: &NodeHistory, deed: Deed) -> impl Iterator<Item = &Call> {
+/// The calls of a process that do that.
+pub fn calls(history: &NodeHistory, deed: Deed) -> impl Iterator<Item = &Call> {
     history.calls.iter().filter(move |call| call.function.deed == deed)
 }
 
@@ -54,7 +55,7 @@ fn life(sender: &NodeHistory, receiver: &NodeHistory, send: &Call, next: Time) -
         .iter()
         .filter(|call| call.function.deed != Deed::Sends)
         .find(|call| call.to > arrived && call.to <= handled)?;
-    let seen = last_load(receiver, arrived, told.to).unwrap_or(told.to);
+    let seen = finding_load(receiver, told, arrived).unwrap_or(told.to);
     let visible = visible(receiver, arrived, seen);
     Some(Life {
         sent,
@@ -64,7 +65,7 @@ fn life(sender: &NodeHistory, receiver: &NodeHistory, send: &Call, next: Time) -
         departed: departures().rfind(|&at| at < arrived)?,
         arrived,
         visible,
-        noticed: last_load(receiver, visible, told.to).map_or(visible, |load| load.max(visible)),
+        noticed: finding_load(receiver, told, visible).map_or(visible, |load| load.max(visible)),
         handled,
         sequence: Some(sequence),
         packets: packets.iter().map(|&(_, number)| number).collect::<BTreeSet<_>>().len(),
@@ -76,15 +77,19 @@ fn life(sender: &NodeHistory, receiver: &NodeHistory, send: &Call, next: Time) -
     })
 }
 
-/// When the last load of the receiver's processor began that was under way after `visible` and over
-/// before `told`.
-fn last_load(receiver: &NodeHistory, visible: Time, told: Time) -> Option<Time> {
+/// When the load began with which the call found the message, that was under way after `visible`: of
+/// a call that began later its first one, for it polls once; of one that waits the last.
+fn finding_load(receiver: &NodeHistory, told: &Call, visible: Time) -> Option<Time> {
     let is_load = |kind: Kind| kind.fetches_block() || matches!(kind, Kind::UncachedLoad | Kind::BlockLoad);
     let in_time = |crossing: &&Crossing| {
-        is_load(crossing.kind) && crossing.released > visible && crossing.released <= told
+        is_load(crossing.kind) && crossing.released > visible && crossing.released <= told.to
     };
     let crossings = receiver.crossings(receiver.processor).map(|(crossing, _)| crossing);
-    crossings.filter(in_time).map(|crossing| crossing.granted).max()
+    let loads = crossings.filter(in_time).map(|crossing| crossing.granted);
+    match told.from > visible {
+        true => loads.filter(|&granted| granted >= told.from).min(),
+        false => loads.max(),
+    }
 }
 
 /// The last that the interface, or its firmware, did for a packet that arrived at `arrived` before

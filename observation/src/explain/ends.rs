@@ -92,7 +92,7 @@ impl Ends {
     /// # Errors
     /// Why there are none, in words.
     pub fn of(nodes: &[Node], chosen: Chosen, of_tiles: bool) -> Result<Self, String> {
-        let are_tiles = nodes.len() == 1;
+        let are_tiles = nodes.len() == 1 && nodes[0].tiles() > 0;
         let each = nodes[0].programs();
         let (what, all) = match (are_tiles, of_tiles) {
             (true, true) => ("tiles", nodes[0].tiles()),

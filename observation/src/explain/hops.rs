@@ -8,7 +8,8 @@
 //!
 //! Several messages may be under way for one transaction (acknowledgements of caches that give
 //! their copies up). The way is that of the last message that the tile waited for, followed
-//! back: it came from a place where the last message before it had come, and so on.
+//! back: it came from a place where the last message before it had come, and so on. Of several
+//! alike that are under way to one place, the one that left last is taken for the one that came last.
 
 use narthex_kernel::Time;
 use narthex_machine::node::Agent;
@@ -122,10 +123,11 @@ pub fn way(waits: &DirectoryWaits, crossing: &Crossing) -> Vec<Hop> {
     way
 }
 
-/// Whether a message leaves, which is the one that `arrival` tells of at its place.
+/// Whether a message leaves, which may be the one that `arrival` tells of at its place. A message
+/// that is at its place does not say from where it has come.
 fn is_departure(message: &Message, arrival: &Message) -> bool {
-    let Message { lane, name, places, .. } = *arrival;
-    !message.is_there && (message.lane, message.name, message.places) == (lane, name, places)
+    let Message { lane, name, places: [_, to], .. } = *arrival;
+    !message.is_there && (message.lane, message.name, message.places[1]) == (lane, name, to)
 }
 
 #[cfg(test)]
@@ -165,15 +167,15 @@ mod tests {
         let records = [
             crossing(10, 100),
             message(12, request, [3, 5], false),
-            message(20, request, [3, 5], true),
+            message(20, request, [5, 5], true),
             message(26, forward, [5, 8], false),
             message(26, forward, [5, 7], false),
-            message(31, forward, [5, 8], true),
+            message(31, forward, [8, 8], true),
             message(33, (Lane::Response, "acknowledgement"), [8, 3], false),
-            message(40, forward, [5, 7], true),
-            message(44, (Lane::Response, "acknowledgement"), [8, 3], true),
+            message(40, forward, [7, 7], true),
+            message(44, (Lane::Response, "acknowledgement"), [3, 3], true),
             message(55, (Lane::Response, "data"), [7, 3], false),
-            message(90, (Lane::Response, "data"), [7, 3], true),
+            message(90, (Lane::Response, "data"), [3, 3], true),
         ];
         let waits = DirectoryWaits::new(&records, TILE);
         let all: Vec<&Crossing> = waits.between(Time::from_ps(0), Time::from_ps(200)).collect();

@@ -16,7 +16,7 @@ use narthex_cores::follow::Jump;
 use narthex_cores::linux::Program;
 use narthex_kernel::Time;
 
-use crate::calls::{CallStack, CodeMap};
+use crate::calls::{CallStack, CodeMap, Frame};
 
 /// What a call of a function means for a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,8 +85,8 @@ pub struct CallWatch {
     pub processor: usize,
     library: Library,
     stack: CallStack,
-    /// The call that is under way: its function, its frame and since when.
-    open: Option<(&'static Function, usize, Time)>,
+    /// The call that is under way: its function, the place of its frame, the frame and since when.
+    open: Option<(&'static Function, usize, Frame, Time)>,
     /// What the function returned that was left last.
     result: u64,
     /// All that have done what they are for.
@@ -103,8 +103,10 @@ impl CallWatch {
     /// The instruction at `pc` is executed next, at `at`.
     pub fn executes(&mut self, at: Time, pc: u64) {
         let Some(change) = self.stack.executes(pc) else { return };
-        if let Some((function, frame, from)) = self.open
-            && change.kept <= frame
+        let frames = self.stack.frames();
+        if let Some((function, place, frame, from)) = self.open
+            && change.kept <= place
+            && frames.get(place).is_none_or(|now| !now.returns_as(&frame))
         {
             self.open = None;
             if (function.has_done)(self.result) {
@@ -112,7 +114,8 @@ impl CallWatch {
             }
         }
         if self.open.is_none() {
-            self.open = self.entered(change.kept).map(|(function, frame)| (function, frame, at));
+            let entered = self.entered(change.kept);
+            self.open = entered.map(|(function, place)| (function, place, self.stack.frames()[place], at));
         }
     }
 
@@ -150,9 +153,10 @@ mod tests {
     const MAIN: u64 = 0x1000;
     const POLL: u64 = 0x1100;
     const DONE: u64 = 0x1200;
+    const OTHER: u64 = 0x1300;
 
     fn watch() -> CallWatch {
-        let mut watch = CallWatch::new(0, &program(&["main", "narthex_poll", "VipRecvDone"]), VIPL);
+        let mut watch = CallWatch::new(0, &program(&["main", "narthex_poll", "VipRecvDone", "done"]), VIPL);
         watch.executes(Time::from_ps(1), MAIN);
         watch
     }
@@ -183,6 +187,14 @@ mod tests {
         call(&mut watch, 100, [MAIN, DONE], 1, |_| {});
         call(&mut watch, 200, [MAIN, DONE], 0, |_| {});
         assert_eq!(told(&watch), [("VipRecvDone", 200, 210)], "VIP_NOT_DONE is no message");
+    }
+
+    #[test]
+    fn a_function_that_ends_in_another_one_has_its_result() {
+        let mut watch = watch();
+        call(&mut watch, 100, [MAIN, DONE], 1, |watch| watch.executes(Time::from_ps(105), OTHER));
+        call(&mut watch, 200, [MAIN, DONE], 0, |watch| watch.executes(Time::from_ps(205), OTHER));
+        assert_eq!(told(&watch), [("VipRecvDone", 200, 210)]);
     }
 
     #[test]

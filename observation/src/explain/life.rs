@@ -328,12 +328,16 @@ impl Life {
     }
 }
 
+/// When a process begins to send a message by the messaging library.
+pub fn sends(sender: &NodeHistory) -> impl Iterator<Item = Time> {
+    sender.begins(Activity::Send, |before| before == Activity::Application)
+}
+
 /// The lives of all messages from the first history's node to the second's that
 /// are sent after `since`, and are seen from begin to end.
 pub fn lives(histories: &[NodeHistory; 2], since: Time) -> Vec<Life> {
     let [sender, receiver] = histories;
-    let starts = sender.begins(Activity::Send, |before| before == Activity::Application);
-    let starts: Vec<Time> = latest(starts.filter(|&at| at >= since));
+    let starts: Vec<Time> = latest(sends(sender).filter(|&at| at >= since));
     let ends = starts.iter().skip(1).copied().chain([Time::NEVER]);
     starts.iter().zip(ends).filter_map(|(&start, end)| life(sender, receiver, start, end)).collect()
 }

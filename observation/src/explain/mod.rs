@@ -88,7 +88,7 @@ use serde_json::{Value, json};
 use crate::hang::Hang;
 use ends::{Chosen, Ends};
 use journal::Journal;
-use library::{CallWatch, Library};
+use library::{CallWatch, Deed, Library};
 use life::{Life, NodeHistory};
 use path::Part;
 use rows::AddressNames;
@@ -388,17 +388,27 @@ fn nothing_found(subjects: &[Subject], program: &str, histories: &[NodeHistory; 
     let [from, to] = ends.each.each_ref().map(|end| end.rank.0);
     let kind = if ends.are_tiles { "tile" } else { "rank" };
     let packets = histories[0].packets_sent().count();
-    let reason = match packets {
-        0 => "nothing goes that way".to_owned(),
-        1 => "one packet goes that way, and no program takes it from there as a message".to_owned(),
-        _ => format!(
-            "{packets} packets go that way, and each message is followed by the next one before it is received"
-        ),
+    let sent: usize = subjects.iter().map(|&subject| sent(subject, &histories[0])).sum();
+    let reason = match (packets, sent) {
+        (0, _) => "nothing goes that way".to_owned(),
+        (_, 0) => "what goes that way belongs to something else, such as a barrier".to_owned(),
+        _ => {
+            format!("of {sent} none was received there, by a handler or a call, before the next one was sent")
+        }
     };
     format!(
         "'{program}' has no {} from {kind} {from} to {to} that could be explained: {reason}",
         what.join(" or ")
     )
+}
+
+/// How many of a subject a process has begun to send, to whomever.
+fn sent(subject: Subject, sender: &NodeHistory) -> usize {
+    match subject {
+        Subject::Message => life::sends(sender).count(),
+        _ if subject.library().is_some() => call_lives::calls(sender, Deed::Sends).count(),
+        _ => sender.waits_over().count(),
+    }
 }
 
 /// A machine with changes.

@@ -240,7 +240,7 @@ impl fmt::Display for Subject {
             Subject::TicketLock => "ticket lock",
             Subject::McsLock => "MCS lock",
             Subject::Via => "VIA message",
-            Subject::VoyagerQueue => "message through an own queue",
+            Subject::VoyagerQueue => "queue message",
             Subject::HandOver => "hand-over",
         })
     }
