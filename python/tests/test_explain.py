@@ -87,7 +87,6 @@ def test_every_row_on_the_path_names_a_part_of_the_breakdown():
 CALLS = [
     ("EDT", "via", "edt", ["VipPostSend", "VipCQWait has told of it", "VipRecvDone"]),
     ("CCDMA-retry", "via", "edt", ["VipPostSend", "doorbell", "VipRecvDone has returned it"]),
-    ("Voyager-resident", "voyager-queue", "voyager", ["voyager_send", "voyager_arrived"]),
     ("Voyager-nonresident", "voyager-queue", "voyager", ["voyager_send", "VOYAGER_"]),
 ]
 
@@ -109,10 +108,12 @@ def test_a_life_of_calls_takes_about_as_long_as_its_program_measures():
     """The program's clock begins behind the call, on either side."""
     asked = {"machine": "edt", "interface": "EDT", "nodes": 2}
     measured = narthex.run("via-latency", 64, 64, 16, **asked)
-    rounds = narthex.explain("EDT", 64, of="via", machine="edt").document["rounds"]
-    assert rounds["total_ps"] / rounds["count"] / 1000 == pytest.approx(
-        measured.value("latency"), rel=0.05
-    )
+    both = [
+        narthex.explain("EDT", 64, of="via", machine="edt", sender=sender).document["rounds"]
+        for sender in (0, 1)
+    ]
+    mean_ns = sum(rounds["total_ps"] / rounds["count"] for rounds in both) / 2 / 1000
+    assert mean_ns == pytest.approx(measured.value("latency"), rel=0.03)
 
 
 def test_a_run_with_journals_ends_at_the_same_instant_as_without():
@@ -159,7 +160,11 @@ def test_with_several_processes_a_node_a_life_goes_between_the_ranks_that_are_as
         ("Voyager-CNI", {"of": "voyager-queue", "machine": "voyager"}, "Voyager-resident"),
         ("EDT", {"of": "via", "bytes": 6, "machine": "edt"}, "whole words of 4 bytes"),
         ("NI2w", {"program": "roundtrip", "bytes": 8}, "leave out the bytes"),
-        ("NI2w", {"program": "hello", "nodes": 2}, "nothing goes that way"),
+        (
+            "NI2w",
+            {"program": "roundtrip", "args": [8, 4, 1], "nodes": 3, "sender": 1, "receiver": 2},
+            "nothing goes that way",
+        ),
         ("NI2w", {"program": "roundtrip", "of": "via"}, "can be of message"),
     ],
 )

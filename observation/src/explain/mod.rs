@@ -282,8 +282,12 @@ fn refusal(
     let chosen = request.chosen();
     let [from, to] = chosen.numbers(if in_tiles { 1 } else { machine.processes_per_node() as usize });
     let is_chosen = chosen != Chosen::default();
-    let is_from_first = from == 0 && (subject == Subject::RemoteStore || subject == Subject::Rdma);
-    if is_chosen && subject != Subject::Message && !is_from_first {
+    let is_free = match subject {
+        Subject::Message => true,
+        Subject::RemoteStore | Subject::Rdma => from == 0,
+        _ => subject.library().is_some() && from.max(to) == 1,
+    };
+    if is_chosen && !is_free {
         return Some(format!("'{}' says by itself between what one {subject} goes", subject.program()));
     }
     if from.min(to) != 0 {
