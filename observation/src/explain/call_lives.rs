@@ -45,6 +45,9 @@ fn life(sender: &NodeHistory, receiver: &NodeHistory, send: &Call, next: Time) -
     let sent = send.from;
     let gave = calls(receiver, Deed::Gives).find(|call| call.to > sent).filter(|call| call.to <= next)?;
     let handled = gave.to;
+    if !receiver.has_no_other(sent, handled, calls(receiver, Deed::Gives).map(|call| call.to)) {
+        return None;
+    }
     let packets: Vec<(Time, u64)> =
         sender.packets_sent().filter(|&(at, _)| at >= sent && at <= handled).collect();
     let (arrived, sequence) = receiver.packets_received().rfind(|&(at, _)| at <= handled)?;

@@ -162,6 +162,20 @@ impl NodeHistory {
         self.activity_at(at) == Some(Activity::Synchronisation)
     }
 
+    /// Whether nothing of other processes comes to this one between two instants, and what came
+    /// before has been handed to the program, whose latest took it at one of `taken`: else a
+    /// message cannot be told from others.
+    pub fn has_no_other(&self, from: Time, to: Time, mut taken: impl Iterator<Item = Time>) -> bool {
+        let others = self.records.iter().filter_map(|record| match record.event {
+            Event::Arrival(note, true) if note.destination == self.ranks[1] && !self.is_of_ends(&note) => {
+                Some(record.at)
+            }
+            _ => None,
+        });
+        let last = others.take_while(|&at| at <= to).last();
+        last.is_none_or(|last| last < from && taken.any(|at| at > last && at <= from))
+    }
+
     /// What its program is at.
     fn activity_at(&self, at: Time) -> Option<Activity> {
         let begun = self.bookings.partition_point(|booking| booking.from <= at);
@@ -355,10 +369,11 @@ pub fn latest<T>(all: impl Iterator<Item = T>) -> Vec<T> {
 /// The life of the message that the sender begins to send at `sent`; the next
 /// one begins at `next`.
 fn life(sender: &NodeHistory, receiver: &NodeHistory, sent: Time, next: Time) -> Option<Life> {
-    let handled = receiver
-        .begins(Activity::Application, |before| before == Activity::Receive)
-        .find(|&at| at > sent)
-        .filter(|&at| at <= next)?;
+    let handlers = || receiver.begins(Activity::Application, |before| before == Activity::Receive);
+    let handled = handlers().find(|&at| at > sent).filter(|&at| at <= next)?;
+    if !receiver.has_no_other(sent, handled, handlers()) {
+        return None;
+    }
     let packets: Vec<(Time, u64)> =
         sender.packets_sent().filter(|&(at, _)| at >= sent && at <= handled).collect();
     let (arrived, sequence) = receiver.packets_received().rfind(|&(at, _)| at <= handled)?;

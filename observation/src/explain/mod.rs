@@ -397,7 +397,10 @@ fn nothing_found(subjects: &[Subject], program: &str, histories: &[NodeHistory; 
         (0, _) => "nothing goes that way".to_owned(),
         (_, 0) => "what goes that way belongs to something else, such as a barrier".to_owned(),
         _ => {
-            format!("of {sent} none was received there, by a handler or a call, before the next one was sent")
+            format!(
+                "of {sent} that it sent none was received there, by a handler or a call, before the next one \
+             was sent or others' messages came"
+            )
         }
     };
     format!(
