@@ -237,9 +237,6 @@ enum Polling {
     No,
     /// It polls, and nothing has begun in this poll.
     Inside,
-    /// The same behind an empty poll: the program's own work has had no time since, and what was
-    /// booked on it at the end of that poll is at the end of this one, too.
-    InsideAgain,
     /// An empty poll is over.
     Behind,
 }
@@ -251,57 +248,34 @@ struct EmptyPoll {
     retired: u64,
     /// Time that had been booked, on whatever.
     elapsed: Duration,
-    /// What was booked on the program's own work, by what it was spent on. It stands here itself, and
-    /// not on the heap: it is made anew wherever a waiting processor is looked at.
-    #[serde(with = "as_list")]
-    booked: [Duration; Spent::COUNT],
+    /// What was booked on the program's own work, by what it was spent on.
+    booked: Box<[Duration]>,
 }
 
 impl Default for EmptyPoll {
     fn default() -> Self {
-        EmptyPoll { retired: 0, elapsed: Duration::ZERO, booked: [Duration::ZERO; Spent::COUNT] }
-    }
-}
-
-/// Times by what they were spent on, written as a list.
-mod as_list {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use super::{Category, Duration, Spent};
-
-    pub fn serialize<S: Serializer>(times: &[Duration; Spent::COUNT], to: S) -> Result<S::Ok, S::Error> {
-        times[..].serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[Duration; Spent::COUNT], D::Error> {
-        let times = Vec::<Duration>::deserialize(from)?;
-        times
-            .try_into()
-            .map_err(|times: Vec<_>| Error::invalid_length(times.len(), &"a time for each category"))
+        let booked = vec![Duration::ZERO; Spent::COUNT].into();
+        EmptyPoll { retired: 0, elapsed: Duration::ZERO, booked }
     }
 }
 
 impl EmptyPoll {
     /// What separates this and the present; of that and the present, this again.
     fn apart(&self, ledger: &Ledger<(Activity, Spent)>, retired: u64) -> EmptyPoll {
-        let row = ledger.row(Activity::Application);
+        let row = ledger.row(Activity::Application).iter();
         EmptyPoll {
             retired: retired - self.retired,
             elapsed: ledger.elapsed() - self.elapsed,
-            booked: std::array::from_fn(|spent| row[spent] - self.booked[spent]),
+            booked: row.zip(&self.booked).map(|(now, before)| *now - *before).collect(),
         }
     }
 
-    /// It ends at the ledger's instant; what is booked on the program's own work is what it was
-    /// if it `is_known`.
+    /// It ends at the ledger's instant.
     #[inline]
-    fn is_now(&mut self, ledger: &Ledger<(Activity, Spent)>, retired: u64, is_known: bool) {
+    fn is_now(&mut self, ledger: &Ledger<(Activity, Spent)>, retired: u64) {
         self.retired = retired;
         self.elapsed = ledger.elapsed();
-        if !is_known {
-            self.booked.copy_from_slice(ledger.row(Activity::Application));
-        }
+        self.booked.copy_from_slice(ledger.row(Activity::Application));
     }
 
     /// Books what came behind it as polling: of instructions alone, at once.
@@ -342,22 +316,14 @@ impl Activities {
         self.polling == Polling::Behind && retired - self.empty_poll.retired <= FEW_INSTRUCTIONS
     }
 
-    /// Whether it polls, and nothing has begun in this poll.
-    #[inline]
-    fn is_in_empty_poll(&self) -> bool {
-        matches!(self.polling, Polling::Inside | Polling::InsideAgain)
-    }
-
     /// An empty poll is forgotten if the program, with so many instructions retired, is not behind it
     /// any more.
     pub fn forget_old_poll(&mut self, retired: u64) {
         if !self.may_poll_again(retired) {
             self.empty_poll = EmptyPoll::default();
-            self.polling = match self.polling {
-                Polling::Behind => Polling::No,
-                Polling::InsideAgain => Polling::Inside,
-                other => other,
-            };
+            if self.polling == Polling::Behind {
+                self.polling = Polling::No;
+            }
         }
     }
 
@@ -367,7 +333,7 @@ impl Activities {
         let EmptyPoll { retired: before, elapsed, booked } = &self.empty_poll;
         let row = ledger.row(Activity::Application);
         let is_earlier = *before <= retired && *elapsed <= ledger.elapsed();
-        is_earlier && booked.iter().zip(row).all(|(before, now)| before <= now)
+        is_earlier && booked.len() == row.len() && booked.iter().zip(row).all(|(before, now)| before <= now)
     }
 
     /// The program does something that is no waiting for messages.
@@ -390,15 +356,16 @@ impl Activities {
         let left = self.apply(marker)?;
         ledger.switch(now, (self.current(), Occupation::Execute.into()));
         self.polling = match (marker, left) {
-            (Marker::Enter(Activity::Poll), _) if self.may_poll_again(retired) => {
-                self.empty_poll.belongs_to_polling(ledger);
-                Polling::InsideAgain
+            (Marker::Enter(Activity::Poll), _) => {
+                if self.may_poll_again(retired) {
+                    self.empty_poll.belongs_to_polling(ledger);
+                }
+                Polling::Inside
             }
-            (Marker::Enter(Activity::Poll), _) => Polling::Inside,
             (_, Some(Activity::Poll))
-                if self.is_in_empty_poll() && self.current() == Activity::Application =>
+                if self.polling == Polling::Inside && self.current() == Activity::Application =>
             {
-                self.empty_poll.is_now(ledger, retired, self.polling == Polling::InsideAgain);
+                self.empty_poll.is_now(ledger, retired);
                 Polling::Behind
             }
             _ => Polling::No,
@@ -504,27 +471,6 @@ mod tests {
     fn what_lies_between_an_empty_poll_and_the_next_one_is_polling() {
         let polls = [(ENTER_POLL, 100, 10), (LEAVE, 130, 20), (ENTER_POLL, 150, 52), (LEAVE, 180, 60)];
         assert_eq!(booked(&polls), [100, 80]);
-    }
-
-    /// The end of a poll behind an empty poll copies nothing: the program's own work is booked as
-    /// before, whatever it waited for between two polls, and however many there are.
-    #[test]
-    fn many_empty_polls_leave_the_programs_own_time_as_it_was_before_the_first() {
-        let mut ledger = Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute.into()));
-        let mut activities = Activities::default();
-        let miss = Spent { occupation: Occupation::DataMiss, resource: Some(Resource::Memory) };
-        ledger.switch(Time::from_ps(50), (Activity::Application, miss));
-        for poll in 1..=4 {
-            let (at, retired) = (100 * poll, 20 * poll);
-            activities.book(&mut ledger, Time::from_ps(at), retired, ENTER_POLL).unwrap();
-            activities.book(&mut ledger, Time::from_ps(at + 30), retired + 5, LEAVE).unwrap();
-            ledger.switch(Time::from_ps(at + 40), (Activity::Application, miss));
-            ledger.switch(Time::from_ps(at + 90), (Activity::Application, Occupation::Execute.into()));
-        }
-        activities.book(&mut ledger, Time::from_ps(500), 100, ENTER_POLL).unwrap();
-        let own = ledger.row(Activity::Application).iter().map(|time| time.as_ps()).filter(|&time| time > 0);
-        assert_eq!(own.collect::<Vec<_>>(), [50, 50], "what came before the first poll");
-        assert_eq!(ledger.total_of_first(Activity::Poll).as_ps(), 400);
     }
 
     #[test]

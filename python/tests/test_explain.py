@@ -137,7 +137,8 @@ SEVERAL = {"machine": "isca96", "set": {"machine.processors_per_node": 2}}
 
 
 @pytest.mark.parametrize(
-    ("ranks", "shown"), [({}, [0, 2]), ({"receiver": 3}, [0, 3]), ({"sender": 3, "receiver": 0}, [3, 0])]
+    ("ranks", "shown"),
+    [({}, [0, 2]), ({"receiver": 3}, [0, 3]), ({"sender": 3, "receiver": 0}, [3, 0])],
 )
 def test_with_several_processes_a_node_a_life_goes_between_the_ranks_that_are_asked_for(
     ranks, shown

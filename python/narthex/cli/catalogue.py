@@ -46,7 +46,7 @@ def list_(
     from narthex import listing
 
     target = JsonTarget(json_file)
-    kinds = [kind] if kind else list(Kind)
+    kinds = [kind] if kind else [each for each in Kind if each != Kind.LIVES]
     found = {
         str(each): listing.chosen(each, name) if name else listing.entries(each) for each in kinds
     }
@@ -65,6 +65,7 @@ def list_(
         return
     if kind is None:
         say("'narthex list KIND' has a line for each name, 'narthex list KIND NAME' all of it.")
+        say("'narthex list lives' has what 'narthex explain' shows.")
     if Kind.INTERFACES in kinds:
         say("Sizes are free: CNI64Qm and CNI128Q are interfaces too. Case does not matter.")
         say("NAME on PLACE attaches an interface elsewhere than on the memory bus: NI2w on io-bus.")
