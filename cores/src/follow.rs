@@ -45,8 +45,9 @@ pub trait Follower {
     /// instruction that waits is told of again when it goes on.
     fn executes(&mut self, at: Time, pc: u64);
 
-    /// The processor has jumped to `target`; its stack pointer is `stack` there.
-    fn jumped(&mut self, jump: Jump, target: u64, stack: u64);
+    /// The processor has jumped to `target`; its stack pointer is `stack` there, and `result` what
+    /// a function that has returned gives (register a0).
+    fn jumped(&mut self, jump: Jump, target: u64, stack: u64, result: u64);
 }
 
 /// The follower that hears nothing.
@@ -55,7 +56,7 @@ impl Follower for () {
 
     fn executes(&mut self, _: Time, _: u64) {}
 
-    fn jumped(&mut self, _: Jump, _: u64, _: u64) {}
+    fn jumped(&mut self, _: Jump, _: u64, _: u64, _: u64) {}
 }
 
 /// The jumps as which an operation, executed at `pc`, counts when the processor is at `next` behind
@@ -85,7 +86,7 @@ mod tests {
     #[derive(Default)]
     struct Heard {
         executed: Vec<(u64, u64)>,
-        jumps: Vec<(Jump, u64)>,
+        jumps: Vec<(Jump, u64, u64)>,
     }
 
     impl Follower for Heard {
@@ -95,18 +96,18 @@ mod tests {
             self.executed.push((at.as_ps(), pc));
         }
 
-        fn jumped(&mut self, jump: Jump, target: u64, _: u64) {
-            self.jumps.push((jump, target));
+        fn jumped(&mut self, jump: Jump, target: u64, _: u64, result: u64) {
+            self.jumps.push((jump, target, result));
         }
     }
 
     const PROGRAM: &str = "
-        addi t1, zero, 3
+        addi a0, zero, 3
         jal ra, 12
-        addi a0, a0, 1
+        addi t1, t1, 1
         ecall
-        addi t1, t1, -1
-        bne t1, zero, -4
+        addi a0, a0, -1
+        bne a0, zero, -4
         jalr zero, 0(ra)";
 
     #[test]
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(stop, Stop::SystemCall);
         let places: Vec<u64> = heard.executed.iter().map(|(_, pc)| pc - 0x1000).collect();
         assert_eq!(places, [0, 4, 16, 20, 16, 20, 16, 20, 24, 8, 12]);
-        assert_eq!(heard.jumps, [(Jump::Call(0x1008), 0x1010), (Jump::Return, 0x1008)]);
+        assert_eq!(heard.jumps, [(Jump::Call(0x1008), 0x1010, 3), (Jump::Return, 0x1008, 0)]);
     }
 
     #[test]

@@ -321,9 +321,9 @@ impl<T: Timing> Processor<T> {
         {
             operation = decoded;
         }
-        let stack = self.x(2);
+        let (stack, result) = (self.x(2), self.x(10));
         for jump in jumps(operation, pc, next).into_iter().flatten() {
-            follower.jumped(jump, next, stack);
+            follower.jumped(jump, next, stack, result);
         }
     }
 

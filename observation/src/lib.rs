@@ -35,7 +35,7 @@ use profile::{ProfileRequest, Profiler};
 use trace::{Outcome, Tracer};
 use traffic::Traffic;
 
-pub use explain::{ExplainRequest, explain};
+pub use explain::{ExplainRequest, explain, own_subjects};
 pub use trace::TraceRequest;
 
 /// What is asked for besides a run's result.

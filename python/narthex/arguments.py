@@ -18,6 +18,8 @@ RANGES = {
     "threads": range(1, 1_024 + 1),
     "jobs": range(1, 1_024 + 1),
     "bytes": range(65_536 + 1),
+    "sender": range(1 << 16),
+    "receiver": range(1 << 16),
     "cycles": range(1, 100_000_000 + 1),
     "states": range(1, 1 << 63),
     "evictions": range(1 << 32),

@@ -1,7 +1,8 @@
 """One message's life: its transactions, and the parts of its latency.
 
-Beside messages a chip's transfers and locks can be explained (`SUBJECTS`): what one tile
-does, and another waits for.
+Beside messages of the messaging library, a chip's transfers and locks can be explained
+(`SUBJECTS`), and messages that a program sends by a library of the interface's own: each by a
+program that does nothing else, or by any program.
 """
 
 import json
@@ -45,18 +46,25 @@ class Subject:
     span: str
     """From where to where its latency goes."""
     has_size: bool = False
+    where: str = "any interface"
+    """Over which interfaces there is one."""
 
 
+_ON_TILES = "SARC, on sarc-prototype or sarc-chip"
 _TILES = "from the end of tile 0's wait to the end of tile 1's"
 
 
 def _transfer(name: str, *, has_size: bool = False) -> Subject:
-    return Subject("sarc-remote-store", name, f"One {name}", _TILES, has_size)
+    return Subject("sarc-remote-store", name, f"One {name}", _TILES, has_size, _ON_TILES)
 
 
-def _lock(name: str) -> Subject:
+def _lock(name: str, where: str = _ON_TILES) -> Subject:
     held = "from tile 0's having the lock to tile 1's"
-    return Subject("sarc-locks", name, f"One hand-over of a {name}", held)
+    return Subject("sarc-locks", name, f"One hand-over of a {name}", held, where=where)
+
+
+_SHARED = "SARC, on sarc-chip with machine.processors_per_process = 16"
+_CALLS = "from the call that sends it to the return of the one that gives it"
 
 
 SUBJECTS = {
@@ -70,17 +78,43 @@ SUBJECTS = {
     "remote-store": _transfer("remote store"),
     "rdma": _transfer("RDMA copy", has_size=True),
     "queue-lock": _lock("queue lock"),
-    "lock-box": _lock("lock of the lock box"),
-    "test-and-set-lock": _lock("test-and-set lock"),
-    "ticket-lock": _lock("ticket lock"),
-    "mcs-lock": _lock("MCS lock"),
+    "lock-box": _lock("lock of the lock box", "SARC, on sarc-prototype"),
+    "test-and-set-lock": _lock("test-and-set lock", _SHARED),
+    "ticket-lock": _lock("ticket lock", _SHARED),
+    "mcs-lock": _lock("MCS lock", _SHARED),
+    "via": Subject(
+        "via-latency",
+        "VIA message",
+        "One VIA message's life",
+        _CALLS,
+        has_size=True,
+        where="EDT and the other interfaces of VIA, on edt",
+    ),
+    "voyager-queue": Subject(
+        "voyager-latency",
+        "queue message",
+        "One queue message's life",
+        _CALLS,
+        has_size=True,
+        where="Voyager-resident, -nonresident and -hybrid, on voyager",
+    ),
 }
 """By what `explain` takes for `of`."""
+
+HAND_OVER = Subject(
+    "",
+    "hand-over",
+    "One hand-over",
+    "from the end of the one tile's wait to the end of the other's",
+    where=_ON_TILES,
+)
+"""What is explained of a program whose tiles wait for each other's stores and copies."""
 
 
 def subject(document: dict[str, Any]) -> Subject:
     """Return what a document explains."""
-    return named(document.get("of", MESSAGE))
+    of = document.get("of", MESSAGE)
+    return HAND_OVER if of == HAND_OVER.name else named(of)
 
 
 def named(of: str) -> Subject:
@@ -93,14 +127,34 @@ def named(of: str) -> Subject:
 def what(document: dict[str, Any]) -> str:
     """Say what a document explains: "64 bytes" for a message, "RDMA copy of 64 bytes"."""
     about = subject(document)
+    if is_of_program(document):
+        return f"{about.name} of {document['program']}"
     named = [] if about is SUBJECTS[MESSAGE] else [about.name]
     sized = [f"{document['bytes']} bytes"] if about.has_size else []
     return " of ".join([*named, *sized])
 
 
+def is_of_program(document: dict[str, Any]) -> bool:
+    """Tell whether a program of the user's choice has sent what a document explains."""
+    return document.get("of_program", False)
+
+
 def title(document: dict[str, Any]) -> str:
-    """Say what a document explains, and over which interface."""
-    return f"{what(document)} over {document['interface']}"
+    """Say what a document explains, over which interface, and between which ranks if others."""
+    ranks = between(document)
+    return f"{what(document)} over {document['interface']}{f', {ranks}' if ranks else ''}"
+
+
+def between(document: dict[str, Any]) -> str:
+    """Say which ranks send and receive, unless they are those that one expects."""
+    sender, receiver = document.get("ranks", [0, 1])
+    expected = [sender, receiver] in ([0, 1], places(document))
+    return "" if expected else f"from rank {sender} to rank {receiver}"
+
+
+def places(document: dict[str, Any]) -> list[int]:
+    """Return the numbers of the nodes, or the tiles, that send and receive."""
+    return document.get("places", [0, 1])
 
 
 def ends(document: dict[str, Any]) -> str:
@@ -198,20 +252,32 @@ def explain(
     interface: str,
     bytes: int | None = None,  # noqa: A002 - the option's name on the command line
     *,
-    of: str = MESSAGE,
+    of: str | None = None,
+    program: str | Path | Program | None = None,
+    args: Sequence[object] = (),
+    nodes: int | None = None,
+    sender: int | None = None,
+    receiver: int | None = None,
     machine: str | Path = DEFAULT_MACHINE,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
     firmware: Firmware = (),
     seed: int | None = None,
-    program: Program | None = None,
     observer: Observer | None = None,
 ) -> Explanation:
     """Explain the latency of one message of `bytes` bytes (64) over an interface.
 
     Round trips are run on two nodes of `machine`; of the measured requests
     from node 0 to node 1 the one with the median latency is shown, and the
-    mean of all beside it. `of` is one of `SUBJECTS`: on a chip whose tiles have
-    the interface also a transfer or the hand-over of a lock, from tile 0 to 1.
+    mean of all beside it. `of` is one of `SUBJECTS`: a message of the messaging library
+    if it is left out; on a chip whose tiles have the interface also a transfer or the
+    hand-over of a lock, from tile 0 to 1; and a message of a library of the interface's own.
+
+    With `program` (as `run` takes it, with its `args`, on `nodes` nodes) it is a message that
+    this program sends: by the library of the interface's own, if it does that, and else by the
+    messaging library. Its messages must not overlap: each is received before the next is sent.
+
+    `sender` and `receiver` are ranks: the first of all and the first of the next node if they
+    are left out. Of hand-overs between tiles they are tiles.
 
     >>> import narthex
     >>> message = narthex.explain("CNI32Qm", 64)
@@ -220,9 +286,14 @@ def explain(
 
     Raises `NarthexError` when something is wrong with the arguments.
     """
-    guest = program or find(named(of).program)
+    guest = find(named(of or MESSAGE).program if program is None else program)
     request: dict[str, Any] = {
         "of": of,
+        **({} if program is None else {"program": guest.name}),
+        "args": [str(each) for each in args],
+        "nodes": arguments.whole_number_or_none("nodes", nodes),
+        "from": arguments.whole_number_or_none("sender", sender),
+        "to": arguments.whole_number_or_none("receiver", receiver),
         "interface": arguments.text("interface", interface),
         "bytes": arguments.whole_number_or_none("bytes", bytes),
         "machine": arguments.text("machine", machine),

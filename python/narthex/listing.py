@@ -1,4 +1,4 @@
-"""What there is: interfaces, machines and their parameters, programs, experiments."""
+"""What there is: interfaces, machines and their parameters, programs, experiments, lives."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from narthex.running import DEFAULT_MACHINE
 if TYPE_CHECKING:
     import polars
 
-Kind = Literal["interfaces", "machines", "programs", "experiments"]
+Kind = Literal["interfaces", "machines", "programs", "experiments", "lives"]
 """What can be listed."""
 
 
@@ -99,7 +99,7 @@ def family(kind: str, entry: dict[str, Any]) -> str:
     if kind == "interfaces":
         return str(entry["family"])
     name = str(entry["name"])
-    return name if kind == "machines" else re.split("(?<=[/-])", name)[0]
+    return name if kind in ("machines", "lives") else re.split("(?<=[/-])", name)[0]
 
 
 def _entries(kind: str) -> list[dict[str, Any]]:
@@ -121,6 +121,17 @@ def _entries(kind: str) -> list[dict[str, Any]]:
                     "brief": each.title,
                 }
                 for each in loaded
+            ]
+        case "lives":
+            from narthex.explanation import SUBJECTS
+
+            return [
+                {
+                    "name": of,
+                    "summary": f"{about.one}, {about.span}; over {about.where}",
+                    "brief": f"{about.one}, over {about.where}",
+                }
+                for of, about in SUBJECTS.items()
             ]
         case "interfaces" | "machines":
             found: list[dict[str, Any]] = json.loads(_native.list(kind))

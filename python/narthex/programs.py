@@ -6,6 +6,7 @@ file. A bare word is first looked for among the programs that come with
 Narthex; `./word` is always a file.
 """
 
+import hashlib
 import os
 import struct
 import tempfile
@@ -40,7 +41,27 @@ class Program:
         driver = compiler.driver_apart(interface)
         if driver not in self._elves:
             self._elves[driver] = self._make(progress, interface)
+            _made[hashlib.sha256(self._elves[driver]).hexdigest()] = self
         return self._elves[driver]
+
+
+_made: dict[str, Program] = {}
+"""What has been made in this process, by the hashes of the ELF files."""
+
+
+def with_hash(name: str, sha256: str, interface: str) -> Program | None:
+    """Return the program whose ELF file for an interface has this hash.
+
+    It is one that has run in this process, or one of this name that comes with Narthex; none if
+    neither is the same.
+    """
+    if sha256 in _made:
+        return _made[sha256]
+    if name not in shipped():
+        return None
+    program = find(name)
+    elf = program.elf(interface=interface)
+    return program if hashlib.sha256(elf).hexdigest() == sha256 else None
 
 
 def is_elf(file: Path) -> bool:

@@ -245,6 +245,18 @@ fn explain(py: Python<'_>, request: &str, elf: &[u8], observer: Option<Py<PyAny>
     })
 }
 
+/// What a program may send over an interface by calls of the interface's own library, by the names
+/// that `explain` takes; empty if the interface has no such library.
+#[pyfunction]
+fn own_subjects(
+    py: Python<'_>,
+    machine: &str,
+    settings: Vec<String>,
+    interface: &str,
+) -> PyResult<Vec<&'static str>> {
+    narthex_observation::own_subjects(machine, &settings, interface).map_err(|failure| raise(py, &failure))
+}
+
 /// The network of a machine alone, under synthetic load; the measurements' document.
 ///
 /// `request` is a JSON `NetworkRequest`. `observer(done, simulated_time_ps)` is called
@@ -388,6 +400,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(silence, module)?)?;
     module.add_function(wrap_pyfunction!(pprof, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(own_subjects, module)?)?;
     module.add_function(wrap_pyfunction!(network_load, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(check_interface, module)?)?;

@@ -84,6 +84,118 @@ def test_every_row_on_the_path_names_a_part_of_the_breakdown():
     assert crossings.filter(~crossings["critical"])["part"].null_count() == 1
 
 
+CALLS = [
+    ("EDT", "via", "edt", ["VipPostSend", "VipCQWait has told of it", "VipRecvDone"]),
+    ("CCDMA-retry", "via", "edt", ["VipPostSend", "doorbell", "VipRecvDone has returned it"]),
+    ("Voyager-nonresident", "voyager-queue", "voyager", ["voyager_send", "VOYAGER_"]),
+]
+
+
+@pytest.mark.parametrize(("interface", "of", "machine", "told"), CALLS)
+def test_a_message_of_the_interfaces_own_library_has_a_life_from_call_to_return(
+    interface, of, machine, told
+):
+    found = narthex.explain(interface, 32, of=of, machine=machine)
+    assert found.breakdown["time_ps"].sum() == found.latency_ps
+    what = found.transactions["what"].to_list()
+    assert all(any(text in each for each in what) for text in told)
+    assert any(each.startswith("calls ") for each in what)
+    assert what[-1].endswith("has returned it")
+    assert found.document["rounds"]["count"] == 64
+
+
+def test_a_life_of_calls_takes_about_as_long_as_its_program_measures():
+    """The program's clock begins behind the call, on either side."""
+    asked = {"machine": "edt", "interface": "EDT", "nodes": 2}
+    measured = narthex.run("via-latency", 64, 64, 16, **asked)
+    both = [
+        narthex.explain("EDT", 64, of="via", machine="edt", sender=sender).document["rounds"]
+        for sender in (0, 1)
+    ]
+    mean_ns = sum(rounds["total_ps"] / rounds["count"] for rounds in both) / 2 / 1000
+    assert mean_ns == pytest.approx(measured.value("latency"), rel=0.03)
+
+
+def test_a_run_with_journals_ends_at_the_same_instant_as_without():
+    asked = {"machine": "edt", "args": [64, 20, 4]}
+    found = narthex.explain("EDT", program="via-latency", **asked)
+    alone = narthex.run("via-latency", *asked["args"], machine="edt", interface="EDT")
+    assert found.document["simulated_ps"] == alone.document["simulated_ps"]
+
+
+def test_a_program_has_the_life_of_its_own_calls_or_else_of_the_messaging_librarys():
+    own = narthex.explain("EDT", program="via-latency", args=[64, 20, 4], machine="edt")
+    assert own.document["of"] == "via"
+    assert own.title == "VIA message of via-latency over EDT"
+    library = narthex.explain("EDT", program="roundtrip", args=[64, 20, 4], machine="edt")
+    assert library.document["of"] == "message"
+    assert "starts the handler" in library.transactions["what"].to_list()
+    assert own.breakdown["time_ps"].sum() == own.latency_ps
+
+
+SEVERAL = {"machine": "isca96", "set": {"machine.processors_per_node": 2}}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "shown"),
+    [({}, [0, 2]), ({"receiver": 3}, [0, 3]), ({"sender": 3, "receiver": 0}, [3, 0])],
+)
+def test_with_several_processes_a_node_a_life_goes_between_the_ranks_that_are_asked_for(
+    ranks, shown
+):
+    found = narthex.explain("CNI512Q", 64, **ranks, **SEVERAL)
+    assert found.document["ranks"] == shown
+    assert found.breakdown["time_ps"].sum() == found.latency_ps
+    transactions = found.transactions
+    on_path = transactions.filter(transactions["critical"] & transactions["bus"].is_not_null())
+    assert {"processor", "send half", "receive half"} == set(on_path["agent"])
+
+
+@pytest.mark.parametrize(
+    ("interface", "asked", "told"),
+    [
+        ("CNI512Q", {"receiver": 1, **SEVERAL}, "both on node 0"),
+        ("NI2w", {"program": "roundtrip", "nodes": 2, "receiver": 9}, "there is no rank 9"),
+        ("CNI512Q", {"sender": 1, "receiver": 3, **SEVERAL}, "name a program"),
+        ("NI2w", {"of": "via"}, "such as EDT on edt"),
+        ("Voyager-CNI", {"of": "voyager-queue", "machine": "voyager"}, "Voyager-resident"),
+        ("EDT", {"of": "via", "bytes": 6, "machine": "edt"}, "whole words of 4 bytes"),
+        ("NI2w", {"program": "roundtrip", "bytes": 8}, "leave out the bytes"),
+        (
+            "NI2w",
+            {"program": "roundtrip", "args": [8, 4, 1], "nodes": 3, "sender": 1, "receiver": 2},
+            "none was received there",
+        ),
+        ("NI2w", {"program": "roundtrip", "of": "via"}, "can be of message"),
+    ],
+)
+def test_what_has_no_life_is_refused_with_the_reason(interface, asked, told):
+    with pytest.raises(narthex.NarthexError, match=told):
+        narthex.explain(interface, **asked)
+
+
+DIRECTORIES = [
+    ("NI2w", {"machine": "chip"}),
+    ("CNI0Qm", {"machine": "chip", "set": {"interfaces.cni_0qm.fetch": "read-once"}}),
+]
+
+
+@pytest.mark.parametrize(("interface", "asked"), DIRECTORIES)
+def test_the_hops_of_a_directory_are_steps_that_add_up(interface, asked):
+    found = narthex.explain(interface, 64, **asked)
+    parts = dict(found.breakdown.select("part", "time_ps").iter_rows())
+    assert sum(parts.values()) == found.latency_ps
+    assert parts["sender: messages of the directory"] > 0
+    assert parts["sender: directory's home"] > 0
+    rows = [row for row in found.document["transactions"] if row["agent"] == "directory"]
+    requests = [row for row in rows if row["kind"] == "directory request" and row["critical"]]
+    left, come = (
+        [row["time_ps"] for row in requests if word in row["deed"]] for word in ("leaves", "is at")
+    )
+    assert left
+    assert len(left) == len(come)
+
+
 def row(what, node=0, critical=False, cycles=25):
     part = "sender: software" if critical else None
     return {

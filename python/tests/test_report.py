@@ -433,6 +433,27 @@ def test_a_runs_message_is_explained_on_its_own_machine(run):
     assert again.life(slow).latency_ps > again.life(run).latency_ps
 
 
+EDT = {"machine": "edt", "interface": "EDT"}
+SHOWN = {
+    "VIPL's": (["via-latency", 64, 20, 4], "calls of its own", "calls VipPostSend"),
+    "the messaging library's": (["roundtrip", 64, 20, 4], "messaging library", "begins to send"),
+}
+
+
+@pytest.mark.parametrize("library", SHOWN)
+def test_a_page_has_the_life_of_a_message_that_the_runs_program_sends(library):
+    program, paragraph, step = SHOWN[library]
+    tree = parsed(report.page([identify(narthex.run(*program, **EDT).document, "x.json")]))
+    assert any(paragraph in text for text in texts(tree, "p"))
+    assert any(step in text for text in texts(tree, "li"))
+
+
+def test_a_page_says_why_it_has_no_life_of_the_programs_messages():
+    document = narthex.run("via-latency", 64, 20, 4, **EDT).document
+    tree = parsed(report.page([identify({**document, "binary_sha256": "0"}, "x.json")]))
+    assert any("is not at hand" in text for text in texts(tree, "p"))
+
+
 def test_a_machine_that_is_not_known_any_more_costs_only_the_life(run):
     other = json.loads(json.dumps(run))
     other["machine"]["bus"]["colour"] = "blue"

@@ -107,7 +107,8 @@ impl<T: Timing> Processor<T> {
         let handler = self.core.trap.utvec;
         self.set_pc(handler);
         if F::LISTENS {
-            follower.jumped(Jump::Trap(self.core.trap.uepc), self.core.pc, self.x(2));
+            let (stack, result) = (self.x(2), self.x(10));
+            follower.jumped(Jump::Trap(self.core.trap.uepc), self.core.pc, stack, result);
         }
     }
 

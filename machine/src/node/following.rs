@@ -25,8 +25,8 @@ impl Follower for Telling<'_> {
         self.probes.iter_mut().for_each(|probe| probe.executes(at, self.processor, pc));
     }
 
-    fn jumped(&mut self, jump: Jump, target: u64, stack: u64) {
-        self.probes.iter_mut().for_each(|probe| probe.jumped(self.processor, jump, target, stack));
+    fn jumped(&mut self, jump: Jump, target: u64, stack: u64, result: u64) {
+        self.probes.iter_mut().for_each(|probe| probe.jumped(self.processor, jump, target, (stack, result)));
     }
 }
 

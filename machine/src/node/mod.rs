@@ -272,7 +272,7 @@ impl Node {
     }
 
     /// How many of its processes run the program; those of firmware follow them.
-    pub(super) fn programs(&self) -> usize {
+    pub fn programs(&self) -> usize {
         self.processes.iter().filter(|process| process.personality == Personality::Linux).count()
     }
 

@@ -199,9 +199,9 @@ pub trait Probe: Any + Debug + Send {
     /// ([`Follower::executes`](narthex_cores::follow::Follower::executes)).
     fn executes(&mut self, _at: Time, _processor: usize, _pc: u64) {}
 
-    /// A processor has called a function, or returned
+    /// A processor has called a function, or returned; its stack pointer and its register a0 there
     /// ([`Follower::jumped`](narthex_cores::follow::Follower::jumped)).
-    fn jumped(&mut self, _processor: usize, _jump: Jump, _target: u64, _stack: u64) {}
+    fn jumped(&mut self, _processor: usize, _jump: Jump, _target: u64, _at: (u64, u64)) {}
 
     /// A program marks the begin of a region at `at`, or else its end.
     fn region(&mut self, _at: Time, _processor: usize, _name: &str, _begins: bool) {}

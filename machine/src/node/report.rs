@@ -1,5 +1,6 @@
 //! What a node says about itself when the run is over, or stuck.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::Place as Guest;
@@ -118,6 +119,25 @@ impl Node {
             Agent::Processor(_) => "another processor",
             Agent::Seat(seat) => self.devices[self.seats[seat].device].part(self.seats[seat].seat),
         }
+    }
+
+    /// The seats of the interface that work for a process: that receive for it, or else that send.
+    pub fn interface_seats(&self, process: usize, receives: bool) -> Range<usize> {
+        let interface = &self.devices[0];
+        let seats = interface.seats();
+        let first = seats.iter().position(|seat| usize::from(seat.process) == process).unwrap_or(0);
+        let seat = (first + usize::from(receives)).min(seats.len() - 1);
+        interface.seats_beside(seat)
+    }
+
+    /// Whether a seat is one of the network interface.
+    pub fn is_of_interface(&self, seat: usize) -> bool {
+        self.seats[seat].device == 0
+    }
+
+    /// How many tiles of it have a part of the interface.
+    pub fn tiles(&self) -> usize {
+        self.devices[0].seats().iter().filter(|seat| seat.of_tile.is_some()).count()
     }
 
     /// Whether a processor runs firmware, and not the program.

@@ -51,7 +51,7 @@ pub struct Finished {
     /// What it cost the host.
     pub effort: Effort,
     /// The instant of its end.
-    pub(super) end: Time,
+    pub end: Time,
     pub(super) written: Written,
 }
 

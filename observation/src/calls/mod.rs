@@ -53,6 +53,14 @@ pub struct Frame {
     stack: u64,
 }
 
+impl Frame {
+    /// Whether it returns to where the other one does: it is the same, or was called by it at its
+    /// end (a tail call).
+    pub fn returns_as(&self, other: &Frame) -> bool {
+        (self.return_address, self.stack) == (other.return_address, other.stack)
+    }
+}
+
 /// The processor is at another place than before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {

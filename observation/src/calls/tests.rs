@@ -5,9 +5,13 @@ use super::*;
 #[path = "../../../cores/tests/common/elf.rs"]
 mod elf;
 
-/// A program of functions of 256 bytes each.
+/// The code of a program of functions of 256 bytes each.
 pub fn code() -> Arc<CodeMap> {
-    let names = ["start", "main", "work", "leaf", "handler"];
+    Arc::new(CodeMap::new(&program(&["start", "main", "work", "leaf", "handler"]), false))
+}
+
+/// A program of functions of 256 bytes each, from address 0x1000 on.
+pub fn program(names: &[&'static str]) -> Arc<Program> {
     let segment = elf::Segment {
         address: 0x1000,
         bytes: vec![0; 0x800],
@@ -16,8 +20,7 @@ pub fn code() -> Arc<CodeMap> {
     };
     let symbols = names.iter().zip(0..).map(|(&name, number)| (name, 0x1000 + 0x100 * number, 0x100));
     let image = elf::Image { symbols: symbols.collect(), ..elf::Image::program(0x1000, [segment]) };
-    let program = Program::parse("program", image.build()).expect("it is sound");
-    Arc::new(CodeMap::new(&Arc::new(program), false))
+    Arc::new(Program::parse("program", image.build()).expect("it is sound"))
 }
 
 /// An address in a function.

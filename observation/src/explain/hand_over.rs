@@ -26,15 +26,16 @@
 
 use narthex_kernel::Time;
 use narthex_machine::activity::Activity;
+use narthex_machine::node::Agent;
 use narthex_machine::node::probe::{Crossing, Event, Packet};
 use narthex_memory::Kind;
 
-use super::life::{Life, NodeHistory, announced, visible};
+use super::life::{Life, NodeHistory, Way, announced, latest, visible};
 
 /// All hand-overs from the first history's tile to the second's that begin after `since`, while
 /// the second one waits.
 pub fn hand_overs([giver, taker]: &[NodeHistory; 2], since: Time) -> Vec<Life> {
-    let starts: Vec<Time> = giver.waits_over().filter(|&at| at > since).collect();
+    let starts: Vec<Time> = latest(giver.waits_over().filter(|&at| at > since));
     let ends = starts.iter().skip(1).copied().chain([Time::NEVER]);
     starts.iter().zip(ends).filter_map(|(&start, end)| hand_over(giver, taker, start, end)).collect()
 }
@@ -75,7 +76,7 @@ fn by_packet(giver: &NodeHistory, taker: &NodeHistory, (sent, left, handled): In
         handled,
         sequence: Some(sequence),
         packets,
-        ends_wait: true,
+        way: Way::Wait,
     })
 }
 
@@ -83,7 +84,11 @@ fn by_packet(giver: &NodeHistory, taker: &NodeHistory, (sent, left, handled): In
 /// waits for: an acknowledgement that a counter counts, and the counter's own word.
 fn last_own(taker: &NodeHistory, arrived: Time, seen: Time) -> Time {
     let own = taker.records.iter().filter_map(|record| match record.event {
-        Event::Packet(Packet { is_there: true, to: Some(1), .. }) => Some(record.at),
+        Event::Packet(Packet { is_there: true, to: Some(to), .. })
+            if Agent::Processor(to) == taker.processor =>
+        {
+            Some(record.at)
+        }
         _ => None,
     });
     own.filter(|&at| at >= arrived && at <= seen).max().unwrap_or(arrived)
@@ -111,7 +116,7 @@ fn by_memory(giver: &NodeHistory, taker: &NodeHistory, (sent, left, handled): In
         handled,
         sequence: None,
         packets: 0,
-        ends_wait: true,
+        way: Way::Wait,
     })
 }
 

@@ -6,10 +6,14 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hasher};
 
+use narthex_cores::follow::Jump;
 use narthex_fabrics::{FrameKind, NetworkPort};
 use narthex_interfaces::Device;
 use narthex_kernel::Time;
+use narthex_machine::activity::Activity;
 use narthex_machine::node::probe::{Crossing, Edge, Event, Probe};
+
+use super::library::{Call, CallWatch};
 
 /// Most transactions that are under way at once, on all buses of a node.
 const CROSSINGS_UNDER_WAY: usize = 8;
@@ -21,8 +25,8 @@ pub struct Record {
     pub at: Time,
     /// What.
     pub event: Event,
-    /// Whether it is a transaction that changed the state of a send half, of a
-    /// receive half.
+    /// Whether it is a transaction that changed the state of the seats that send for the process, of
+    /// those that receive for it.
     pub touched: [bool; 2],
 }
 
@@ -34,15 +38,25 @@ pub struct Journal {
     /// Most records that it keeps.
     limit: usize,
     records: VecDeque<Record>,
-    /// Digests of the halves' states after the latest event.
-    states: Vec<u64>,
+    /// The seats whose states it compares: those that send for the process, and that receive.
+    seats: [Vec<usize>; 2],
+    /// Digests of their states after the latest event; none before the first.
+    states: Option<[u64; 2]>,
+    /// The calls that it follows, if any.
+    watch: Option<CallWatch>,
 }
 
 impl Journal {
     /// A journal that begins when `skip` packets have left the node, and keeps
-    /// the latest `limit` records.
-    pub fn new(skip: u64, limit: usize) -> Self {
-        Journal { skip, limit, records: VecDeque::new(), states: Vec::new() }
+    /// the latest `limit` records. It compares the states of `seats`, and follows the calls
+    /// that `watch` looks for.
+    pub fn new(skip: u64, limit: usize, seats: [Vec<usize>; 2], watch: Option<CallWatch>) -> Self {
+        Journal { skip, limit, records: VecDeque::new(), seats, states: None, watch }
+    }
+
+    /// The calls that it has followed, in the order of time.
+    pub fn take_calls(&mut self) -> Vec<Call> {
+        self.watch.as_mut().map(|watch| std::mem::take(&mut watch.calls)).unwrap_or_default()
     }
 
     /// What it holds, in the order of time; events of one instant in the order
@@ -64,13 +78,18 @@ impl Journal {
             Edge::Released => crossing.released == now,
         };
         if let Some((_, touched)) = crossings.take(CROSSINGS_UNDER_WAY).find(at_edge) {
-            touched[half % 2] = true;
+            touched[half] = true;
         }
     }
 }
 
 impl Probe for Journal {
     fn record(&mut self, at: Time, event: Event) {
+        if let Event::Booking { processor, activity: Activity::Idle | Activity::Exited, .. } = event
+            && let Some(watch) = self.watch.as_mut().filter(|watch| watch.processor == processor)
+        {
+            watch.clear();
+        }
         if self.skip == 0 {
             if self.records.len() == self.limit {
                 self.records.pop_front();
@@ -87,13 +106,29 @@ impl Probe for Journal {
         if self.skip > 0 {
             return;
         }
-        let states = (0..interface.seats().len()).map(|seat| digest(interface, seat)).collect();
-        let before = std::mem::replace(&mut self.states, states);
+        let states = [0, 1].map(|half| digest(interface, &self.seats[half]));
         // The first look has nothing to compare with.
-        for (half, state) in before.iter().enumerate() {
-            if let (true, Some(edge)) = (*state != self.states[half], edge) {
+        let Some(before) = self.states.replace(states) else { return };
+        for half in [0, 1] {
+            if let (true, Some(edge)) = (before[half] != states[half], edge) {
                 self.touch(now, edge, half);
             }
+        }
+    }
+
+    fn follows_programs(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    fn executes(&mut self, at: Time, processor: usize, pc: u64) {
+        if let Some(watch) = self.watch.as_mut().filter(|watch| watch.processor == processor) {
+            watch.executes(at, pc);
+        }
+    }
+
+    fn jumped(&mut self, processor: usize, jump: Jump, target: u64, at: (u64, u64)) {
+        if let Some(watch) = self.watch.as_mut().filter(|watch| watch.processor == processor) {
+            watch.jumped(jump, target, at);
         }
     }
 }
@@ -107,10 +142,10 @@ fn is_packet(event: &Event) -> bool {
     }
 }
 
-/// A number that is different, almost surely, when a half's state is.
-fn digest(interface: &dyn Device, seat: usize) -> u64 {
+/// A number that is different, almost surely, when the state of one of the seats is.
+fn digest(interface: &dyn Device, seats: &[usize]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    interface.hash_state(seat, &mut hasher);
+    seats.iter().for_each(|&seat| interface.hash_state(seat, &mut hasher));
     hasher.finish()
 }
 
@@ -135,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_latest_records_are_kept_and_come_in_the_order_of_time() {
-        let mut journal = Journal::new(0, 3);
+        let mut journal = Journal::new(0, 3, [vec![], vec![]], None);
         for now in [1, 2, 9, 4, 5] {
             journal.record(at(now), Event::Timer(0));
         }
@@ -144,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_journal_begins_after_a_number_of_packets() {
-        let mut journal = Journal::new(2, 10);
+        let mut journal = Journal::new(2, 10, [vec![], vec![]], None);
         let packet = |sequence| {
             let header = narthex_fabrics::Header(1);
             Frame::Data(Box::new(Packet {

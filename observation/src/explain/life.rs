@@ -10,14 +10,15 @@ use narthex_machine::node::{Agent, Node};
 use narthex_memory::Kind;
 use serde_json::{Value, json};
 
+use super::ends::{End, Ends};
+use super::hops::DirectoryWaits;
 use super::journal::{Journal, Record};
+use super::library::Call;
 
-/// The half that sends, and the half that receives.
+/// Of a record's `touched`: the seats that send.
 pub const SEND_HALF: usize = 0;
-/// The half that receives.
+/// Those that receive.
 pub const RECEIVE_HALF: usize = 1;
-/// The processor whose messages are explained.
-pub const PROCESSOR: Agent = Agent::Processor(0);
 
 /// A stretch of a processor's time.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ pub struct Booking {
     pub occupation: Occupation,
 }
 
-/// The history of a node, from its journal.
+/// The history of one end, from its node's journal.
 #[derive(Debug)]
 pub struct NodeHistory {
     /// Everything, in order.
@@ -45,24 +46,78 @@ pub struct NodeHistory {
     pub bookings: Vec<Booking>,
     /// That processor.
     pub processor: Agent,
+    /// The seats of the interface that do its part: they send, or they receive.
+    pub seats: Vec<usize>,
+    /// Processors of the node that run firmware.
+    pub firmware: Vec<usize>,
+    /// What it called of the library whose calls were followed.
+    pub calls: Vec<Call>,
+    /// What its processor did on a directory.
+    pub directory: DirectoryWaits,
+    /// The process that sends, and the one that receives.
+    ranks: [Rank; 2],
+}
+
+/// What an agent is to an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Its processor.
+    Processor,
+    /// The part of the interface that works for it.
+    Interface,
+    /// Another one.
+    Other,
 }
 
 impl NodeHistory {
-    /// Takes a node's journal.
-    pub fn new(node: &mut Node) -> Self {
-        let records = node.detach::<Journal>().map(|journal| journal.into_records()).unwrap_or_default();
-        let bookings = bookings(&records, 0);
-        NodeHistory { records, bookings, processor: PROCESSOR }
+    /// Takes the journals of the nodes on which the ends are. Tiles of a chip are as if each were
+    /// a node: their packets of bytes to the other one are those of the network.
+    pub fn of(nodes: &mut [Node], ends: &Ends) -> [Self; 2] {
+        let ranks = ends.each.each_ref().map(|end| end.rank);
+        let mut of_chip = None;
+        [0, 1].map(|place| {
+            let own = &ends.each[place];
+            let node = &mut nodes[own.node];
+            let (all, calls) = match (ends.are_tiles, &of_chip) {
+                (true, Some(records)) => (Vec::clone(records), Vec::new()),
+                _ => taken(node),
+            };
+            if ends.are_tiles {
+                of_chip = Some(all.clone());
+            }
+            let records = match ends.are_tiles {
+                true => all.iter().filter_map(|record| seen_from(place, &ends.each, record)).collect(),
+                false => all,
+            };
+            let firmware = (0..node.processor_count()).filter(|&each| node.runs_firmware(each)).collect();
+            let seats = if place == 0 { &own.sends } else { &own.receives };
+            NodeHistory {
+                bookings: bookings(&records, own.processor),
+                directory: DirectoryWaits::new(&records, own.agent()),
+                records,
+                processor: own.agent(),
+                seats: seats.clone(),
+                firmware,
+                calls,
+                ranks,
+            }
+        })
     }
 
-    /// The histories of two tiles of a chip, as if each were a node: its packets of bytes to the
-    /// other one are those of the network.
-    pub fn of_tiles(chip: &mut Node) -> [Self; 2] {
-        let journal = chip.detach::<Journal>().map(|journal| journal.into_records()).unwrap_or_default();
-        [0, 1].map(|tile| {
-            let records: Vec<Record> = journal.iter().filter_map(|record| seen_from(tile, record)).collect();
-            let bookings = bookings(&records, tile);
-            NodeHistory { records, bookings, processor: Agent::Processor(tile) }
+    /// What an agent is.
+    pub fn role(&self, agent: Agent) -> Role {
+        match agent {
+            _ if agent == self.processor => Role::Processor,
+            Agent::Seat(seat) if self.seats.contains(&seat) => Role::Interface,
+            _ => Role::Other,
+        }
+    }
+
+    /// The transactions of the interface's part, in the order in which they end.
+    pub fn interface_crossings(&self) -> impl Iterator<Item = &Crossing> {
+        self.records.iter().filter_map(|record| match &record.event {
+            Event::Crossing(crossing) if self.role(crossing.agent) == Role::Interface => Some(crossing),
+            _ => None,
         })
     }
 
@@ -107,53 +162,77 @@ impl NodeHistory {
         self.activity_at(at) == Some(Activity::Synchronisation)
     }
 
+    /// Whether nothing of other processes comes to this one between two instants, and what came
+    /// before has been handed to the program, whose latest took it at one of `taken`: else a
+    /// message cannot be told from others.
+    pub fn has_no_other(&self, from: Time, to: Time, mut taken: impl Iterator<Item = Time>) -> bool {
+        let others = self.records.iter().filter_map(|record| match record.event {
+            Event::Arrival(note, true) if note.destination == self.ranks[1] && !self.is_of_ends(&note) => {
+                Some(record.at)
+            }
+            _ => None,
+        });
+        let last = others.take_while(|&at| at <= to).last();
+        last.is_none_or(|last| last < from && taken.any(|at| at > last && at <= from))
+    }
+
     /// What its program is at.
     fn activity_at(&self, at: Time) -> Option<Activity> {
         let begun = self.bookings.partition_point(|booking| booking.from <= at);
         begun.checked_sub(1).map(|place| self.bookings[place].activity)
     }
 
-    /// Packets that left for node 1, returned ones again: when, and which.
+    /// Whether a frame has to do with a packet from the one end to the other.
+    pub fn is_of_ends(&self, note: &FrameSummary) -> bool {
+        [note.source, note.destination] == self.ranks
+    }
+
+    /// Packets that left for the other end, returned ones again: when, and which.
     pub fn packets_sent(&self) -> impl Iterator<Item = (Time, u64)> {
         self.records.iter().filter_map(|record| match record.event {
-            Event::Departure(note, NodeId(1)) if note.kind == FrameKind::Packet => {
+            Event::Departure(note, _) if note.kind == FrameKind::Packet && self.is_of_ends(&note) => {
                 Some((record.at, note.sequence))
             }
             _ => None,
         })
     }
 
-    /// Packets of node 0 that found a buffer here: when, and which.
+    /// Packets of the other end that found a buffer here: when, and which.
     pub fn packets_received(&self) -> impl DoubleEndedIterator<Item = (Time, u64)> {
         self.records.iter().filter_map(|record| match record.event {
-            Event::Arrival(FrameSummary { source: Rank(0), sequence, .. }, true) => {
-                Some((record.at, sequence))
-            }
+            Event::Arrival(note, true) if self.is_of_ends(&note) => Some((record.at, note.sequence)),
             _ => None,
         })
     }
 }
 
-/// A record of a chip as a tile has it; none if it concerns others.
-fn seen_from(tile: usize, record: &Record) -> Option<Record> {
+/// Takes a node's journal: its records and its calls.
+fn taken(node: &mut Node) -> (Vec<Record>, Vec<Call>) {
+    let Some(mut journal) = node.detach::<Journal>() else { return Default::default() };
+    let calls = journal.take_calls();
+    (journal.into_records(), calls)
+}
+
+/// A record of a chip as the end at `place` has it; none if it concerns others.
+fn seen_from(place: usize, ends: &[End; 2], record: &Record) -> Option<Record> {
+    let [own, other] = [place, 1 - place].map(|place| ends[place].processor);
     let event = match record.event {
-        Event::Crossing(crossing) if crossing.agent != Agent::Processor(tile) => return None,
+        Event::Crossing(crossing) if crossing.agent != Agent::Processor(own) => return None,
         Event::Packet(Packet { seat, to: Some(to), name: "write", number, bytes, is_there, .. })
-            if [seat, to] == [tile, 1 - tile] || [seat, to] == [1 - tile, tile] =>
+            if [seat, to] == [own, other] || [seat, to] == [other, own] =>
         {
-            let [source, destination] = [seat, to].map(|tile| Rank(tile as u16));
-            let kind = FrameKind::Packet;
+            let rank = |tile| if tile == own { ends[place].rank } else { ends[1 - place].rank };
             let note = FrameSummary {
-                kind,
-                source,
-                destination,
+                kind: FrameKind::Packet,
+                source: rank(seat),
+                destination: rank(to),
                 sequence: number,
                 payload_bytes: bytes.into(),
                 message_bytes: None,
             };
             match is_there {
-                true if to == tile => Event::Arrival(note, true),
-                false if seat == tile => Event::Departure(note, NodeId(to as u16)),
+                true if to == own => Event::Arrival(note, true),
+                false if seat == own => Event::Departure(note, NodeId(to as u16)),
                 _ => return None,
             }
         }
@@ -221,8 +300,26 @@ pub struct Life {
     pub sequence: Option<u64>,
     /// Packets of the message.
     pub packets: usize,
-    /// It ends a wait, and is not a message.
-    pub ends_wait: bool,
+    /// How its program sends and waits.
+    pub way: Way,
+}
+
+/// How a program sends what is explained, and gets it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// By the messaging library, which calls a handler.
+    Messaging,
+    /// By what ends a wait of the other tile.
+    Wait,
+    /// By calls of a library.
+    Calls {
+        /// What sends.
+        sends: &'static str,
+        /// What tells the receiver first, and when it has returned.
+        tells: (&'static str, Time),
+        /// What gives it.
+        gives: &'static str,
+    },
 }
 
 impl Life {
@@ -245,23 +342,38 @@ impl Life {
     }
 }
 
+/// When a process begins to send a message by the messaging library.
+pub fn sends(sender: &NodeHistory) -> impl Iterator<Item = Time> {
+    sender.begins(Activity::Send, |before| before == Activity::Application)
+}
+
 /// The lives of all messages from the first history's node to the second's that
 /// are sent after `since`, and are seen from begin to end.
 pub fn lives(histories: &[NodeHistory; 2], since: Time) -> Vec<Life> {
     let [sender, receiver] = histories;
-    let starts = sender.begins(Activity::Send, |before| before == Activity::Application);
-    let starts: Vec<Time> = starts.filter(|&at| at >= since).collect();
+    let starts: Vec<Time> = latest(sends(sender).filter(|&at| at >= since));
     let ends = starts.iter().skip(1).copied().chain([Time::NEVER]);
     starts.iter().zip(ends).filter_map(|(&start, end)| life(sender, receiver, start, end)).collect()
+}
+
+/// The lives that are looked at, at most: the latest ones.
+const MOST_LIVES: usize = 256;
+
+/// The latest, as many as are looked at.
+pub fn latest<T>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = all.collect();
+    all.drain(..all.len().saturating_sub(MOST_LIVES));
+    all
 }
 
 /// The life of the message that the sender begins to send at `sent`; the next
 /// one begins at `next`.
 fn life(sender: &NodeHistory, receiver: &NodeHistory, sent: Time, next: Time) -> Option<Life> {
-    let handled = receiver
-        .begins(Activity::Application, |before| before == Activity::Receive)
-        .find(|&at| at > sent)
-        .filter(|&at| at <= next)?;
+    let handlers = || receiver.begins(Activity::Application, |before| before == Activity::Receive);
+    let handled = handlers().find(|&at| at > sent).filter(|&at| at <= next)?;
+    if !receiver.has_no_other(sent, handled, handlers()) {
+        return None;
+    }
     let packets: Vec<(Time, u64)> =
         sender.packets_sent().filter(|&(at, _)| at >= sent && at <= handled).collect();
     let (arrived, sequence) = receiver.packets_received().rfind(|&(at, _)| at <= handled)?;
@@ -284,7 +396,7 @@ fn life(sender: &NodeHistory, receiver: &NodeHistory, sent: Time, next: Time) ->
         handled,
         sequence: Some(sequence),
         packets: packets.iter().map(|&(_, number)| number).collect::<BTreeSet<_>>().len(),
-        ends_wait: false,
+        way: Way::Messaging,
     })
 }
 
@@ -313,8 +425,10 @@ pub fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -
 /// work on an earlier packet does not keep that from going on.
 pub fn visible(receiver: &NodeHistory, arrived: Time, noticed: Time) -> Time {
     let own = receiver.records.iter().filter_map(|record| match record.event {
-        Event::Timer(RECEIVE_HALF) => Some(record.at),
-        Event::Crossing(crossing) if crossing.agent == Agent::Seat(RECEIVE_HALF) => Some(crossing.released),
+        Event::Timer(seat) if receiver.seats.contains(&seat) => Some(record.at),
+        Event::Crossing(crossing) if receiver.role(crossing.agent) == Role::Interface => {
+            Some(crossing.released)
+        }
         _ => None,
     });
     let in_time = own.filter(|&at| at >= arrived && at <= noticed);

@@ -44,15 +44,27 @@
 //! they add up to the latency to the picosecond or the program stops.
 //!
 //! Beside messages, transfers between tiles of a chip and hand-overs of locks are explained
-//! ([`subject`]): what one tile does, and another waits for ([`hand_over`]).
+//! ([`subject`]): what one tile does, and another waits for ([`hand_over`]); and messages that a
+//! program sends by a library of the interface's own ([`call_lives`]): from the call that sends to
+//! the return of the one that gives the message ([`library`]).
+//!
+//! A life goes between two processes ([`ends`]): the first of node 0 and the first of node 1 where
+//! nothing else is asked for. Where a directory serves a processor's transactions, what it
+//! waits for is cut at each message's departure and arrival ([`hops`]).
+//!
+//! The run may be any program's: then one of its own messages is explained.
 //!
 //! A poll loop meets a message at any phase, so a single life is one of many.
 //! The round trip's program pauses between rounds for times drawn from the
 //! run's seed; the life that is shown is the one with the median latency, and
 //! the mean of the parts over all rounds stands beside it.
 
+mod call_lives;
+mod ends;
 mod hand_over;
+mod hops;
 mod journal;
+mod library;
 mod life;
 mod path;
 mod rows;
@@ -62,6 +74,7 @@ use std::collections::BTreeMap;
 
 use narthex_fabrics::Frame;
 use narthex_fabrics::switch::Switch;
+use narthex_interfaces::Device;
 use narthex_kernel::{Ledger, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config::{self, MachineConfig};
@@ -73,7 +86,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::hang::Hang;
+use ends::{Chosen, Ends};
 use journal::Journal;
+use library::{CallWatch, Deed, Library};
 use life::{Life, NodeHistory};
 use path::Part;
 use rows::AddressNames;
@@ -87,9 +102,24 @@ pub struct ExplainRequest {
     pub machine: String,
     /// The interface, in the taxonomy's notation.
     pub interface: String,
-    /// What of it.
+    /// What of it; a message if not given, or the first of what the program does.
     #[serde(default)]
-    pub of: Subject,
+    pub of: Option<Subject>,
+    /// The program whose message is explained; the one that does nothing else if not given.
+    #[serde(default)]
+    pub program: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// On how many nodes it runs; as many as the machine's file says if not given.
+    #[serde(default)]
+    pub nodes: Option<u32>,
+    /// The process, or the tile, that sends.
+    #[serde(default)]
+    pub from: Option<u32>,
+    /// The one that receives.
+    #[serde(default)]
+    pub to: Option<u32>,
     /// Bytes of payload; [`DEFAULT_BYTES`] if not given to what has a size.
     #[serde(default)]
     pub bytes: Option<u64>,
@@ -106,8 +136,6 @@ pub struct ExplainRequest {
 
 /// Of what has a size.
 const DEFAULT_BYTES: u64 = 64;
-/// Longer messages are refused: their tables would fill books.
-const MOST_BYTES: u64 = 65_536;
 /// Packets until caches and queues are warm: more than a lap of a queue of 128 messages.
 const WARM_UP_PACKETS: u64 = 150;
 /// Packets, about, in the measured rounds.
@@ -116,9 +144,11 @@ const MEASURED_PACKETS: u64 = 64;
 const FEWEST_ROUNDS: u64 = 4;
 /// Most records that a node's journal keeps.
 const JOURNAL_LIMIT: usize = 1 << 20;
+/// Most of a program's own run.
+const JOURNAL_LIMIT_OF_PROGRAM: usize = 1 << 18;
 
-/// Runs round trips and explains a message; `elf` is the guest [`PROGRAM`].
-/// `observer` sees the simulated time several times a second and returns false to
+/// Explains a message: of round trips, or of the program that the request names; `elf` is that
+/// guest. `observer` sees the simulated time several times a second and returns false to
 /// end the run early.
 ///
 /// # Errors
@@ -128,50 +158,163 @@ pub fn explain(
     elf: &[u8],
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
-    let bytes = bytes(request)?;
-    let machine = machine(request)?;
-    let in_tiles = has_tiles(request, &machine);
-    let (subject, payload) = (request.of, bytes.unwrap_or(0));
-    if subject.is_hand_over() && !in_tiles {
-        let problem = format!(
-            "one {subject} is explained between the tiles of a chip, and '{}' on {} has no tiles with an interface: \
-             take SARC on sarc-prototype or sarc-chip",
-            request.interface, request.machine
-        );
+    let machine = changed(&request.machine, &request.set)?;
+    let device = device(request, &machine);
+    let in_tiles = has_tiles(device.as_deref());
+    if request.program.is_some() {
+        return explain_program(request, device.as_deref(), elf, observer);
+    }
+    let subject = request.of.unwrap_or_default();
+    let bytes = bytes(request, subject)?;
+    let chosen = request.chosen();
+    if let Some(problem) = refusal(request, subject, &machine, device.as_deref()) {
         return Err(Failure::usage(problem));
     }
-    if let Some(problem) = subject.refused_by(&machine).filter(|_| in_tiles) {
-        return Err(Failure::usage(problem));
-    }
+    let payload = bytes.unwrap_or(0);
     let packets = payload.div_ceil(machine.payload_bytes()).max(1);
     let rounds = (MEASURED_PACKETS / packets).max(FEWEST_ROUNDS);
     let warm_up = (WARM_UP_PACKETS / packets).max(FEWEST_ROUNDS);
+    let next = if in_tiles { 1 } else { machine.processes_per_node() as usize };
+    let [from, to] = chosen.numbers(next);
     let args = match subject {
-        Subject::Message => [payload, rounds, warm_up].map(|number| number.to_string()).into(),
-        _ => subject.arguments(payload),
+        Subject::Message => [payload, rounds, warm_up, from.max(to) as u64].map(|it| it.to_string()).into(),
+        _ => subject.arguments(payload, &request.interface, to),
     };
-    let skip = if subject.is_hand_over() { 0 } else { warm_up * packets };
-    let mut document = explain_subject(subject, &request.run(args, in_tiles), elf, skip, observer)?;
-    document["of"] = json!(subject);
+    let skip = if subject == Subject::Message { warm_up * packets } else { 0 };
+    let nodes = if in_tiles { 1 } else { from.max(to) / next + 1 };
+    let asked = Asked { chosen, skip, limit: JOURNAL_LIMIT };
+    let run = request.run(subject.program(), args, Some(nodes.max(if in_tiles { 1 } else { 2 }) as u32));
+    let mut document = explain_subjects(&[subject], &run, elf, asked, observer)?;
     if let Some(bytes) = bytes {
         document["bytes"] = json!(bytes);
     }
     Ok(document)
 }
 
+/// What a program may send over an interface by calls of the interface's own library, by the names
+/// of subjects; empty if the interface has no such library.
+///
+/// # Errors
+/// If there is no such machine.
+pub fn own_subjects(machine: &str, set: &[String], interface: &str) -> Result<Vec<&'static str>, Failure> {
+    let machine = changed(machine, set)?;
+    let device = interface.parse().ok().and_then(|name| machine.build_interface(&name).ok());
+    let subjects = Subject::of_program(device.as_ref().and_then(|device| device.calls_name()));
+    Ok(subjects
+        .iter()
+        .filter(|&&subject| subject != Subject::Message)
+        .map(|subject| subject.name())
+        .collect())
+}
+
+/// Explains what the program of the request sends by itself.
+fn explain_program(
+    request: &ExplainRequest,
+    device: Option<&dyn Device>,
+    elf: &[u8],
+    observer: &mut dyn FnMut(Time) -> bool,
+) -> Result<Value, Failure> {
+    if request.bytes.is_some() {
+        return Err(Failure::usage(
+            "a program's messages have the sizes that it gives them: leave out the bytes",
+        ));
+    }
+    let mut subjects = Subject::of_program(device.and_then(|device| device.calls_name()));
+    let only;
+    if let Some(of) = request.of {
+        let Some(&known) = subjects.iter().find(|&&each| each == of) else {
+            let known: Vec<&str> = subjects.iter().map(|each| each.name()).collect();
+            let problem =
+                format!("of a program over '{}' a life can be of {}", request.interface, known.join(", "));
+            return Err(Failure::usage(problem));
+        };
+        only = [known];
+        subjects = &only;
+    }
+    let program = request.program.as_deref().unwrap_or_default();
+    let run = request.run(program, request.args.clone(), request.nodes);
+    let asked = Asked { chosen: request.chosen(), skip: 0, limit: JOURNAL_LIMIT_OF_PROGRAM };
+    let mut document = explain_subjects(subjects, &run, elf, asked, observer)?;
+    document["of_program"] = json!(true);
+    Ok(document)
+}
+
+/// Why there is none of a subject, if so.
+fn refusal(
+    request: &ExplainRequest,
+    subject: Subject,
+    machine: &MachineConfig,
+    device: Option<&dyn Device>,
+) -> Option<String> {
+    let (interface, name) = (&request.interface, &request.machine);
+    let in_tiles = has_tiles(device);
+    if subject == Subject::HandOver {
+        return Some("a hand-over is a program's: name the program".into());
+    }
+    if subject.is_hand_over() && !in_tiles {
+        return Some(format!(
+            "one {subject} is explained between the tiles of a chip, and '{interface}' on {name} has no tiles \
+             with an interface: take SARC on sarc-prototype or sarc-chip"
+        ));
+    }
+    if let Some((_, opened)) = subject.library()
+        && let Some(device) = device
+    {
+        let [family, others] = match subject {
+            Subject::Via => ["the Virtual Interface Architecture", "EDT on edt"],
+            _ => ["StarT-Voyager with queues of that kind", "Voyager-resident on voyager"],
+        };
+        let is_other = subject == Subject::VoyagerQueue && subject::queues_of(interface).is_none();
+        if device.calls_name() != Some(opened) || is_other {
+            return Some(format!(
+                "one {subject} needs an interface of {family}, and '{interface}' on {name} is none: \
+                 take one such as {others}"
+            ));
+        }
+        if machine.processes_per_node() > 1 {
+            return Some(format!(
+                "'{}' has one process on each of two nodes, and {name} has {} on each: name a program of your own",
+                subject.program(),
+                machine.processes_per_node()
+            ));
+        }
+    }
+    let chosen = request.chosen();
+    let [from, to] = chosen.numbers(if in_tiles { 1 } else { machine.processes_per_node() as usize });
+    let is_chosen = chosen != Chosen::default();
+    let is_free = match subject {
+        Subject::Message => true,
+        Subject::RemoteStore | Subject::Rdma => from == 0,
+        _ => subject.library().is_some() && from.max(to) == 1,
+    };
+    if is_chosen && !is_free {
+        return Some(format!("'{}' says by itself between what one {subject} goes", subject.program()));
+    }
+    if from.min(to) != 0 {
+        return Some(format!(
+            "the round trips are between rank 0 and another one, and {from} and {to} are given: name a program"
+        ));
+    }
+    if in_tiles { subject.refused_by(machine) } else { None }
+}
+
 /// The bytes that are asked for, of what has a size.
-fn bytes(request: &ExplainRequest) -> Result<Option<u64>, Failure> {
-    let ExplainRequest { of, bytes, .. } = request;
-    match bytes {
+fn bytes(request: &ExplainRequest, of: Subject) -> Result<Option<u64>, Failure> {
+    let (allowed, unit) = of.sizes();
+    match request.bytes {
         Some(bytes) if !of.has_size() => Err(Failure::usage(format!(
             "one {of} has no size that could be chosen: leave out the {bytes} bytes"
         ))),
-        Some(bytes) if *bytes > MOST_BYTES => Err(Failure::usage(format!(
-            "one {of} of {bytes} bytes is too long to be explained; at most {MOST_BYTES} are"
+        Some(bytes) if bytes > *allowed.end() => Err(Failure::usage(format!(
+            "one {of} of {bytes} bytes is too long to be explained; at most {} are",
+            allowed.end()
         ))),
-        Some(0) if *of == Subject::Rdma => Err(Failure::usage("an RDMA copy has at least one byte")),
+        Some(bytes) if bytes < *allowed.start() || bytes % unit != 0 => Err(Failure::usage(match unit {
+            1 => format!("one {of} has at least one byte"),
+            _ => format!("one {of} has whole words of {unit} bytes, at least one, not {bytes} bytes"),
+        })),
         None if of.has_size() => Ok(Some(DEFAULT_BYTES)),
-        given => Ok(*given),
+        given => Ok(given),
     }
 }
 
@@ -186,65 +329,126 @@ pub fn explain_run(
     skip: u64,
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
-    explain_subject(Subject::Message, request, elf, skip, observer)
+    let asked = Asked { chosen: Chosen::default(), skip, limit: JOURNAL_LIMIT };
+    explain_subjects(&[Subject::Message], request, elf, asked, observer)
 }
 
-fn explain_subject(
-    subject: Subject,
+/// Between what, and when.
+#[derive(Clone, Copy)]
+struct Asked {
+    chosen: Chosen,
+    /// Packets that leave a node before its journal begins.
+    skip: u64,
+    /// Most records that a journal keeps.
+    limit: usize,
+}
+
+/// Explains the first of the subjects that the run has.
+fn explain_subjects(
+    subjects: &[Subject],
     request: &RunRequest,
     elf: &[u8],
-    skip: u64,
+    asked: Asked,
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
-    let mut finished = simulate(request, elf, &mut Journals { skip }, &mut |progress| match progress {
+    let library = subjects.iter().find_map(|subject| subject.library()).map(|(library, _)| library);
+    let of_tiles = subjects.iter().all(|subject| subject.is_of_tiles());
+    let mut journals = Journals { asked, library, of_tiles, ends: None };
+    let mut finished = simulate(request, elf, &mut journals, &mut |progress| match progress {
         Progress::Time(now) => observer(now),
         _ => true,
     })?;
-    let since = measured_since(&finished.nodes[0], subject.region());
-    let histories = match &mut finished.nodes[..] {
-        [chip] => NodeHistory::of_tiles(chip),
-        nodes => [0, 1].map(|number| NodeHistory::new(&mut nodes[number])),
-    };
-    let mut lives: Vec<Life> = match subject {
-        Subject::Message => life::lives(&histories, since),
+    let ends = journals.ends.expect("a run has ends");
+    let histories = NodeHistory::of(&mut finished.nodes, &ends);
+    for &subject in subjects {
+        let since = measured_since(&finished.nodes[0], subject.region());
+        let mut lives = lives(subject, &histories, since);
+        lives.sort_by_key(|life| (life.latency(), life.sent));
+        if let Some(median) = lives.get(lives.len().saturating_sub(1) / 2) {
+            let mut document = document(request, elf, &finished, (&histories, &ends), &lives, median);
+            document["of"] = json!(subject);
+            return Ok(document);
+        }
+    }
+    Err(Failure::guest(nothing_found(subjects, &request.program, &histories, &ends)))
+}
+
+/// All lives of a subject.
+fn lives(subject: Subject, histories: &[NodeHistory; 2], since: Time) -> Vec<Life> {
+    match subject {
+        Subject::Message => life::lives(histories, since),
+        _ if subject.library().is_some() => call_lives::lives(histories, since),
         _ => {
-            let all = hand_over::hand_overs(&histories, since);
+            let all = hand_over::hand_overs(histories, since);
             let warm_up = subject::WARM_UP.min(all.len() / 2);
             all.into_iter().skip(warm_up).collect()
         }
-    };
-    lives.sort_by_key(|life| (life.latency(), life.sent));
-    let Some(median) = lives.get(lives.len().saturating_sub(1) / 2) else {
-        let problem = format!(
-            "'{}' has no {subject} that goes from {} 0 to 1 and that could be explained",
-            request.program,
-            ends(&finished)
-        );
-        return Err(Failure::guest(problem));
-    };
-    Ok(document(request, elf, &finished, &histories, &lives, median))
+    }
 }
 
-fn machine(request: &ExplainRequest) -> Result<MachineConfig, Failure> {
-    let changed = config::load(&request.machine).and_then(|machine| machine.with_settings(&request.set));
+/// Why no life is shown.
+fn nothing_found(subjects: &[Subject], program: &str, histories: &[NodeHistory; 2], ends: &Ends) -> String {
+    let what: Vec<String> = subjects.iter().map(Subject::to_string).collect();
+    let [from, to] = ends.each.each_ref().map(|end| end.rank.0);
+    let kind = if ends.are_tiles { "tile" } else { "rank" };
+    let packets = histories[0].packets_sent().count();
+    let sent: usize = subjects.iter().map(|&subject| sent(subject, &histories[0])).sum();
+    let reason = match (packets, sent) {
+        (0, _) => "nothing goes that way".to_owned(),
+        (_, 0) => "what goes that way belongs to something else, such as a barrier".to_owned(),
+        _ => {
+            format!(
+                "of {sent} that it sent none was received there, by a handler or a call, before the next one \
+             was sent or others' messages came"
+            )
+        }
+    };
+    format!(
+        "'{program}' has no {} from {kind} {from} to {to} that could be explained: {reason}",
+        what.join(" or ")
+    )
+}
+
+/// How many of a subject a process has begun to send, to whomever.
+fn sent(subject: Subject, sender: &NodeHistory) -> usize {
+    match subject {
+        Subject::Message => life::sends(sender).count(),
+        _ if subject.library().is_some() => call_lives::calls(sender, Deed::Sends).count(),
+        _ => sender.waits_over().count(),
+    }
+}
+
+/// A machine with changes.
+fn changed(machine: &str, set: &[String]) -> Result<MachineConfig, Failure> {
+    let changed = config::load(machine).and_then(|machine| machine.with_settings(set));
     Ok(changed.map_err(Failure::usage)?.config)
 }
 
-/// Whether the interface has a part in each tile of a node: its messages go from tile to tile.
-fn has_tiles(request: &ExplainRequest, machine: &MachineConfig) -> bool {
-    let built = request.interface.parse().ok().and_then(|name| machine.build_interface(&name).ok());
-    built.is_some_and(|device| device.seats().iter().any(|seat| seat.of_tile.is_some()))
+/// The interface that the request names; none if the machine cannot have it.
+fn device(request: &ExplainRequest, machine: &MachineConfig) -> Option<Box<dyn Device>> {
+    request.interface.parse().ok().and_then(|name| machine.build_interface(&name).ok())
+}
+
+/// Whether an interface has a part in each tile of a node: its messages go from tile to tile.
+fn has_tiles(device: Option<&dyn Device>) -> bool {
+    device.is_some_and(|device| device.seats().iter().any(|seat| seat.of_tile.is_some()))
 }
 
 impl ExplainRequest {
+    /// The ends that it names.
+    fn chosen(&self) -> Chosen {
+        let [from, to] = [self.from, self.to].map(|number| number.map(|number| number as usize));
+        Chosen { from, to }
+    }
+
     /// The run in which it is looked for.
-    fn run(&self, args: Vec<String>, in_tiles: bool) -> RunRequest {
+    fn run(&self, program: &str, args: Vec<String>, nodes: Option<u32>) -> RunRequest {
         RunRequest {
-            program: self.of.program().into(),
+            program: program.into(),
             args,
             machine: self.machine.clone(),
             interface: self.interface.clone(),
-            nodes: Some(if in_tiles { 1 } else { 2 }),
+            nodes,
             set: self.set.clone(),
             threads: 1,
             seed: self.seed,
@@ -260,14 +464,36 @@ impl ExplainRequest {
     }
 }
 
-/// Keeps a journal on each node, once it has sent `skip` packets.
+/// Keeps a journal on the nodes of the two ends.
 struct Journals {
-    skip: u64,
+    asked: Asked,
+    /// Whose calls they follow.
+    library: Option<Library>,
+    /// The ends are tiles by their numbers.
+    of_tiles: bool,
+    /// Known once the nodes are.
+    ends: Option<Ends>,
 }
 
 impl Monitor for Journals {
     fn start(&mut self, _: &Blueprint<'_>, nodes: &mut [Node]) -> Result<(), Failure> {
-        nodes.iter_mut().for_each(|node| node.attach(Box::new(Journal::new(self.skip, JOURNAL_LIMIT))));
+        let Asked { chosen, skip, limit } = self.asked;
+        let ends = Ends::of(nodes, chosen, self.of_tiles).map_err(Failure::usage)?;
+        if ends.are_tiles {
+            let [sender, receiver] = &ends.each;
+            let seats = [sender.sends.clone(), receiver.receives.clone()];
+            nodes[0].attach(Box::new(Journal::new(skip, limit, seats, None)));
+        } else {
+            for end in &ends.each {
+                let node = &mut nodes[end.node];
+                let watch = self
+                    .library
+                    .map(|library| CallWatch::new(end.processor, node.program_of(end.processor), library));
+                let seats = [end.sends.clone(), end.receives.clone()];
+                node.attach(Box::new(Journal::new(skip, limit, seats, watch)));
+            }
+        }
+        self.ends = Some(ends);
         Ok(())
     }
 
@@ -291,20 +517,15 @@ fn measured_since(node: &Node, name: &str) -> Time {
         .map_or(Time::ZERO, |region| region.begin)
 }
 
-/// What sends and receives: nodes, or tiles of one.
-fn ends(finished: &Finished) -> &'static str {
-    if finished.nodes.len() == 1 { "tile" } else { "node" }
-}
-
 fn document(
     request: &RunRequest,
     elf: &[u8],
     finished: &Finished,
-    histories: &[NodeHistory; 2],
+    (histories, ends): (&[NodeHistory; 2], &Ends),
     lives: &[Life],
     life: &Life,
 ) -> Value {
-    let words = AddressNames { nodes: &finished.nodes };
+    let words = AddressNames { nodes: &finished.nodes, ends };
     let segments = path::segments(life, histories);
     let mean = lives.iter().map(|life| path::ledger(&path::segments(life, histories))).collect::<Vec<_>>();
     json!({
@@ -315,8 +536,11 @@ fn document(
         "binary_sha256": sha256(elf),
         "interface": finished.interface.to_string(),
         "machine": finished.machine.resolved(),
-        "ends": ends(finished),
+        "ends": if ends.are_tiles { "tile" } else { "node" },
+        "places": ends.each.each_ref().map(|end| if ends.are_tiles { end.processor } else { end.node }),
+        "ranks": ends.each.each_ref().map(|end| end.rank.0),
         "packets": life.packets,
+        "simulated_ps": finished.end.as_ps(),
         "latency_ps": life.latency().as_ps(),
         "sent_at_ps": life.sent.as_ps(),
         "rounds": summary(lives),

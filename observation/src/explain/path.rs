@@ -2,9 +2,9 @@
 
 use narthex_kernel::{Ledger, Time, categories};
 use narthex_machine::activity::{Activity, Occupation};
-use narthex_machine::node::Agent;
 
-use super::life::{Booking, Life, NodeHistory, PROCESSOR, RECEIVE_HALF, SEND_HALF};
+use super::hops::{self, Stretch};
+use super::life::{Booking, Life, NodeHistory, Role, Way};
 
 categories! {
     /// What a stretch of a message's latency is spent on.
@@ -15,6 +15,12 @@ categories! {
         SenderBlocks = "sender: waits for blocks",
         /// It waits for device registers.
         SenderUncached = "sender: uncached accesses",
+        /// What it waits for is a message of a directory, under way.
+        SenderMessages = "sender: messages of the directory",
+        /// It is at the home of a block or a register.
+        SenderHome = "sender: directory's home",
+        /// It is at another cache.
+        SenderCache = "sender: another cache",
         /// Its stores wait in the store buffer.
         SenderStoreBuffer = "sender: store buffer",
         /// The interface or the flow control has no room.
@@ -39,6 +45,12 @@ categories! {
         ReceiverUncached = "receiver: uncached accesses",
         /// It waits for blocks.
         ReceiverBlocks = "receiver: waits for blocks",
+        /// What it waits for is a message of a directory, under way.
+        ReceiverMessages = "receiver: messages of the directory",
+        /// It is at the home of a block or a register.
+        ReceiverHome = "receiver: directory's home",
+        /// It is at another cache.
+        ReceiverCache = "receiver: another cache",
         /// It waits until its stores have left the store buffer.
         ReceiverStoreBuffer = "receiver: store buffer",
         /// It executes instructions.
@@ -47,18 +59,36 @@ categories! {
 }
 
 impl Part {
-    /// Whose work the part is: a node and an agent of its bus; none of the network's parts.
-    pub fn worker(self) -> Option<(usize, Agent)> {
+    /// Whose work the part is: an end, and what works there; none of the network's parts.
+    pub fn worker(self) -> Option<(usize, Role)> {
         use Part::*;
         match self {
-            SenderSoftware | SenderBlocks | SenderUncached | SenderStoreBuffer | SenderRoom => {
-                Some((0, PROCESSOR))
-            }
-            SendBus | SendEngine => Some((0, Agent::Seat(SEND_HALF))),
+            SenderSoftware | SenderBlocks | SenderUncached | SenderMessages | SenderHome | SenderCache
+            | SenderStoreBuffer | SenderRoom => Some((0, Role::Processor)),
+            SendBus | SendEngine => Some((0, Role::Interface)),
             FlowControl | Network => None,
-            ReceiveBus | ReceiveEngine => Some((1, Agent::Seat(RECEIVE_HALF))),
-            ReceiverBusy | ReceiverPolling | ReceiverUncached | ReceiverBlocks | ReceiverStoreBuffer
-            | ReceiverSoftware => Some((1, PROCESSOR)),
+            ReceiveBus | ReceiveEngine => Some((1, Role::Interface)),
+            ReceiverBusy | ReceiverPolling | ReceiverUncached | ReceiverBlocks | ReceiverMessages
+            | ReceiverHome | ReceiverCache | ReceiverStoreBuffer | ReceiverSoftware => {
+                Some((1, Role::Processor))
+            }
+        }
+    }
+
+    /// What a stretch of a directory's transaction is a part of, for which the processor waits; none
+    /// if it waits for no transaction.
+    fn in_directory(self, stretch: Stretch) -> Option<Part> {
+        use Part::*;
+        let is_sender = matches!(self, SenderBlocks | SenderUncached);
+        let is_receiver = matches!(self, ReceiverBlocks | ReceiverUncached);
+        match (stretch, is_sender) {
+            _ if !is_sender && !is_receiver => None,
+            (Stretch::Message, true) => Some(SenderMessages),
+            (Stretch::Home, true) => Some(SenderHome),
+            (Stretch::Cache, true) => Some(SenderCache),
+            (Stretch::Message, false) => Some(ReceiverMessages),
+            (Stretch::Home, false) => Some(ReceiverHome),
+            (Stretch::Cache, false) => Some(ReceiverCache),
         }
     }
 }
@@ -85,18 +115,37 @@ pub fn segments(life: &Life, [sender, receiver]: &[NodeHistory; 2]) -> Vec<Segme
         };
         path.go(booking.to.min(life.announced), part);
     }
-    path.interface(sender, SEND_HALF, life.injected, [Part::SendBus, Part::SendEngine]);
+    path.interface(sender, life.injected, [Part::SendBus, Part::SendEngine]);
     path.go(life.departed, Part::FlowControl);
     path.go(life.arrived, Part::Network);
-    path.interface(receiver, RECEIVE_HALF, life.visible, [Part::ReceiveBus, Part::ReceiveEngine]);
+    path.interface(receiver, life.visible, [Part::ReceiveBus, Part::ReceiveEngine]);
     for booking in receiver.bookings.iter().filter(|booking| booking.to > life.visible) {
-        if life.ends_wait {
+        if life.way == Way::Messaging {
+            path.go(booking.to.min(life.handled), receiving(booking));
+        } else {
             path.go(booking.to.min(life.noticed), Part::ReceiverPolling);
             path.go(booking.to.min(life.handled), taking_in(booking.occupation));
-        } else {
-            path.go(booking.to.min(life.handled), receiving(booking));
         }
     }
+    let histories = [sender, receiver];
+    path.segments.iter().flat_map(|segment| with_hops(segment, &histories)).collect()
+}
+
+/// A stretch of a processor's waiting, cut where the messages of its directory's transactions leave
+/// and arrive; the stretch itself if there are none.
+fn with_hops(segment: &Segment, histories: &[&NodeHistory; 2]) -> Vec<Segment> {
+    let Segment { from, to, part } = *segment;
+    let mut path = Path { reached: from, segments: Vec::new() };
+    if part.in_directory(Stretch::Home).is_some()
+        && let Some((end, _)) = part.worker()
+    {
+        let waits = &histories[end].directory;
+        for hop in waits.between(from, to).flat_map(|crossing| hops::way(waits, crossing)) {
+            path.go(hop.from.min(to), part);
+            path.go(hop.to.min(to), part.in_directory(hop.stretch).unwrap_or(part));
+        }
+    }
+    path.go(to, part);
     path.segments
 }
 
@@ -161,10 +210,9 @@ impl Path {
         self.reached = to;
     }
 
-    /// Goes on to `to` with a half of an interface: its transactions, and the
-    /// time between them.
-    fn interface(&mut self, history: &NodeHistory, half: usize, to: Time, [bus, engine]: [Part; 2]) {
-        for (crossing, _) in history.crossings(Agent::Seat(half)) {
+    /// Goes on to `to` with an interface: its transactions, and the time between them.
+    fn interface(&mut self, history: &NodeHistory, to: Time, [bus, engine]: [Part; 2]) {
+        for crossing in history.interface_crossings() {
             if crossing.released > self.reached && crossing.granted < to {
                 self.go(crossing.granted.min(to), engine);
                 self.go(crossing.released.min(to), bus);

@@ -2,23 +2,44 @@
 
 use narthex_fabrics::{FrameKind, FrameSummary};
 use narthex_kernel::Time;
-use narthex_machine::node::probe::{Crossing, Event, Packet, Refused, Supplier};
+use narthex_machine::node::probe::{Crossing, Event, Message, Packet, Refused, Supplier};
 use narthex_machine::node::{Agent, Node};
+use narthex_memory::directory::Lane;
 use serde_json::{Value, json};
 
-use super::life::{Life, NodeHistory, PROCESSOR};
+use super::ends::Ends;
+use super::hops;
+use super::life::{Life, NodeHistory, Role, Way};
 use super::path::Segment;
 
-/// Finds words for addresses.
+/// Finds words for addresses and agents.
 pub struct AddressNames<'a> {
     /// Whose addresses.
     pub nodes: &'a [Node],
+    /// Between what the life goes.
+    pub ends: &'a Ends,
 }
 
 impl AddressNames<'_> {
-    /// A node by its place among the histories; the tiles of a chip are on one.
+    /// The node on which an end is.
     fn node(&self, place: usize) -> &Node {
-        &self.nodes[place.min(self.nodes.len() - 1)]
+        &self.nodes[self.ends.each[place].node]
+    }
+
+    /// What an agent of an end's node is called there.
+    fn agent(&self, place: usize, history: &NodeHistory, agent: Agent) -> &'static str {
+        let node = self.node(place);
+        let is_of_another = |seat: usize| {
+            let process = self.ends.each[place].process;
+            let own = [false, true].map(|receives| node.interface_seats(process, receives));
+            node.is_of_interface(seat) && !own.iter().any(|seats| seats.contains(&seat))
+        };
+        match agent {
+            _ if history.role(agent) == Role::Processor => "processor",
+            Agent::Processor(index) if !node.runs_firmware(index) => "another processor",
+            Agent::Seat(seat) if is_of_another(seat) => "interface of another process",
+            _ => node.name_of_agent(agent),
+        }
     }
 }
 
@@ -54,13 +75,14 @@ pub fn rows(
             let row = match &record.event {
                 Event::Crossing(crossing) => transaction(life, (node, history), crossing, segments, words),
                 Event::Refused(refused) => refusal(life, (node, history), refused, segments, words),
-                Event::Departure(note, _) => frame(life, node, record.at, note, "departs"),
-                Event::Arrival(note, _) => frame(life, node, record.at, note, "arrives"),
-                Event::Packet(packet) => own_packet(life, node, record.at, packet),
+                Event::Departure(note, _) => frame(life, (node, history), record.at, note, "departs"),
+                Event::Arrival(note, _) => frame(life, (node, history), record.at, note, "arrives"),
+                Event::Packet(packet) => own_packet(life, (node, history), record.at, packet),
                 _ => None,
             };
             rows.extend(row);
         }
+        rows.extend(directory_messages(life, (node, history), segments));
     }
     rows.sort_by_key(|row| (row.at, row.node));
     let finish = |row: Row| {
@@ -80,14 +102,20 @@ fn landmarks(life: &Life) -> Vec<Row> {
         critical: true,
         value: json!({ "agent": "program", "what": what, "deed": what, "kind": "program" }),
     };
-    if life.ends_wait {
-        return vec![program(life.sent, 0, "its wait is over"), program(life.handled, 1, "its wait is over")];
-    }
-    vec![
-        program(life.sent, 0, "begins to send"),
-        program(life.noticed, 1, "finds the packet"),
-        program(life.handled, 1, "starts the handler"),
-    ]
+    let (sends, receives) = match life.way {
+        Way::Messaging => ("begins to send".into(), "starts the handler".into()),
+        Way::Wait => ("its wait is over".to_owned(), "its wait is over".to_owned()),
+        Way::Calls { sends, gives, .. } => (format!("calls {sends}"), format!("{gives} has returned it")),
+    };
+    let noticed = match life.way {
+        Way::Messaging => Some(program(life.noticed, 1, "finds the packet")),
+        Way::Calls { tells: (tells, at), gives, .. } if tells != gives => {
+            Some(program(at, 1, &format!("{tells} has told of it")))
+        }
+        _ => None,
+    };
+    let ends = [program(life.sent, 0, &sends), program(life.handled, 1, &receives)];
+    ends.into_iter().chain(noticed).collect()
 }
 
 /// A transaction that overlaps the life.
@@ -104,8 +132,8 @@ fn transaction(
     let overlap = |segment: &&Segment| {
         crossing.released.min(segment.to).saturating_since(crossing.granted.max(segment.from))
     };
-    let agent = if crossing.agent == history.processor { PROCESSOR } else { crossing.agent };
-    let own = segments.iter().filter(|segment| segment.part.worker() == Some((node, agent)));
+    let role = history.role(crossing.agent);
+    let own = segments.iter().filter(|segment| segment.part.worker() == Some((node, role)));
     let part =
         own.filter(|segment| !overlap(segment).is_zero()).max_by_key(overlap).map(|segment| segment.part);
     let place = words.node(node).place_of(crossing.address);
@@ -114,7 +142,7 @@ fn transaction(
         node,
         critical: part.is_some(),
         value: json!({
-            "agent": words.node(node).name_of_agent(agent),
+            "agent": words.agent(node, history, crossing.agent),
             "what": crossing.kind.in_words(&place.to_string()),
             "deed": crossing.kind.in_words(&place.name),
             "kind": crossing.kind.name(),
@@ -142,7 +170,7 @@ fn refusal(
         let words = format!(
             "{}, which the {} refuses",
             row.value[key].as_str()?,
-            words.node(node).name_of_agent(refused.by)
+            words.agent(node, history, refused.by)
         );
         row.value[key] = words.into();
     }
@@ -153,21 +181,28 @@ fn refusal(
 /// A packet between tiles that carries no bytes from one end to the other: what answers them,
 /// asks for them, or stays at a tile. The last that come before the receiver's processor can see
 /// anything are on the path.
-fn own_packet(life: &Life, node: usize, at: Time, packet: &Packet) -> Option<Row> {
-    let own = if packet.is_there { packet.to == Some(node) } else { packet.seat == node };
+fn own_packet(life: &Life, (node, history): (usize, &NodeHistory), at: Time, packet: &Packet) -> Option<Row> {
+    let is_own = |tile: usize| Agent::Processor(tile) == history.processor;
+    let own = if packet.is_there { packet.to.is_some_and(is_own) } else { is_own(packet.seat) };
     if !own || at < life.sent || at > life.handled {
         return None;
     }
     let verb = if packet.is_there { "arrives" } else { "departs" };
     let deed = format!("{} {verb}", packet.name);
     let what = format!("{} {} {verb}", packet.name, packet.number);
-    let critical = node == 1 && life.ends_wait && at > life.arrived && at <= life.visible;
+    let critical = node == 1 && life.way == Way::Wait && at > life.arrived && at <= life.visible;
     let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": packet.name });
     Some(Row { at, node, critical, value })
 }
 
 /// A frame of the network that belongs to the life.
-fn frame(life: &Life, node: usize, at: Time, note: &FrameSummary, verb: &str) -> Option<Row> {
+fn frame(
+    life: &Life,
+    (node, history): (usize, &NodeHistory),
+    at: Time,
+    note: &FrameSummary,
+    verb: &str,
+) -> Option<Row> {
     if at < life.sent || at > life.handled {
         return None;
     }
@@ -177,8 +212,55 @@ fn frame(life: &Life, node: usize, at: Time, note: &FrameSummary, verb: &str) ->
         FrameKind::Acknowledgement => format!("acknowledgement of packet {} {verb}", note.sequence),
     };
     let kind = note.kind.name();
-    let last = note.kind == FrameKind::Packet && Some(note.sequence) == life.sequence && note.source.0 == 0;
+    let last =
+        note.kind == FrameKind::Packet && Some(note.sequence) == life.sequence && history.is_of_ends(note);
     let deed = format!("{kind} {verb}");
     let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": kind });
     Some(Row { at, node, critical: last, value })
+}
+
+/// The messages of a directory for which the processor of an end waits during the life: what goes
+/// from its tile to a block's home, to another cache, and back.
+fn directory_messages(life: &Life, (node, history): (usize, &NodeHistory), segments: &[Segment]) -> Vec<Row> {
+    let waits = &history.directory;
+    let mut rows = Vec::new();
+    for crossing in waits.between(life.sent, life.handled) {
+        let way = hops::way(waits, crossing);
+        for (at, message) in waits.messages(crossing) {
+            let in_life = at >= life.sent && at <= life.handled;
+            let is_hop = way.iter().any(|hop| hop.from == at || hop.to == at);
+            let is_waited_for = segments.iter().any(|segment| {
+                segment.part.worker() == Some((node, Role::Processor))
+                    && segment.from <= at
+                    && segment.to >= at
+            });
+            if in_life {
+                rows.push(directory_message(node, at, message, is_hop && is_waited_for));
+            }
+        }
+    }
+    rows
+}
+
+fn directory_message(node: usize, at: Time, message: &Message, critical: bool) -> Row {
+    let Message { lane, name, places: [from, to], is_there, bus, .. } = *message;
+    let what = match lane {
+        Lane::Request => "request",
+        Lane::Forward => "forward",
+        Lane::Response => "response",
+    };
+    let name = name.replace('_', " ");
+    let (deed, place) = match is_there {
+        false => (format!("{what} '{name}' leaves"), format!("place {from} for place {to}")),
+        true => (format!("{what} '{name}' is at"), format!("place {to}")),
+    };
+    let value = json!({
+        "agent": "directory",
+        "what": format!("{deed} {place}"),
+        "deed": deed,
+        "kind": format!("directory {what}"),
+        "bus": bus,
+        "place": place,
+    });
+    Row { at, node, critical, value }
 }

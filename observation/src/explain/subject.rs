@@ -1,13 +1,17 @@
 //! What is explained, and the run in which it happens.
 //!
-//! Beside messages these are transfers from tile to tile of a chip, and locks that go
-//! from tile to tile: each by a program that does nothing else, over and over.
+//! Beside messages these are transfers from tile to tile of a chip, locks that go from tile to tile,
+//! and messages that a program sends by a library of the interface's own: each by a program that does
+//! nothing else, over and over.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use narthex_machine::config::MachineConfig;
 use narthex_memory::protocols;
 use serde::{Deserialize, Serialize};
+
+use super::library::{self, Library};
 
 /// What is explained.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -30,6 +34,12 @@ pub enum Subject {
     TicketLock,
     /// A lock in coherent memory.
     McsLock,
+    /// A message that a program sends by VIPL.
+    Via,
+    /// A message that a program sends through a queue of its own of StarT-Voyager.
+    VoyagerQueue,
+    /// What a program's tile does, and another one waits for.
+    HandOver,
 }
 
 /// Hand-overs of a run until caches are warm.
@@ -41,7 +51,7 @@ const TILES: usize = 2;
 
 impl Subject {
     /// All of them.
-    const ALL: [Subject; 8] = [
+    const ALL: [Subject; 10] = [
         Subject::Message,
         Subject::RemoteStore,
         Subject::Rdma,
@@ -50,13 +60,16 @@ impl Subject {
         Subject::TestAndSetLock,
         Subject::TicketLock,
         Subject::McsLock,
+        Subject::Via,
+        Subject::VoyagerQueue,
     ];
 
     /// Why there is none on a chip with this machine's tiles, with what would change that and
     /// what there is.
     pub fn refused_by(self, machine: &MachineConfig) -> Option<String> {
         let problem = self.lack(machine)?;
-        let others = Subject::ALL.into_iter().filter(|other| other.lack(machine).is_none());
+        let others = Subject::ALL.into_iter().filter(|other| other.library().is_none());
+        let others = others.filter(|other| other.lack(machine).is_none());
         let others: Vec<&str> = others.map(Subject::name).collect();
         Some(match others[..] {
             [] => problem,
@@ -103,7 +116,7 @@ impl Subject {
     }
 
     /// What a request calls it.
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Subject::Message => "message",
             Subject::RemoteStore => "remote-store",
@@ -113,23 +126,64 @@ impl Subject {
             Subject::TestAndSetLock => "test-and-set-lock",
             Subject::TicketLock => "ticket-lock",
             Subject::McsLock => "mcs-lock",
+            Subject::Via => "via",
+            Subject::VoyagerQueue => "voyager-queue",
+            Subject::HandOver => "hand-over",
         }
     }
 
     /// Whether it ends the wait of a tile and is not a message.
     pub fn is_hand_over(self) -> bool {
-        self != Subject::Message
+        self != Subject::Message && self.library().is_none()
+    }
+
+    /// Whether it goes from tile to tile by their numbers, and not from process to process.
+    pub fn is_of_tiles(self) -> bool {
+        self.is_hand_over()
+    }
+
+    /// The library whose calls send it, and the name under which programs open its device; none of
+    /// what has markers.
+    pub fn library(self) -> Option<(Library, &'static str)> {
+        match self {
+            Subject::Via => Some((library::VIPL, "via")),
+            Subject::VoyagerQueue => Some((library::VOYAGER, "voyager")),
+            _ => None,
+        }
+    }
+
+    /// What a program may send by itself over an interface that it opens by this name, and what
+    /// else it may; the first that a run has is explained.
+    pub fn of_program(device: Option<&str>) -> &'static [Subject] {
+        match device {
+            Some("via") => &[Subject::Via, Subject::Message],
+            Some("voyager") => &[Subject::VoyagerQueue, Subject::Message],
+            Some("sarc") => &[Subject::Message, Subject::HandOver],
+            _ => &[Subject::Message],
+        }
     }
 
     /// Whether it has a size.
     pub fn has_size(self) -> bool {
-        matches!(self, Subject::Message | Subject::Rdma)
+        matches!(self, Subject::Message | Subject::Rdma | Subject::Via | Subject::VoyagerQueue)
+    }
+
+    /// Bytes of payload that the guest's messages can have, and of what they are a multiple.
+    pub fn sizes(self) -> (RangeInclusive<u64>, u64) {
+        match self {
+            Subject::Via => (4..=32_768, 4),
+            Subject::VoyagerQueue => (4..=88, 4),
+            Subject::Rdma => (1..=65_536, 1),
+            _ => (0..=65_536, 1),
+        }
     }
 
     /// The guest that does it.
     pub fn program(self) -> &'static str {
         match self {
-            Subject::Message => "roundtrip",
+            Subject::Message | Subject::HandOver => "roundtrip",
+            Subject::Via => "via-latency",
+            Subject::VoyagerQueue => "voyager-latency",
             Subject::RemoteStore | Subject::Rdma => "sarc-remote-store",
             _ => "sarc-locks",
         }
@@ -138,18 +192,24 @@ impl Subject {
     /// The region in which that guest measures.
     pub fn region(self) -> &'static str {
         match self {
-            Subject::Message => "round trips",
+            Subject::Message | Subject::Via | Subject::VoyagerQueue => "round trips",
             Subject::RemoteStore | Subject::Rdma => "transfers",
             _ => "locks",
         }
     }
 
     /// The arguments of the guest of a hand-over.
-    pub fn arguments(self, bytes: u64) -> Vec<String> {
-        let [times, tiles, other] = [WARM_UP + MEASURED, TILES, TILES - 1].map(|number| number.to_string());
+    pub fn arguments(self, bytes: u64, interface: &str, to: usize) -> Vec<String> {
+        let [times, tiles, other] = [WARM_UP + MEASURED, TILES, to].map(|number| number.to_string());
+        let [measured, warm_up] = [MEASURED, WARM_UP].map(|number| number.to_string());
         let lock = |kind: &str| vec![kind.to_owned(), tiles.clone(), times.clone()];
         match self {
-            Subject::Message => Vec::new(),
+            Subject::Message | Subject::HandOver => Vec::new(),
+            Subject::Via => vec![bytes.to_string(), measured, warm_up],
+            Subject::VoyagerQueue => {
+                let kind = queues_of(interface).unwrap_or("resident").to_owned();
+                vec![kind.clone(), kind, bytes.to_string(), measured, warm_up]
+            }
             Subject::RemoteStore => vec!["store".into(), other, times],
             Subject::Rdma => vec!["transfer".into(), other, times, bytes.to_string()],
             Subject::QueueLock => lock("queue"),
@@ -159,6 +219,13 @@ impl Subject {
             Subject::McsLock => lock("mcs"),
         }
     }
+}
+
+/// The kind of queues of which an interface of StarT-Voyager has its name; none if it is called
+/// after something else.
+pub fn queues_of(interface: &str) -> Option<&'static str> {
+    let kind = interface.split_once('-')?.1;
+    ["resident", "nonresident", "hybrid"].into_iter().find(|known| kind.eq_ignore_ascii_case(known))
 }
 
 impl fmt::Display for Subject {
@@ -172,6 +239,9 @@ impl fmt::Display for Subject {
             Subject::TestAndSetLock => "test-and-set lock",
             Subject::TicketLock => "ticket lock",
             Subject::McsLock => "MCS lock",
+            Subject::Via => "VIA message",
+            Subject::VoyagerQueue => "queue message",
+            Subject::HandOver => "hand-over",
         })
     }
 }

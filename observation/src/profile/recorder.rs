@@ -216,7 +216,7 @@ impl Probe for Recorder {
         self.processors[processor].executes(at, pc);
     }
 
-    fn jumped(&mut self, processor: usize, jump: Jump, target: u64, stack: u64) {
+    fn jumped(&mut self, processor: usize, jump: Jump, target: u64, (stack, _): (u64, u64)) {
         self.processors[processor].calls.jumped(jump, target, stack);
     }
 

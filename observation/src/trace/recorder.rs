@@ -189,7 +189,7 @@ impl Probe for Recorder {
         }
     }
 
-    fn jumped(&mut self, processor: usize, jump: Jump, target: u64, stack: u64) {
+    fn jumped(&mut self, processor: usize, jump: Jump, target: u64, (stack, _): (u64, u64)) {
         self.programs[processor].path.jumped(jump, target, stack);
     }
 

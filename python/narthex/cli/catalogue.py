@@ -17,6 +17,7 @@ class Kind(StrEnum):
     MACHINES = "machines"
     PROGRAMS = "programs"
     EXPERIMENTS = "experiments"
+    LIVES = "lives"
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
             "narthex list interfaces VIA",
             "narthex list programs em3d",
             "narthex list machines --json -",
+            "narthex list lives",
         ),
     )(list_)
 
@@ -40,11 +42,11 @@ def list_(
     ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
-    """List interfaces, machines, programs and experiments."""
+    """List interfaces, machines, programs, experiments, and of what 'explain' shows the life."""
     from narthex import listing
 
     target = JsonTarget(json_file)
-    kinds = [kind] if kind else list(Kind)
+    kinds = [kind] if kind else [each for each in Kind if each != Kind.LIVES]
     found = {
         str(each): listing.chosen(each, name) if name else listing.entries(each) for each in kinds
     }
@@ -63,6 +65,7 @@ def list_(
         return
     if kind is None:
         say("'narthex list KIND' has a line for each name, 'narthex list KIND NAME' all of it.")
+        say("'narthex list lives' has what 'narthex explain' shows.")
     if Kind.INTERFACES in kinds:
         say("Sizes are free: CNI64Qm and CNI128Q are interfaces too. Case does not matter.")
         say("NAME on PLACE attaches an interface elsewhere than on the memory bus: NI2w on io-bus.")

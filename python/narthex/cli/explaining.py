@@ -1,4 +1,9 @@
-"""`narthex explain`: one message's life."""
+"""`narthex explain`: one message's life.
+
+What follows the interface is a program and its arguments, as `run` takes them: then a message of
+this program is explained, and without one a message of a program that does nothing else. So
+the command is the same whatever is explained, and its first word is always the interface.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +25,7 @@ from narthex.cli.console import (
     warn_of_idle,
     within,
 )
-from narthex.cli.options import FIRMWARE, MACHINE, SEED
+from narthex.cli.options import ARGUMENTS, FIRMWARE, MACHINE, NODES, SEED
 from narthex.cli.reporting import (
     OPEN_OPTION,
     PLOT_OPTION,
@@ -30,6 +35,7 @@ from narthex.cli.reporting import (
 )
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
+from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
     from narthex.explanation import Explanation
@@ -63,6 +69,11 @@ def register(app: typer.Typer) -> None:
             "narthex explain SARC --of remote-store --machine sarc-prototype",
             "narthex explain SARC --of mcs-lock --machine sarc-chip"
             " --set machine.processors_per_process=16",
+            "narthex explain EDT --of via --machine edt",
+            "narthex explain Voyager-nonresident --of voyager-queue --bytes 32 --machine voyager",
+            "narthex explain CCDMA-retry via-latency 64 20 --machine edt",
+            "narthex explain CNI32Qm mine.c --nodes 4 --from 0 --to 3",
+            "narthex explain CNI512Q --machine isca96 --set machine.processors_per_node=2 --to 3",
         ),
     )(explain)
 
@@ -71,20 +82,39 @@ def explain(
     interface: str = typer.Argument(
         ..., help="The network interface.", autocompletion=completion.interfaces
     ),
+    program: str | None = typer.Argument(
+        None,
+        help="The program a message of which is explained: one that comes with Narthex, an ELF"
+        " file, or a C or C++ file. One that does nothing else if not given.",
+        autocompletion=completion.programs,
+    ),
+    args: list[str] | None = ARGUMENTS,
     bytes_: int | None = typer.Option(
         None,
         "--bytes",
         "-b",
         **within("bytes"),
-        help="Bytes of payload of a message or an RDMA copy; 64 by default.",
+        help="Bytes of payload of what has a size, if no program is given; 64 by default.",
     ),
-    of: str = typer.Option(
-        "message",
+    of: str | None = typer.Option(
+        None,
         "--of",
-        help="What: message, or on a chip whose tiles have the interface remote-store, rdma,"
-        " queue-lock, lock-box, test-and-set-lock, ticket-lock, mcs-lock.",
+        help="What: message, of the messaging library; via or voyager-queue, of the interface's own"
+        " library; on a chip whose tiles have the interface remote-store, rdma, queue-lock,"
+        " lock-box, test-and-set-lock, ticket-lock, mcs-lock ('narthex list lives').",
         autocompletion=completion.subjects,
     ),
+    from_: int | None = typer.Option(
+        None, "--from", min=0, metavar="RANK", help="Who sends; rank 0 by default."
+    ),
+    to: int | None = typer.Option(
+        None,
+        "--to",
+        min=0,
+        metavar="RANK",
+        help="Who receives; the first rank of the next node, or the next tile, by default.",
+    ),
+    nodes: int | None = NODES,
     machine: str = MACHINE,
     set_: list[str] = SET_OPTION,
     firmware: list[str] = FIRMWARE,
@@ -99,8 +129,11 @@ def explain(
 ) -> None:
     """Show one message's life, transaction by transaction, and the parts of its latency.
 
-    --of says what else is to be shown: one transfer from tile to tile, or how a
-    lock goes from one tile to the next.
+    --of says what else is to be shown: one transfer from tile to tile, how a
+    lock goes from one tile to the next, or a message of the interface's own library.
+
+    With PROGRAM it is a message that this program sends: by the interface's own library
+    if it does that, and else by the messaging library.
 
     The page of --report plays it over the picture of the machine.
     """
@@ -111,19 +144,25 @@ def explain(
     picture = PlotTarget(plot)
     if diagram:
         check_diagram(diagram)
-    guest = find(explanation.named(of).program)
-    compile_program(guest)
+    if program is None and nodes is not None:
+        raise NarthexError("--nodes is of a program: name one, or choose ranks by --from and --to")
+    guest = find(program or explanation.named(of or explanation.MESSAGE).program)
+    compile_program(guest, interface)
     warn_of_idle(machine, set_, [interface])
     with Waiting(f"Explaining {interface}") as waiting:
         found = explanation.explain(
             interface,
             bytes_,
             of=of,
+            program=guest if program else None,
+            args=args or [],
+            nodes=nodes,
+            sender=from_,
+            receiver=to,
             machine=machine,
             set=set_,
             firmware=firmware,
             seed=seed,
-            program=guest,
             observer=lambda time_ps: waiting.update(f"{time_ps / 1e9:.3f} ms simulated"),
         )
     document = found.document
@@ -167,7 +206,7 @@ def show(document: dict[str, Any]) -> None:
 
 
 def _show_transactions(document: dict[str, Any]) -> None:
-    from narthex.explanation import condensed, ends, words
+    from narthex.explanation import condensed, ends, places, words
 
     rows = condensed(document["transactions"])
     if len(rows) > LONGEST_ROWS:
@@ -175,9 +214,9 @@ def _show_transactions(document: dict[str, Any]) -> None:
     several_buses = len({row["bus"] for row in rows if row.get("bus")}) > 1
     columns = ["ns", f"{ends(document)}, agent", "what", "data", *["bus"] * several_buses]
     columns += ["cycles", "part"]
-    cells = []
+    cells, numbers_of = [], places(document)
     for row in rows:
-        cell = [_ns(row["time_ps"]), f"{row['node']} {row['agent']}", words(row)]
+        cell = [_ns(row["time_ps"]), f"{numbers_of[row['node']]} {row['agent']}", words(row)]
         cell += [row.get("data") or "", *[row.get("bus") or ""] * several_buses]
         cell += ["" if row["cycles"] is None else row["cycles"]]
         cell += [row.get("part") or ("" if row["critical"] else "beside")]
@@ -189,12 +228,14 @@ def _show_transactions(document: dict[str, Any]) -> None:
 
 
 def _title(document: dict[str, Any]) -> str:
-    from narthex.explanation import what
+    from narthex.explanation import between, what
 
     packets = document["packets"]
     told = f" in {packets} packet{'s' if packets > 1 else ''}" if packets else ""
     machine = document["machine"]["machine"]["name"]
-    return f"{what(document)}{told} over {document['interface']} on {machine}"
+    ranks = between(document)
+    over = f"over {document['interface']} on {machine}{f', {ranks}' if ranks else ''}"
+    return f"{what(document)}{told} {over}"
 
 
 def _show_breakdown(document: dict[str, Any]) -> None:

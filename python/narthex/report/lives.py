@@ -50,6 +50,8 @@ AGENTS = {
     "firmware": "firmware",
     "interface": "interface",
     "network side of the interface": "interface",
+    "interface of another process": "interface",
+    "directory": "memory",
     "DMA engine": "dma",
     "forwarder": "interface",
     "send half": "interface",
@@ -89,6 +91,10 @@ MEANINGS = {
     "uncached_store": "The processor stores to a device register past its cache.",
     "block_load": "A block moves from the interface into a buffer in the processor.",
     "block_store": "A block moves from a buffer in the processor to the interface.",
+    "directory request": "A processor's transaction goes to the home of its block, which knows who"
+    " has copies.",
+    "directory forward": "The home asks a cache that has the block to answer, or to give it up.",
+    "directory response": "The home, or a cache that was asked, answers.",
 }
 """What a kind of happening is."""
 
@@ -161,15 +167,27 @@ def section(document: dict[str, Any]) -> Section:
 
 
 def _over(document: dict[str, Any], about: explanation.Subject) -> str:
-    sized = [f"{document['bytes']} bytes"] if about.has_size else []
-    return " ".join([*sized, f"over {document['interface']}"])
+    ranks = explanation.between(document)
+    if explanation.is_of_program(document):
+        told = [f"of {document['program']}"]
+    else:
+        told = [f"{document['bytes']} bytes"] if about.has_size else []
+    return " ".join([*told, f"over {document['interface']}", *([ranks] if ranks else [])])
 
 
 def diagram(document: dict[str, Any]) -> Diagram:
     """Return a message's life as rows under lanes."""
     about = explanation.subject(document)
     caption = f"{explanation.title(document)}, {about.span}"
-    return Diagram(caption, steps(document), explanation.ends(document))
+    numbers = explanation.places(document)
+    lanes = tuple(_numbered(lane, numbers) for lane in LANES)
+    return Diagram(caption, steps(document), explanation.ends(document), lanes)
+
+
+def _numbered(lane: str, numbers: list[int]) -> str:
+    """Give a lane the number of its node, or tile."""
+    name, _, side = lane.partition(" ")
+    return f"{name} {numbers[int(side)]}" if side else name
 
 
 def steps(document: dict[str, Any]) -> list[Step]:
@@ -177,8 +195,8 @@ def steps(document: dict[str, Any]) -> list[Step]:
     rows = condensed(document["transactions"])
     if len(rows) > LONGEST_ROWS:
         rows = condensed(document["transactions"], critical_too=True)
-    end = explanation.ends(document)
-    return [_step(row, end) for row in rows]
+    end, numbers = explanation.ends(document), explanation.places(document)
+    return [_step(row, f"{end} {numbers[row['node']]}") for row in rows]
 
 
 def _step(row: dict[str, Any], end: str) -> Step:
@@ -186,7 +204,7 @@ def _step(row: dict[str, Any], end: str) -> Step:
     source, target = (_lane(place, row["node"]) for place in ends)
     return Step(
         time=_ns(row["time_ps"]),
-        who=f"{end} {row['node']}, {row['agent']}",
+        who=f"{end}, {row['agent']}",
         what=words(row),
         meaning=_meaning(row),
         source=source,
@@ -229,7 +247,7 @@ def _meaning(row: dict[str, Any]) -> str:
     told = [MEANINGS.get(row["kind"], "")]
     if row.get("data"):
         told.append(f"The data go {row['data']}." if "to " in row["data"] else _from(row))
-    if row.get("bus"):
+    if row.get("bus") and row["cycles"] is not None:
         times = f" in {row['count']} transactions" if row["count"] > 1 else ""
         told.append(f"It takes {row['cycles']} cycles of the {row['bus']}{times}.")
     if row.get("part"):

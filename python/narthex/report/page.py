@@ -43,10 +43,19 @@ SCRIPTS = (("front.js", Front), ("player.js", Player))
 """Of parts that need more than the script of all pages."""
 OF_ANOTHER_RUN = (
     "A message of the program roundtrip, which sends through the messaging library, in a run of its"
-    " own over the same machine and interface. Its size is that of most messages of the run above;"
-    " what that run's program does by other calls (VIPL's, StarT-Voyager's, SARC's) is not shown."
+    " own over the same machine and interface. Its size is that of most messages of the run above."
 )
 """Of the life of a message on a run's page."""
+
+OF_THE_LIBRARY = (
+    "A message that the run's program sends through the messaging library: in the same run, made"
+    " again to look at it."
+)
+
+OF_THE_PROGRAM = (
+    "What the run's program sends by calls of its own, beside the messaging library: in the same"
+    " run, made again to look at it."
+)
 
 
 def write(found: Sequence[Found], file: Path, left_out: Sequence[str] = ()) -> int:
@@ -130,8 +139,13 @@ def _machine_of(found: Found) -> dict[str, Any]:
 def _life(run: dict[str, Any]) -> Section:
     """Explain a message as a run sends them; says why where the present simulator cannot."""
     try:
-        section = lives.section(again.life(run).document)
-        section.parts.insert(0, Paragraph(OF_ANOTHER_RUN))
+        life = again.life(run).document
+        section = lives.section(life)
+        told = OF_ANOTHER_RUN
+        if explanation.is_of_program(life):
+            is_of_library = life["of"] == explanation.MESSAGE
+            told = OF_THE_LIBRARY if is_of_library else OF_THE_PROGRAM
+        section.parts.insert(0, Paragraph(told))
         return section
     except NarthexError as error:
         return Section("One message's life", [Paragraph(f"It cannot be shown: {error}.")])

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from narthex import explanation
 from narthex.charts import diagram
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ def player(document: dict[str, Any], steps: "Sequence[Step]") -> Player:
     machine, interface = document["machine"], document["interface"]
     picture = diagram.svg(machine, interface)
     placed = diagram.layout(machine, interface)
+    sender, receiver = explanation.places(document)
     return Player(
-        f"{document['bytes']} bytes over {interface}, step by step",
-        [("Node 0 sends", picture), ("Node 1 receives", picture)],
+        f"{explanation.title(document)}, step by step",
+        [(f"Node {sender} sends", picture), (f"Node {receiver} receives", picture)],
         [_played(step, placed) for step in steps],
     )
 
