@@ -14,9 +14,10 @@
 
 use std::hash::Hash;
 
+use narthex_kernel::Time;
 use narthex_kernel::digest::Digest;
-use narthex_kernel::{Duration, Time};
 use narthex_machine::config;
+use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bridge::{Bridge, Config, Timing};
 use narthex_memory::bus::Bus;
 use narthex_memory::interconnects::bridged_bus::BridgedBus;
@@ -25,10 +26,11 @@ use narthex_memory::interconnects::{
     AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Observation, Seat, Seats,
     Step,
 };
-use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
 use crate::explore::{NO_TRAP, System, Violation, Witness};
+use crate::memory::{Bytes, Memory};
 use crate::report::{Check, Report};
 
 /// The paper's fairness.
@@ -191,6 +193,7 @@ struct Move<'a> {
     buses: Buses,
     /// What the device issues, if anything new.
     kind: Kind,
+    zeros: Zeros,
     witness: Witness<'a>,
 }
 
@@ -233,85 +236,112 @@ impl Choosing for Move<'_> {
     }
 }
 
-impl Composition for Move<'_> {
-    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
-        self.buses.interconnects.get_mut(on)
+/// The processor: it accesses the device's register.
+struct Processor<'a, 'w>(&'a mut Move<'w>);
+
+impl Agent for Processor<'_, '_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.0.buses.wants(PROCESSOR)
     }
 
-    fn schedule(&mut self, _at: Time, on: InterconnectId, step: Step) {
-        self.buses.interconnects.schedule(on, step);
-    }
-
-    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
-        self.buses.wants(agent)
-    }
-
-    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
-        let issued = match agent {
-            PROCESSOR => {
-                Transaction::uncached(PROCESSOR, self.buses.asks.take()?, REGISTER, 8, self.buses.begun)
-            }
-            _ => Transaction::block(DEVICE, self.kind, BLOCK),
-        };
-        self.witness.say(|| match agent {
-            PROCESSOR => format!(": {} {}", issued.kind.name(), issued.value),
-            _ => format!(": {}", issued.kind.name()),
-        });
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let buses = &mut self.0.buses;
+        let kind = buses.asks.take()?;
+        let issued = Transaction::uncached(PROCESSOR, kind, REGISTER, 8, buses.begun);
+        self.0.witness.say(|| format!(": {} {}", issued.kind.name(), issued.value));
         Some(issued)
     }
 
-    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        if agent == PROCESSOR && transaction.kind == Kind::Invalidate {
-            self.witness.say(|| "; the processor sees an invalidation".into());
-            self.buses.seen += 1;
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
+        if transaction.kind == Kind::Invalidate {
+            self.0.witness.say(|| "; the processor sees an invalidation".into());
+            self.0.buses.seen += 1;
         }
         SnoopReply::default()
     }
 
-    fn home(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction) -> HomeReply {
-        unreachable!("the device has registers only")
-    }
-
-    fn memory(&mut self, _now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        let data = transaction.kind.fetches_block().then(|| BlockData::zeroed(BLOCK_BYTES));
-        HomeReply { data, delay: Duration::ZERO }
-    }
-
-    fn write_memory(&mut self, _memory: MemoryId, _address: u64, _data: &BlockData) {
-        unreachable!("no cache supplies anything")
-    }
-
-    fn access(&mut self, _now: Time, _agent: AgentId, transaction: &Transaction, _response: &mut Response) {
-        let value = transaction.value;
-        self.buses.reached += 1;
-        self.witness.say(|| format!("; access {value} reaches the device"));
-        self.witness.expect(value == self.buses.reached, IN_ORDER, || "an earlier one has not".into());
+    fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, _: &Response) {
         if transaction.kind == Kind::UncachedLoad {
-            self.buses.taken_before = self.buses.taken;
+            let buses = &mut self.0.buses;
+            let has_seen = buses.seen >= std::mem::take(&mut buses.taken_before);
+            self.0.witness.expect(has_seen, SEEN, || "an invalidation is still on its way".into());
+        }
+    }
+}
+
+/// The device: it reads blocks and makes copies go, and has a register.
+struct Device<'a, 'w>(&'a mut Move<'w>);
+
+impl Agent for Device<'_, '_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.0.buses.wants(DEVICE)
+    }
+
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let issued = Transaction::block(DEVICE, self.0.kind, BLOCK);
+        self.0.witness.say(|| format!(": {}", issued.kind.name()));
+        Some(issued)
+    }
+
+    fn access(&mut self, _now: Time, transaction: &Transaction, _response: &mut Response) {
+        let Move { buses, witness, .. } = &mut *self.0;
+        let value = transaction.value;
+        buses.reached += 1;
+        witness.say(|| format!("; access {value} reaches the device"));
+        witness.expect(value == buses.reached, IN_ORDER, || "an earlier one has not".into());
+        if transaction.kind == Kind::UncachedLoad {
+            buses.taken_before = buses.taken;
         }
     }
 
-    fn complete(
-        &mut self,
-        _now: Time,
-        agent: AgentId,
-        _on: InterconnectId,
-        transaction: &Transaction,
-        _response: &Response,
-    ) {
-        let buses = &mut self.buses;
-        match (agent, transaction.kind) {
-            (PROCESSOR, Kind::UncachedLoad) => {
-                let has_seen = buses.seen >= std::mem::take(&mut buses.taken_before);
-                self.witness.expect(has_seen, SEEN, || "an invalidation is still on its way".into());
-            }
-            (PROCESSOR, _) => {}
-            (_, kind) => {
-                buses.taken += u64::from(kind == Kind::Invalidate);
-                buses.done += 1;
-                buses.refusals = 0;
-            }
+    fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, _: &Response) {
+        let buses = &mut self.0.buses;
+        buses.taken += u64::from(transaction.kind == Kind::Invalidate);
+        buses.done += 1;
+        buses.refusals = 0;
+    }
+}
+
+/// The block in memory, which nobody writes.
+struct Zeros;
+
+impl Bytes for Zeros {
+    fn block(&self, _address: u64, length: usize) -> BlockData {
+        BlockData::zeroed(length)
+    }
+
+    fn replace(&mut self, _address: u64, _bytes: &[u8]) {
+        unreachable!("nobody writes a block")
+    }
+}
+
+impl<'w> Composition for Move<'w> {
+    type Agent<'a>
+        = Either<Processor<'a, 'w>, Device<'a, 'w>>
+    where
+        Self: 'a;
+    type Memory<'a>
+        = Memory<'a, Zeros>
+    where
+        Self: 'a;
+
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        self.buses.interconnects.get_mut(on)
+    }
+
+    fn agent(&mut self, agent: AgentId) -> Self::Agent<'_> {
+        match agent {
+            PROCESSOR => Either::First(Processor(self)),
+            _ => Either::Second(Device(self)),
         }
+    }
+
+    fn memory(&mut self, _memory: MemoryId) -> Self::Memory<'_> {
+        Memory { bytes: &mut self.zeros, block_bytes: BLOCK_BYTES }
+    }
+
+    fn schedule(&mut self, _at: Time, on: InterconnectId, step: Step) {
+        self.buses.interconnects.schedule(on, step);
     }
 
     fn observe(&mut self, _at: Time, on: InterconnectId, seen: Observation<'_>) {
@@ -350,7 +380,8 @@ impl System for CheckedBridge {
     }
 
     fn next(&mut self, state: &Buses, event: Event, story: Option<&mut String>) -> Result<Buses, Violation> {
-        let mut step = Move { buses: state.clone(), kind: Kind::ReadOnce, witness: Witness::new(story) };
+        let mut step =
+            Move { buses: state.clone(), kind: Kind::ReadOnce, zeros: Zeros, witness: Witness::new(story) };
         step.happen(event);
         step.witness.verdict(step.buses)
     }

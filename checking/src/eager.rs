@@ -24,18 +24,20 @@ use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::config::MachineConfig;
 use narthex_machine::request::Failure;
+use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bus::Bus;
 use narthex_memory::cache::Cache;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
-    AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats,
+    AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats, Step,
 };
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::protocols::{self, Access, Request};
-use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
 use crate::explore::{NO_TRAP, System, Violation, Witness};
+use crate::memory::Memory;
 use crate::report::{Check, Report, rule_of};
 
 /// The copy that is sent is the message.
@@ -368,6 +370,14 @@ impl Move<'_> {
             Err(request) => Some(Transaction::block(HOST, kind_of(request), block)),
         }
     }
+
+    /// Tells what an agent issues.
+    fn tell(&mut self, issued: Option<&Transaction>) {
+        if let Some(&Transaction { kind, address, .. }) = issued {
+            let block = (address - REGION) / BLOCK_BYTES;
+            self.witness.say(|| format!(", which {}", kind.in_words(&format!("block {block}"))));
+        }
+    }
 }
 
 fn kind_of(request: Request) -> Kind {
@@ -389,87 +399,95 @@ impl Choosing for Move<'_> {
     }
 }
 
-impl Composition for Move<'_> {
-    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
-        self.state.interconnects.get_mut(on)
+/// The host: its cache, and the program.
+struct Host<'a, 'w>(&'a mut Move<'w>);
+
+impl Agent for Host<'_, '_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.0.state.wants(HOST)
     }
 
-    fn schedule(&mut self, _at: Time, on: InterconnectId, step: narthex_memory::interconnects::Step) {
-        self.state.interconnects.schedule(on, step);
-    }
-
-    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
-        self.state.wants(agent)
-    }
-
-    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
-        let issued = match agent {
-            HOST => self.issue_of_host(),
-            _ => self.with_eager(|eager, at, counts| eager.issue(at, counts)),
-        };
-        let issued = issued.map(|issued| Transaction { agent, ..issued });
-        if let Some(Transaction { kind, address, .. }) = issued {
-            let block = (address - REGION) / BLOCK_BYTES;
-            self.witness.say(|| format!(", which {}", kind.in_words(&format!("block {block}"))));
-        }
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let issued = self.0.issue_of_host();
+        self.0.tell(issued.as_ref());
         issued
     }
 
-    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        if agent == NI {
-            return self.with_eager(|eager, at, counts| eager.snoop(at, transaction, counts));
-        }
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
         let snoop = transaction.kind.snoop().expect("nothing is uncached");
-        self.state.cache.snoop(snoop, transaction.address)
+        self.0.state.cache.snoop(snoop, transaction.address)
     }
 
-    fn home(&mut self, _: Time, _: AgentId, _: &Transaction) -> HomeReply {
-        unreachable!("no device is a home")
-    }
-
-    fn memory(&mut self, _now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        if let Some(data) = &transaction.data {
-            self.state.main.write(transaction.address, data);
-        }
-        let fetches = transaction.kind.fetches_block();
-        let data = fetches.then(|| self.state.main.read_block(transaction.address, BLOCK_BYTES as usize));
-        HomeReply { data, delay: Duration::ZERO }
-    }
-
-    fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
-        self.state.main.write(address, data);
-    }
-
-    fn access(&mut self, _: Time, _: AgentId, _: &Transaction, _: &mut Response) {
-        unreachable!("nothing is uncached")
-    }
-
-    fn two_owners(&mut self, _transaction: &Transaction) {
-        self.witness.expect(false, ONE_OWNER, || "both supply it".into());
-    }
-
-    fn complete(
-        &mut self,
-        _now: Time,
-        agent: AgentId,
-        _on: InterconnectId,
-        transaction: &Transaction,
-        response: &Response,
-    ) {
-        if agent == NI {
-            return self.with_eager(|eager, at, counts| eager.complete(at, response, counts));
-        }
+    fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, response: &Response) {
         let request = match transaction.kind {
             Kind::Read => Request::Read,
             Kind::ReadExclusive => Request::ReadExclusive,
             Kind::Upgrade => Request::Upgrade,
             _ => return,
         };
-        let State { cache, .. } = &mut self.state;
+        let State { cache, wish, .. } = &mut self.0.state;
         cache.fill(transaction.address, request, response.shared, response.data.as_ref());
-        if let Some((access, address)) = self.state.wish.take() {
-            self.access(access, address);
+        if let Some((access, address)) = wish.take() {
+            self.0.access(access, address);
         }
+    }
+}
+
+/// The interface.
+struct Controller<'a, 'w>(&'a mut Move<'w>);
+
+impl Agent for Controller<'_, '_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.0.state.wants(NI)
+    }
+
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let issued = self.0.with_eager(|eager, at, counts| eager.issue(at, counts));
+        let issued = issued.map(|issued| Transaction { agent: NI, ..issued });
+        self.0.tell(issued.as_ref());
+        issued
+    }
+
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
+        self.0.with_eager(|eager, at, counts| eager.snoop(at, transaction, counts))
+    }
+
+    fn complete(&mut self, _: Time, _: InterconnectId, _: &Transaction, response: &Response) {
+        self.0.with_eager(|eager, at, counts| eager.complete(at, response, counts));
+    }
+}
+
+impl<'w> Composition for Move<'w> {
+    type Agent<'a>
+        = Either<Host<'a, 'w>, Controller<'a, 'w>>
+    where
+        Self: 'a;
+    type Memory<'a>
+        = Memory<'a, MainMemory>
+    where
+        Self: 'a;
+
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        self.state.interconnects.get_mut(on)
+    }
+
+    fn agent(&mut self, agent: AgentId) -> Self::Agent<'_> {
+        match agent {
+            HOST => Either::First(Host(self)),
+            _ => Either::Second(Controller(self)),
+        }
+    }
+
+    fn memory(&mut self, _memory: MemoryId) -> Self::Memory<'_> {
+        Memory { bytes: &mut self.state.main, block_bytes: BLOCK_BYTES as usize }
+    }
+
+    fn schedule(&mut self, _at: Time, on: InterconnectId, step: Step) {
+        self.state.interconnects.schedule(on, step);
+    }
+
+    fn two_owners(&mut self, _transaction: &Transaction) {
+        self.witness.expect(false, ONE_OWNER, || "both supply it".into());
     }
 }
 

@@ -12,6 +12,7 @@
 //! | [`directory`] | a directory's protocols, with messages in any order |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
 //! | [`explore`] | the explorer itself: it visits every state of a system |
+//! | [`memory`] | a memory on an interconnect whose accesses take no time |
 //! | [`clock`] | interconnects whose steps happen at any time |
 //! | [`report`] | what a check has found |
 //!
@@ -26,6 +27,7 @@ pub mod directory;
 pub mod eager;
 pub mod explore;
 pub mod interface;
+pub mod memory;
 pub mod protocol;
 pub mod refusals;
 pub mod report;

@@ -16,9 +16,10 @@
 
 use std::hash::Hash;
 
+use narthex_kernel::Time;
 use narthex_kernel::digest::Digest;
-use narthex_kernel::{Duration, Time};
 use narthex_machine::config;
+use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bus::Bus;
 use narthex_memory::cache::Cache;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
@@ -27,10 +28,11 @@ use narthex_memory::interconnects::{
     Seats, Step,
 };
 use narthex_memory::protocols::{self, Access, Request};
-use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
 use crate::explore::{NO_TRAP, System, Violation, Witness};
+use crate::memory::Memory;
 use crate::report::{Check, Report};
 
 /// Data are right.
@@ -208,28 +210,36 @@ impl Choosing for Move<'_> {
     }
 }
 
-impl Composition for Move<'_> {
-    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
-        self.agents.interconnects.get_mut(on)
+/// A cache, for its processor.
+struct CacheAgent<'a, 'w> {
+    step: &'a mut Move<'w>,
+    number: usize,
+}
+
+impl CacheAgent<'_, '_> {
+    fn id(&self) -> AgentId {
+        AgentId(self.number as u8)
     }
 
-    fn schedule(&mut self, _at: Time, on: InterconnectId, step: Step) {
-        self.agents.interconnects.schedule(on, step);
+    fn unit(&mut self) -> &mut Unit {
+        &mut self.step.agents.units[self.number]
+    }
+}
+
+impl Agent for CacheAgent<'_, '_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.step.agents.wants(self.id())
     }
 
-    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
-        self.agents.wants(agent)
-    }
-
-    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
-        let issued = match self.agents.units.get_mut(usize::from(agent.0)) {
-            None => Transaction::block(agent, Kind::ReadOnce, BLOCK),
-            Some(Unit { waits: Some(Waits::Register), issued, .. }) => {
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let agent = self.id();
+        let Unit { waits, issued, cache, .. } = self.unit();
+        let transaction = match (*waits)? {
+            Waits::Register => {
                 *issued = Some(Request::Read);
                 Transaction::uncached(agent, Kind::UncachedLoad, REGISTER, 8, 0)
             }
-            Some(Unit { waits, issued, cache, .. }) => {
-                let Some(Waits::Block(access)) = *waits else { return None };
+            Waits::Block(access) => {
                 let request = cache.access(BLOCK, access).err()?;
                 *issued = Some(request);
                 let kind = match request {
@@ -240,85 +250,110 @@ impl Composition for Move<'_> {
                 Transaction::block(agent, kind, BLOCK)
             }
         };
-        self.witness.say(|| format!(": {}", issued.kind.name()));
-        Some(issued)
+        self.step.witness.say(|| format!(": {}", transaction.kind.name()));
+        Some(transaction)
     }
 
-    fn refuse(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> Option<Refusal> {
-        let rules = self.rules;
-        let Some(unit) = self.agents.units.get_mut(usize::from(agent.0)) else {
-            self.agents.is_asked = true;
-            return (!self.agents.is_ready || !rules.answers).then_some(Refusal::Retry);
-        };
-        let snoop = transaction.kind.snoop()?;
-        match rules.pushes {
+    fn refuse(&mut self, _now: Time, transaction: &Transaction) -> Option<Refusal> {
+        let pushes = self.step.rules.pushes;
+        let (snoop, unit) = (transaction.kind.snoop()?, self.unit());
+        match pushes {
             true => unit.cache.push(snoop, BLOCK).map(Refusal::Push),
             false => unit.cache.clone().push(snoop, BLOCK).map(|_| Refusal::Retry),
         }
     }
 
-    fn refused(&mut self, agent: AgentId, _transaction: &Transaction) -> bool {
-        let unit = self.agents.units.get_mut(usize::from(agent.0));
-        unit.is_some_and(|unit| unit.issued.take().is_some())
+    fn refused(&mut self, _transaction: &Transaction) -> bool {
+        self.unit().issued.take().is_some()
     }
 
-    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
         if transaction.agent == DEVICE {
-            self.agents.sees = self.agents.last;
+            self.step.agents.sees = self.step.agents.last;
         }
-        let unit = self.agents.units.get_mut(usize::from(agent.0));
         let snoop = transaction.kind.snoop();
-        unit.zip(snoop).map(|(unit, snoop)| unit.cache.snoop(snoop, BLOCK)).unwrap_or_default()
+        snoop.map(|snoop| self.unit().cache.snoop(snoop, BLOCK)).unwrap_or_default()
     }
 
-    fn home(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction) -> HomeReply {
-        unreachable!("the device has a register only")
-    }
-
-    fn memory(&mut self, _now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        if let Some(data) = &transaction.data {
-            self.agents.memory = data.clone();
-        }
-        let data = transaction.kind.fetches_block().then(|| self.agents.memory.clone());
-        HomeReply { data, delay: Duration::ZERO }
-    }
-
-    fn write_memory(&mut self, _memory: MemoryId, _address: u64, _data: &BlockData) {
-        unreachable!("no cache supplies anything")
-    }
-
-    fn access(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction, _response: &mut Response) {
-        self.agents.answers += 1;
-        self.witness.say(|| "; the device answers".into());
-        let is_right = self.agents.is_ready && self.agents.answers == 1;
-        self.witness.expect(is_right, ONCE, || "it has not what it needs, or has answered before".into());
-    }
-
-    fn complete(
-        &mut self,
-        _now: Time,
-        agent: AgentId,
-        _on: InterconnectId,
-        _transaction: &Transaction,
-        response: &Response,
-    ) {
-        let number = usize::from(agent.0);
-        let Some(unit) = self.agents.units.get_mut(number) else {
-            let answers = self.agents.is_asked && !self.agents.is_ready;
-            self.agents.is_ready |= answers;
-            self.agents.reads += u8::from(!answers);
-            let found = response.data.as_ref().expect("a read brings its block").word(0);
-            let sees = std::mem::take(&mut self.agents.sees);
-            return self.expect_last("the device", found, sees);
-        };
+    fn complete(&mut self, _: Time, _: InterconnectId, _: &Transaction, response: &Response) {
+        let unit = self.unit();
         let request = unit.issued.take().expect("it issued the transaction");
         match unit.waits {
             Some(Waits::Block(access)) => {
                 unit.cache.fill(BLOCK, request, response.shared, response.data.as_ref());
-                self.access(number, access);
+                self.step.access(self.number, access);
             }
             _ => unit.waits = None,
         }
+    }
+}
+
+/// The device.
+struct Device<'a, 'w>(&'a mut Move<'w>);
+
+impl Agent for Device<'_, '_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.0.agents.wants(DEVICE)
+    }
+
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let issued = Transaction::block(DEVICE, Kind::ReadOnce, BLOCK);
+        self.0.witness.say(|| format!(": {}", issued.kind.name()));
+        Some(issued)
+    }
+
+    /// It needs the bus for its answer.
+    fn refuse(&mut self, _now: Time, _transaction: &Transaction) -> Option<Refusal> {
+        self.0.agents.is_asked = true;
+        (!self.0.agents.is_ready || !self.0.rules.answers).then_some(Refusal::Retry)
+    }
+
+    fn access(&mut self, _now: Time, _transaction: &Transaction, _response: &mut Response) {
+        let Move { agents, witness, .. } = &mut *self.0;
+        agents.answers += 1;
+        witness.say(|| "; the device answers".into());
+        let is_right = agents.is_ready && agents.answers == 1;
+        witness.expect(is_right, ONCE, || "it has not what it needs, or has answered before".into());
+    }
+
+    fn complete(&mut self, _: Time, _: InterconnectId, _: &Transaction, response: &Response) {
+        let agents = &mut self.0.agents;
+        let answers = agents.is_asked && !agents.is_ready;
+        agents.is_ready |= answers;
+        agents.reads += u8::from(!answers);
+        let found = response.data.as_ref().expect("a read brings its block").word(0);
+        let sees = std::mem::take(&mut agents.sees);
+        self.0.expect_last("the device", found, sees);
+    }
+}
+
+impl<'w> Composition for Move<'w> {
+    type Agent<'a>
+        = Either<CacheAgent<'a, 'w>, Device<'a, 'w>>
+    where
+        Self: 'a;
+    type Memory<'a>
+        = Memory<'a, BlockData>
+    where
+        Self: 'a;
+
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        self.agents.interconnects.get_mut(on)
+    }
+
+    fn agent(&mut self, agent: AgentId) -> Self::Agent<'_> {
+        match agent {
+            DEVICE => Either::Second(Device(self)),
+            AgentId(number) => Either::First(CacheAgent { step: self, number: number.into() }),
+        }
+    }
+
+    fn memory(&mut self, _memory: MemoryId) -> Self::Memory<'_> {
+        Memory { bytes: &mut self.agents.memory, block_bytes: BLOCK_BYTES }
+    }
+
+    fn schedule(&mut self, _at: Time, on: InterconnectId, step: Step) {
+        self.agents.interconnects.schedule(on, step);
     }
 
     fn observe(&mut self, _at: Time, _on: InterconnectId, seen: Observation<'_>) {

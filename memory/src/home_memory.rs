@@ -9,10 +9,12 @@ use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
+use crate::interconnects::InterconnectId;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::third_level::ThirdLevel;
-use crate::transaction::{HomeReply, Response, Transaction};
+use crate::transaction::{BlockData, HomeReply, Response, Transaction};
 
 /// The ports of a memory that is on two interconnects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -104,6 +106,38 @@ impl HomeMemory {
             }
             _ => self.bytes.write(address, word),
         }
+    }
+}
+
+/// A memory answers, and never asks.
+impl Agent for &mut HomeMemory {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        false
+    }
+
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        None
+    }
+
+    fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, _: &Response) {
+        unreachable!("a memory has issued nothing: {transaction:?}")
+    }
+
+    #[inline(always)]
+    fn home(&mut self, now: Time, transaction: &Transaction) -> HomeReply {
+        self.answer(now, transaction)
+    }
+
+    fn write(&mut self, address: u64, data: &BlockData) {
+        self.bytes.write(address, data);
+    }
+
+    fn access_time(&mut self, now: Time, _kind: Kind) -> Duration {
+        self.time(now)
+    }
+
+    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) {
+        HomeMemory::access(self, transaction, response);
     }
 }
 

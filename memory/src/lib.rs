@@ -20,6 +20,7 @@
 //! | [`bus`] | the arbitration of a bus, its occupancy and its counts |
 //! | [`bridge`] | what may cross between two buses, and how long it takes |
 //! | [`directory`] | coherence without a bus: homes, requesters, tables |
+//! | [`agent`] | what sits on an interconnect |
 //! | [`interconnects`] | what carries transactions between agents: one kind a file |
 //! | [`traffic`] | what can cross a bus, and which parameters therefore change nothing |
 //! | [`home_memory`] | a memory on an interconnect |
@@ -34,6 +35,7 @@
 //! the node carries the one to the other.
 
 pub mod access_tags;
+pub mod agent;
 pub mod bridge;
 pub mod bus;
 pub mod cache;

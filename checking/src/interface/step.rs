@@ -7,19 +7,22 @@ use std::fmt::Write as _;
 use narthex_interfaces::DeviceDescription;
 use narthex_interfaces::half::{Context, InterfaceHalf, RegisterFault};
 use narthex_interfaces::on_chip;
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::Time;
 use narthex_machine::node::ProcessorSeats;
+use narthex_memory::agent::{Agent, Either};
 use narthex_memory::interconnects::{
     self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal,
 };
 use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
+use super::memory::Words;
 use super::messages::Lengths;
 use super::places::Places;
 use super::processor::{Executor, NO_FAULT, ProcessorState};
 use super::world::{Event, Numbers, PROCESSOR, World, half_of};
 use crate::clock::{Choice, Choosing, Interconnects, NOW};
 use crate::explore::Violation;
+use crate::memory::{Bytes, Memory};
 
 /// At most one owner.
 pub const ONE_OWNER: &str = "a block has at most one owner that supplies it";
@@ -208,6 +211,23 @@ impl<'a> Step<'a> {
         }
     }
 
+    /// Tells what an agent issues that was granted an interconnect.
+    fn tell(&mut self, issued: Option<&Transaction>) {
+        match issued {
+            Some(&Transaction { kind, address, .. }) => {
+                self.say(|places| format!(": {} {}", kind.name(), places.name(address)));
+            }
+            None => self.say(|_| ", which does not need it any more".into()),
+        }
+    }
+
+    /// Tells that an agent supplies the block that it has snooped, if it does.
+    fn tell_supplier(&mut self, agent: AgentId, reply: &SnoopReply) {
+        if reply.supplies.is_some() {
+            self.say(|_| format!("; {} supplies it", who(agent)));
+        }
+    }
+
     /// Carries out an uncached access at one half: its answer, if it has the
     /// register or block.
     fn access_half(&mut self, half: usize, transaction: &Transaction, response: &mut Response) -> bool {
@@ -233,130 +253,148 @@ impl Choosing for Step<'_> {
     }
 }
 
-impl Composition for Step<'_> {
-    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
-        self.world.interconnects.get_mut(on)
+/// The processor with its caches, and the program that it runs.
+pub struct Processor<'a, 'w>(&'a mut Step<'w>);
+
+impl Agent for Processor<'_, '_> {
+    fn wants(&self, on: InterconnectId) -> bool {
+        self.0.world.wants(&self.0.rules.seats, PROCESSOR, on)
     }
 
-    fn schedule(&mut self, _at: Time, on: InterconnectId, step: interconnects::Step) {
-        self.world.interconnects.schedule(on, step);
-    }
-
-    fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
-        self.world.wants(&self.rules.seats, agent, on)
-    }
-
-    fn issue(&mut self, _now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction> {
-        self.told_on = Some(on);
-        if let Some(write_back) = self.write_back.take() {
+    fn issue(&mut self, _now: Time, on: InterconnectId) -> Option<Transaction> {
+        self.0.told_on = Some(on);
+        if let Some(write_back) = self.0.write_back.take() {
             return Some(write_back);
         }
-        let issued = match half_of(agent) {
-            None => self.world.guest.caches.issue(self.rules.seats.traffic(on)),
-            Some(half) => self.with_half(half, |half, context| half.issue(context)),
-        };
-        match &issued {
-            Some(transaction) => {
-                let Transaction { kind, address, .. } = *transaction;
-                self.say(|places| format!(": {} {}", kind.name(), places.name(address)));
-            }
-            None => {
-                self.say(|_| ", which does not need it any more".into());
-                let guest = &self.world.guest;
-                let is_served =
-                    guest.doing == ProcessorState::Waiting && guest.caches.wait_reason().is_none();
-                if agent == PROCESSOR && is_served {
-                    self.wake();
-                }
-            }
+        let issued = self.0.world.guest.caches.issue(self.0.rules.seats.traffic(on));
+        self.0.tell(issued.as_ref());
+        let guest = &self.0.world.guest;
+        let is_served = guest.doing == ProcessorState::Waiting && guest.caches.wait_reason().is_none();
+        if issued.is_none() && is_served {
+            self.0.wake();
         }
         issued
     }
 
-    fn refuse(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> Option<Refusal> {
-        let pushed = match half_of(agent) {
-            None => self.world.guest.caches.push(transaction),
-            Some(half) => self.with_half(half, |half, _| half.push(transaction)),
-        };
-        pushed.map(Refusal::Push)
+    fn refuse(&mut self, _now: Time, transaction: &Transaction) -> Option<Refusal> {
+        self.0.world.guest.caches.push(transaction).map(Refusal::Push)
     }
 
-    fn refused(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
-        agent == PROCESSOR && self.world.guest.caches.refused(transaction)
+    fn refused(&mut self, transaction: &Transaction) -> bool {
+        self.0.world.guest.caches.refused(transaction)
     }
 
-    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        let reply = match half_of(agent) {
-            None => self.world.guest.caches.snoop(transaction),
-            Some(half) => self.with_half(half, |half, context| half.snoop(context, transaction)),
-        };
-        if reply.supplies.is_some() {
-            self.say(|_| format!("; {} supplies it", who(agent)));
-        }
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
+        let reply = self.0.world.guest.caches.snoop(transaction);
+        self.0.tell_supplier(PROCESSOR, &reply);
         reply
     }
 
-    fn home(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
-        let half = half_of(agent).expect("a half is the home");
-        self.with_half(half, |half, context| half.home(context, transaction))
-    }
-
-    fn memory(&mut self, _now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        let memory = &mut self.world.guest.memory;
-        if let Some(data) = &transaction.data {
-            memory.write_bytes(transaction.address, data);
-        }
-        let length = self.rules.lengths.block_bytes as usize;
-        let fetches = transaction.kind.fetches_block();
-        let data = fetches.then(|| memory.read_block(transaction.address, length));
-        HomeReply { data, delay: Duration::ZERO }
-    }
-
-    fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
-        self.world.guest.memory.write_bytes(address, data);
-    }
-
-    /// Each half of the seat's process has a clock of its own, so they are asked
-    /// one by one; see [`narthex_interfaces::Device::access`].
-    fn access(&mut self, _now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response) {
-        let seat = half_of(agent).expect("registers are the interface's");
-        let beside = self.world.interface.seats_beside(seat);
-        let answered = beside.filter(|&half| self.access_half(half, transaction, response)).count();
-        if answered == 0 {
-            let name = self.rules.places.name(transaction.address);
-            self.refuse(&RegisterFault(format!("there is no register at {name}")));
-        }
-    }
-
-    fn snarf(&mut self, _agent: AgentId, transaction: &Transaction) -> bool {
-        let takes = self.world.guest.caches.snarf(transaction);
+    fn snarf(&mut self, transaction: &Transaction) -> bool {
+        let takes = self.0.world.guest.caches.snarf(transaction);
         if takes {
-            self.say(|_| "; the processor's cache takes it in".into());
+            self.0.say(|_| "; the processor's cache takes it in".into());
         }
         takes
     }
 
     /// A processor makes its access before anything else can happen. Its own
     /// caches are too large to write anything back: that is an eviction's.
-    fn complete(
-        &mut self,
-        _now: Time,
-        agent: AgentId,
-        _on: InterconnectId,
-        transaction: &Transaction,
-        response: &Response,
-    ) {
-        match half_of(agent) {
-            Some(half) => {
-                self.with_half(half, |half, context| half.complete(context, transaction, response));
-            }
-            None if transaction.kind == Kind::WriteBack => {}
-            None => {
-                if self.world.guest.caches.complete(transaction, response) {
-                    self.wake();
-                }
-            }
+    fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, response: &Response) {
+        let is_own = transaction.kind != Kind::WriteBack;
+        if is_own && self.0.world.guest.caches.complete(transaction, response) {
+            self.0.wake();
         }
+    }
+}
+
+/// A half of the interface.
+pub struct Half<'a, 'w> {
+    step: &'a mut Step<'w>,
+    agent: AgentId,
+    half: usize,
+}
+
+impl Agent for Half<'_, '_> {
+    fn wants(&self, on: InterconnectId) -> bool {
+        self.step.world.wants(&self.step.rules.seats, self.agent, on)
+    }
+
+    fn issue(&mut self, _now: Time, on: InterconnectId) -> Option<Transaction> {
+        self.step.told_on = Some(on);
+        let issued = self.step.with_half(self.half, |half, context| half.issue(context));
+        self.step.tell(issued.as_ref());
+        issued
+    }
+
+    fn refuse(&mut self, _now: Time, transaction: &Transaction) -> Option<Refusal> {
+        self.step.with_half(self.half, |half, _| half.push(transaction)).map(Refusal::Push)
+    }
+
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
+        let reply = self.step.with_half(self.half, |half, context| half.snoop(context, transaction));
+        self.step.tell_supplier(self.agent, &reply);
+        reply
+    }
+
+    fn home(&mut self, _now: Time, transaction: &Transaction) -> HomeReply {
+        self.step.with_half(self.half, |half, context| half.home(context, transaction))
+    }
+
+    /// Each half of the seat's process has a clock of its own, so they are asked
+    /// one by one; see [`narthex_interfaces::Device::access`].
+    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) {
+        let beside = self.step.world.interface.seats_beside(self.half);
+        let answered = beside.filter(|&half| self.step.access_half(half, transaction, response)).count();
+        if answered == 0 {
+            let name = self.step.rules.places.name(transaction.address);
+            self.step.refuse(&RegisterFault(format!("there is no register at {name}")));
+        }
+    }
+
+    fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, response: &Response) {
+        self.step.with_half(self.half, |half, context| half.complete(context, transaction, response));
+    }
+}
+
+impl Bytes for Words {
+    fn block(&self, address: u64, length: usize) -> BlockData {
+        self.read_block(address, length)
+    }
+
+    fn replace(&mut self, address: u64, bytes: &[u8]) {
+        self.write_bytes(address, bytes);
+    }
+}
+
+impl<'w> Composition for Step<'w> {
+    type Agent<'a>
+        = Either<Processor<'a, 'w>, Half<'a, 'w>>
+    where
+        Self: 'a;
+    type Memory<'a>
+        = Memory<'a, Words>
+    where
+        Self: 'a;
+
+    fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
+        self.world.interconnects.get_mut(on)
+    }
+
+    fn agent(&mut self, agent: AgentId) -> Self::Agent<'_> {
+        match half_of(agent) {
+            None => Either::First(Processor(self)),
+            Some(half) => Either::Second(Half { step: self, agent, half }),
+        }
+    }
+
+    fn memory(&mut self, _memory: MemoryId) -> Self::Memory<'_> {
+        let block_bytes = self.rules.lengths.block_bytes as usize;
+        Memory { bytes: &mut self.world.guest.memory, block_bytes }
+    }
+
+    fn schedule(&mut self, _at: Time, on: InterconnectId, step: interconnects::Step) {
+        self.world.interconnects.schedule(on, step);
     }
 
     fn is_observed(&self) -> bool {

@@ -6,13 +6,15 @@ use std::ops::Range;
 
 use narthex_interfaces::{Attachment, Device as _, DeviceDescription as _, Interface};
 use narthex_kernel::{Clock, Duration, Time};
+use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bus::Bus;
+use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
     self, AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats, Step,
 };
 use narthex_memory::protocols::{Access, Request};
-use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AgentId, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use super::{FIRST_SIDE, Node, PROCESSOR};
 
@@ -36,74 +38,85 @@ pub fn bus(interface: &Interface, halves: Range<usize>) -> Interconnect {
     SnoopingBus::new(names, Bus::with_occupancy(clock, |_| 0), Seats::new(seats), homes).into()
 }
 
+/// The processor with its cache.
+pub struct Processor<'a>(&'a mut Node);
+
+impl Agent for Processor<'_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.0.requested.is_some()
+    }
+
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        self.0.requested.take()
+    }
+
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
+        let snoop = transaction.kind.snoop().expect("a block transaction");
+        self.0.cache.snoop(snoop, transaction.address)
+    }
+
+    fn complete(&mut self, _: Time, _: InterconnectId, _: &Transaction, response: &Response) {
+        self.0.answer = Some(response.clone());
+    }
+}
+
+/// A half of the interface, whose registers are reached beside the bus.
+pub struct Half<'a> {
+    node: &'a mut Node,
+    side: usize,
+}
+
+impl Agent for Half<'_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.node.interface.wants(self.side)
+    }
+
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let Half { node, side } = self;
+        let transaction = node.with_interface(|device, context| device.issue(*side, context))?;
+        let half = *side - node.own_sides().start;
+        node.assert_declared(half..half + 1, transaction.kind);
+        node.check_home(half, &transaction);
+        Some(transaction)
+    }
+
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
+        let Half { node, side } = self;
+        node.with_interface(|device, context| device.snoop(*side, context, transaction))
+    }
+
+    fn home(&mut self, _now: Time, transaction: &Transaction) -> HomeReply {
+        let Half { node, side } = self;
+        node.with_interface(|device, context| device.home(*side, context, transaction))
+    }
+
+    fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, response: &Response) {
+        let Half { node, side } = self;
+        node.with_interface(|device, context| device.complete(*side, context, transaction, response));
+    }
+}
+
 impl Composition for Node {
+    type Agent<'a> = Either<Processor<'a>, Half<'a>>;
+    type Memory<'a> = &'a mut HomeMemory;
+
     fn interconnect(&mut self, _on: InterconnectId) -> &mut Interconnect {
         &mut self.bus
     }
 
+    fn agent(&mut self, agent: AgentId) -> Self::Agent<'_> {
+        match agent {
+            PROCESSOR => Either::First(Processor(self)),
+            half => Either::Second(Half { node: self, side: usize::from(half.0 - FIRST_SIDE.0) }),
+        }
+    }
+
+    fn memory(&mut self, _memory: MemoryId) -> &mut HomeMemory {
+        &mut self.main
+    }
+
     fn schedule(&mut self, _at: Time, _on: InterconnectId, step: Step) {
         self.steps.push(step);
-    }
-
-    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
-        match agent {
-            PROCESSOR => self.requested.is_some(),
-            half => self.interface.wants(Self::side_of(half)),
-        }
-    }
-
-    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
-        if agent == PROCESSOR {
-            return self.requested.take();
-        }
-        let side = Self::side_of(agent);
-        let transaction = self.with_interface(|device, context| device.issue(side, context))?;
-        let half = side - self.own_sides().start;
-        self.assert_declared(half..half + 1, transaction.kind);
-        self.check_home(half, &transaction);
-        Some(transaction)
-    }
-
-    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        if agent == PROCESSOR {
-            let snoop = transaction.kind.snoop().expect("a block transaction");
-            return self.cache.snoop(snoop, transaction.address);
-        }
-        let side = Self::side_of(agent);
-        self.with_interface(|device, context| device.snoop(side, context, transaction))
-    }
-
-    fn home(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
-        let side = Self::side_of(agent);
-        self.with_interface(|device, context| device.home(side, context, transaction))
-    }
-
-    fn memory(&mut self, now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        self.main.answer(now, transaction)
-    }
-
-    fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
-        self.main.bytes.write(address, data);
-    }
-
-    fn access(&mut self, _: Time, _: AgentId, _: &Transaction, _: &mut Response) {
-        unreachable!("registers are reached beside the bus")
-    }
-
-    fn complete(
-        &mut self,
-        _now: Time,
-        agent: AgentId,
-        _on: InterconnectId,
-        transaction: &Transaction,
-        response: &Response,
-    ) {
-        match agent {
-            PROCESSOR => self.answer = Some(response.clone()),
-            half => self.with_interface(|device, context| {
-                device.complete(Self::side_of(half), context, transaction, response);
-            }),
-        }
     }
 }
 
@@ -161,11 +174,6 @@ impl Node {
         while let Some(step) = self.steps.pop() {
             interconnects::happen(self, now, BUS, step);
         }
-    }
-
-    /// The half that is this agent, by its place in the interface.
-    fn side_of(agent: AgentId) -> usize {
-        usize::from(agent.0 - FIRST_SIDE.0)
     }
 
     /// A device behind an I/O bus caches nothing but its own blocks. One that is the home of none and

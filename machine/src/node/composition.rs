@@ -1,15 +1,17 @@
-//! The node as a composition: how the rules of its interconnects reach its
-//! processors, devices and memories.
+//! The node as a composition: which agents and memories it hands out to the rules of its
+//! interconnects, and when their steps happen. What each agent does stands in `agents.rs`.
 
 use narthex_interfaces::registers::Addresses;
-use narthex_kernel::{Duration, Place, Time};
+use narthex_kernel::{Place, Time};
+use narthex_memory::agent::Either;
 use narthex_memory::directory::{self, Carried};
 use narthex_memory::interconnects::{
-    self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal, Step, Supplier,
+    self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Step, Supplier,
 };
-use narthex_memory::processor_memory::{Exchange, Traffic, WaitReason};
-use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::processor_memory::Traffic;
+use narthex_memory::{AgentId, Transaction};
 
+use super::agents::{MemoryAgent, PortAgent, ProcessorAgent};
 use super::{Event, Node, NodeProcessor, State};
 use crate::activity::Resource;
 
@@ -56,8 +58,9 @@ impl Node {
         self.seats[self.first_seats[device] + seat]
     }
 
-    /// The agent with this number.
-    pub(super) fn agent(&self, agent: AgentId) -> Agent {
+    /// What an agent belongs to.
+    #[inline]
+    pub(super) fn identify(&self, agent: AgentId) -> Agent {
         let number = usize::from(agent.0);
         number.checked_sub(self.processors.len()).map_or(Agent::Processor(number), Agent::Seat)
     }
@@ -90,16 +93,6 @@ impl Node {
         }
     }
 
-    /// A processor goes on whose access needs the interconnect no longer, because
-    /// its cache has snarfed the block.
-    fn wake_if_served(&mut self, index: usize, now: Time) {
-        let processor = &self.processors[index];
-        if processor.state == State::Waiting && processor.memory.wait_reason().is_none() {
-            self.wake(index, now);
-            self.ask_for_processor(index, now);
-        }
-    }
-
     /// A processor's transaction on a block is answered by this supplier. On a directory it waits for
     /// the home, which finds out who that is.
     #[inline]
@@ -114,24 +107,25 @@ impl Node {
             unit.is_answered_by(resource);
         }
     }
-
-    /// What the processor adds to an access for which it has waited, and why it has. A
-    /// store buffer that has drained brings it nothing, and its own path is no bus.
-    fn processors_part(&self, index: usize, on: InterconnectId, waited: Option<WaitReason>) -> Duration {
-        let processor = &self.processors[index];
-        let is_private = processor.seats.traffic(on) == Traffic::Uncached;
-        match waited {
-            Some(WaitReason::StoreBuffer) => Duration::ZERO,
-            _ if is_private => Duration::ZERO,
-            Some(WaitReason::DataMiss | WaitReason::InstructionMiss) => {
-                processor.blocking_access_time + processor.look_up_time
-            }
-            _ => processor.blocking_access_time,
-        }
-    }
 }
 
 impl Composition for Node {
+    type Agent<'a> = Either<ProcessorAgent<'a>, PortAgent<'a>>;
+    type Memory<'a> = MemoryAgent<'a>;
+
+    #[inline(always)]
+    fn agent(&mut self, agent: AgentId) -> Self::Agent<'_> {
+        match self.identify(agent) {
+            Agent::Processor(index) => Either::First(ProcessorAgent { node: self, index }),
+            Agent::Seat(number) => Either::Second(PortAgent { node: self, number }),
+        }
+    }
+
+    #[inline(always)]
+    fn memory(&mut self, memory: MemoryId) -> Self::Memory<'_> {
+        MemoryAgent { node: self, memory }
+    }
+
     #[inline]
     fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
         &mut self.interconnects[usize::from(on.0)]
@@ -198,192 +192,6 @@ impl Composition for Node {
         self.events.pass(1);
     }
 
-    #[inline]
-    fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
-        if let Some(processor) = self.processors.get(usize::from(agent.0)) {
-            return processor.memory.wants(processor.seats.traffic(on));
-        }
-        let place = &self.seats[usize::from(agent.0) - self.processors.len()];
-        self.devices[place.device].wants(place.seat)
-    }
-
-    fn issue(&mut self, now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction> {
-        let Some(place) = self.seat(agent) else {
-            let index = usize::from(agent.0);
-            let processor = &mut self.processors[index];
-            let transaction = processor.memory.issue(processor.seats.traffic(on));
-            if let Some(issued) = &transaction {
-                processor.answerer = match self.interconnects[usize::from(on.0)] {
-                    _ if issued.kind.is_uncached() => Resource::Interface,
-                    Interconnect::Directory(_) => Resource::Home,
-                    // Until a supplier of bytes is known.
-                    _ => Resource::Permission,
-                };
-                processor.awaits_another(now);
-            }
-            if self.deliver_loads(index, now) || transaction.is_none() {
-                self.wake_if_served(index, now);
-            }
-            return transaction;
-        };
-        assert!(
-            now >= self.horizons.ran_until,
-            "{} is granted an interconnect at {now} because of what came from the network, and the \
-             processor has executed up to {}: a device's time_to_interconnect is too long",
-            self.devices[place.device].part(place.seat),
-            self.horizons.ran_until,
-        );
-        let since = self.interconnects[usize::from(on.0)].granted_since();
-        self.statistics.waited_for_bus.add(since.map_or(Duration::ZERO, |since| now.saturating_since(since)));
-        let mut transaction =
-            self.with_seat(now, place, |device, context| device.issue(place.seat, context))?;
-        if place.is_engine {
-            // An engine is built before its place among the agents is known.
-            transaction.agent = agent;
-        } else if let Some(problem) = self.refusal(place, &transaction) {
-            self.fail_at(now, place.process.into(), &problem);
-            return None;
-        }
-        Some(transaction)
-    }
-
-    fn refuse(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> Option<Refusal> {
-        match self.seat(agent) {
-            None => {
-                let index = usize::from(agent.0);
-                if self.processors[index].waiting.is_at_it() {
-                    self.see_snoop(now, index, transaction.address);
-                }
-                self.processors[index].memory.push(transaction).map(Refusal::Push)
-            }
-            Some(place) => {
-                self.with_seat(now, place, |device, context| device.refuse(place.seat, context, transaction))
-            }
-        }
-    }
-
-    fn refused(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
-        let processor = self.processors.get_mut(usize::from(agent.0));
-        processor.is_some_and(|processor| {
-            processor.is_answered_by(Resource::Retry);
-            processor.memory.refused(transaction)
-        })
-    }
-
-    fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        match self.seat(agent) {
-            None => {
-                let index = usize::from(agent.0);
-                if self.processors[index].waiting.is_at_it() {
-                    self.see_snoop(now, index, transaction.address);
-                }
-                self.processors[index].memory.snoop(transaction)
-            }
-            Some(place) => {
-                self.with_seat(now, place, |device, context| device.snoop(place.seat, context, transaction))
-            }
-        }
-    }
-
-    fn home(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
-        let place = self.seat(agent).expect("a device is the home");
-        self.with_seat(now, place, |device, context| device.home(place.seat, context, transaction))
-    }
-
-    #[inline(always)]
-    fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        self.memories[usize::from(memory.0)].answer(now, transaction)
-    }
-
-    fn memory_access_time(&mut self, now: Time, memory: MemoryId) -> Duration {
-        self.memories[usize::from(memory.0)].time(now)
-    }
-
-    fn access_memory(&mut self, memory: MemoryId, transaction: &Transaction, response: &mut Response) {
-        // A loop that reads it is executed: others write it without a word to this bus.
-        self.stop_watching_buses();
-        self.memories[usize::from(memory.0)].access(transaction, response);
-    }
-
-    /// Blocks of the interface are counted where they come from.
-    #[inline(always)]
-    fn exchange(&self, agent: AgentId) -> Option<(Exchange, (MemoryId, Duration))> {
-        let unit = self.processors.get(usize::from(agent.0))?;
-        let exchange = unit.memory.exchange()?;
-        let memory = unit.seats.memory;
-        let time = self.memories[usize::from(memory.0)].fixed_time()?;
-        (!Addresses::carries_messages(exchange.fetched)).then_some((exchange, (memory, time)))
-    }
-
-    #[inline(always)]
-    fn make_exchange(
-        &mut self,
-        (granted, now): (Time, Time),
-        on: InterconnectId,
-        agent: AgentId,
-        memory: MemoryId,
-        exchange: &Exchange,
-    ) {
-        let index = usize::from(agent.0);
-        let over = now + self.processors_part(index, on, Some(WaitReason::DataMiss));
-        let memory = &mut self.memories[usize::from(memory.0)].bytes;
-        self.processors[index].awaits_from(granted, Resource::Memory);
-        self.processors[index].memory.make_exchange(exchange, memory);
-        self.wake(index, over);
-    }
-
-    #[inline(always)]
-    fn register_access(&self, agent: AgentId) -> Option<Transaction> {
-        self.processors.get(usize::from(agent.0))?.memory.register_access()
-    }
-
-    #[inline(always)]
-    fn make_register_access(
-        &mut self,
-        (granted, now): (Time, Time),
-        on: InterconnectId,
-        device: AgentId,
-        transaction: &Transaction,
-    ) {
-        let index = usize::from(transaction.agent.0);
-        self.processors[index].awaits_from(granted, Resource::Interface);
-        let mut response = Response::default();
-        self.access(now, device, transaction, &mut response);
-        self.processors[index].memory.end_register_access(&response);
-        if self.processors[index].state == State::Waiting {
-            let over = now + self.processors_part(index, on, Some(WaitReason::Uncached));
-            self.wake(index, over);
-        }
-    }
-
-    fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData) {
-        self.memories[usize::from(memory.0)].bytes.write(address, data);
-    }
-
-    fn access_time(&self, agent: AgentId, kind: Kind) -> Duration {
-        let place = self.seat(agent).expect("registers are a device's");
-        self.devices[place.device].access_time(place.seat, kind)
-    }
-
-    fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response) {
-        let place = self.seat(agent).expect("registers are a device's");
-        self.access_register(now, place, transaction, response);
-    }
-
-    fn access_tile(
-        &mut self,
-        now: Time,
-        agent: AgentId,
-        transaction: &Transaction,
-        response: &mut Response,
-    ) -> Option<Duration> {
-        let place = self.seat(agent).expect("a device has a part in each tile");
-        self.asked.on_chip.is_later = false;
-        self.access_register(now, place, transaction, response);
-        let is_later = std::mem::take(&mut self.asked.on_chip.is_later);
-        (!is_later).then(|| self.devices[place.device].access_time(place.seat, transaction.kind))
-    }
-
     fn carry(
         &mut self,
         at: Time,
@@ -393,45 +201,6 @@ impl Composition for Node {
         carried: Carried,
     ) {
         self.carry_message(at, (from, to), carried);
-    }
-
-    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
-        let index = usize::from(agent.0);
-        if self.processors[index].waiting.is_at_it() && self.processors[index].memory.snarfs() {
-            // It changes which line of a set was used last.
-            self.disturb(self.instant.now(), index);
-        }
-        self.processors[index].memory.snarf(transaction)
-    }
-
-    fn complete(
-        &mut self,
-        now: Time,
-        agent: AgentId,
-        on: InterconnectId,
-        transaction: &Transaction,
-        response: &Response,
-    ) {
-        if let Some(place) = self.seat(agent) {
-            return self.with_seat(now, place, |device, context| {
-                device.complete(place.seat, context, transaction, response);
-            });
-        }
-        let index = usize::from(agent.0);
-        let processor = &mut self.processors[index];
-        let waited = processor.memory.wait_reason();
-        let waits_since = processor.processor.now();
-        if processor.memory.complete(transaction, response) && processor.state == State::Waiting {
-            // A tile runs ahead of the device in it: a posted store may have been over before the
-            // processor found the store buffer full, and then it has not waited.
-            let is_in_time = now < waits_since;
-            let over = if is_in_time { waits_since } else { now + self.processors_part(index, on, waited) };
-            self.wake(index, over);
-        }
-        self.processors[index].awaits_another(now);
-        let NodeProcessor { blocking_access_time, look_up_time, .. } = self.processors[index];
-        self.deliver_loads(index, now + blocking_access_time + look_up_time);
-        self.ask_for_processor(index, now);
     }
 
     /// Notes what answers a processor's transaction, and counts where a block of the interface came from.

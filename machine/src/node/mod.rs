@@ -42,6 +42,7 @@
 //!
 //! [`Composition`]: narthex_memory::interconnects::Composition
 
+mod agents;
 mod archive;
 mod assembly;
 mod barrier;

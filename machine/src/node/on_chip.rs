@@ -228,7 +228,7 @@ impl Node {
     fn show_message(&mut self, now: Time, places: [u16; 2], carried: &Carried, is_there: bool) {
         let on = self.on_chip.as_ref().expect("a directory has a network on chip").on;
         let (bus, message) = (self.interconnects[usize::from(on.0)].name(), &carried.message);
-        let (agent, address) = (self.agent(message.requester), message.block);
+        let (agent, address) = (self.identify(message.requester), message.block);
         let (lane, name) = (message.body.lane(), message.body.name());
         self.probe.report(now, || {
             probe::Event::Message(probe::Message { bus, agent, address, lane, name, places, is_there })

@@ -398,7 +398,7 @@ impl Node {
             granted,
             released,
             cycles: clock.whole_cycles_in(released - granted),
-            agent: self.agent(transaction.agent),
+            agent: self.identify(transaction.agent),
             kind: transaction.kind,
             address: transaction.address,
             supplier: None,
@@ -406,18 +406,18 @@ impl Node {
         let (at, event) = match seen {
             Observation::Crossing { time, transaction, supplier } => {
                 let supplier = supplier.map(|supplier| match supplier {
-                    interconnects::Supplier::Agent(agent) => Supplier::Agent(self.agent(agent)),
+                    interconnects::Supplier::Agent(agent) => Supplier::Agent(self.identify(agent)),
                     interconnects::Supplier::Memory(_) => Supplier::MainMemory,
                 });
                 (time.0, Event::Crossing(Crossing { supplier, ..crossing(time, transaction) }))
             }
             Observation::Refused { time, transaction, by } => {
-                let refused = Refused { crossing: crossing(time, transaction), by: self.agent(by) };
+                let refused = Refused { crossing: crossing(time, transaction), by: self.identify(by) };
                 (time.0, Event::Refused(refused))
             }
             Observation::Held(transaction) => {
                 let (kind, address) = (transaction.kind, transaction.address);
-                (at, Event::Held(Hold { bus, agent: self.agent(transaction.agent), kind, address }))
+                (at, Event::Held(Hold { bus, agent: self.identify(transaction.agent), kind, address }))
             }
             Observation::Kept => (at, Event::Kept(bus)),
             Observation::Released => (at, Event::Released(bus)),

@@ -28,8 +28,9 @@ use serde::{Deserialize, Serialize};
 use super::snooping_bus::SnoopingBus;
 use super::{
     AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Snooped, Step, Supplier, Underway, access, block_transaction, home, snoop,
+    Snooped, Step, Supplier, Underway, access, at_home, block_transaction, snoop,
 };
+use crate::agent::Agent;
 use crate::bridge::{Answerer, Bridge, End, OnMemory, Start, Timing, Turn};
 use crate::bus::Bus;
 use crate::transaction::{AgentId, Transaction};
@@ -126,7 +127,7 @@ impl BridgedBus {
         for place in 0.. {
             let own = Self::of(composition, on);
             let Some(device) = own.seats.iter().nth(place).map(|seat| seat.agent) else { break };
-            let asks = own.bridge.has_refused(device) || composition.wants(device, on);
+            let asks = own.bridge.has_refused(device) || composition.agent(device).wants(on);
             let own = Self::of(composition, on);
             if asks
                 && own.bridge.admits_devices()
@@ -206,7 +207,7 @@ impl BridgedBus {
         SnoopingBus::of(composition, upper).bus.carried(transaction.kind, now - since);
         let seen = Observation::Crossing { time: (since, now), transaction, supplier: None };
         composition.observe(now, upper, seen);
-        composition.complete(now, transaction.agent, upper, transaction, response);
+        composition.agent(transaction.agent).complete(now, upper, transaction, response);
         Self::ask_for_all(composition, now, on);
     }
 
@@ -221,7 +222,7 @@ impl BridgedBus {
         let (upper, device) = (own.upper, own.homes.home(transaction.address));
         let Answer { response, delay, supplier } = match device {
             Home::Agent(agent) if transaction.kind.is_uncached() => {
-                Answer::after(composition.access_time(agent, transaction.kind))
+                Answer::after(composition.agent(agent).access_time(now, transaction.kind))
             }
             _ if transaction.kind.is_posted() => {
                 Answer::after(Self::show_devices(composition, now, on, &transaction))
@@ -248,7 +249,7 @@ impl BridgedBus {
     ) -> Duration {
         snoop(composition, now, on, transaction, &mut Snooped::default());
         match Self::of(composition, on).homes.find(transaction.address) {
-            Some(device) => home(composition, now, device, transaction).delay,
+            Some(device) => at_home(composition, device).home(now, transaction).delay,
             None => Duration::ZERO,
         }
     }
@@ -256,7 +257,7 @@ impl BridgedBus {
     /// A device puts its transaction on the bus, one that was refused first.
     fn start_for_device<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let again = Self::of(composition, on).bridge.take_refused(agent);
-        let Some(transaction) = again.or_else(|| composition.issue(now, agent, on)) else {
+        let Some(transaction) = again.or_else(|| composition.agent(agent).issue(now, on)) else {
             composition.observe(now, on, Observation::GrantedInVain(agent));
             return Self::free(composition, now, on);
         };
@@ -341,7 +342,7 @@ impl BridgedBus {
             composition.observe(now, on, seen);
             Self::show_devices(composition, now, on, &transaction);
         }
-        composition.complete(now, transaction.agent, on, &transaction, &response);
+        composition.agent(transaction.agent).complete(now, on, &transaction, &response);
         if end == End::Buffered {
             Self::use_kept_upper(composition, now, on);
         }
@@ -393,7 +394,7 @@ impl BridgedBus {
             Duration::ZERO
         } else {
             let above = SnoopingBus::of(composition, upper).home(transaction.address);
-            home(composition, now, above, transaction).delay
+            at_home(composition, above).home(now, transaction).delay
         };
         let end = SnoopingBus::of(composition, upper).bus.occupy(now, transaction.kind, delay);
         let seen = Observation::Crossing { time: (now, end), transaction, supplier: None };

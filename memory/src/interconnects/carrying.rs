@@ -5,6 +5,7 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{Composition, Home, InterconnectId, Supplier};
+use crate::agent::{Agent, Either};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
 
@@ -84,7 +85,7 @@ pub(crate) fn snoop<C: Composition>(
     let mut next = 0;
     while let Some((place, agent)) = composition.interconnect(on).seats().concerned(next, transaction) {
         next = place + 1;
-        let reply = composition.snoop(now, agent, transaction);
+        let reply = composition.agent(agent).snoop(now, transaction);
         if reply.supplies.is_some() && snooped.owner.is_some() {
             composition.two_owners(transaction);
         }
@@ -92,30 +93,28 @@ pub(crate) fn snoop<C: Composition>(
     }
 }
 
-/// The part of a transaction's home, where no agent supplied: bytes and time.
+/// The home of an address, where that is no bridge's.
 #[inline(always)]
-pub(crate) fn home<C: Composition>(
+pub(crate) fn at_home<C: Composition>(
     composition: &mut C,
-    now: Time,
     home: Home,
-    transaction: &Transaction,
-) -> HomeReply {
+) -> Either<C::Agent<'_>, C::Memory<'_>> {
     match home {
-        Home::Memory(memory) => composition.memory(now, memory, transaction),
-        Home::Agent(agent) => composition.home(now, agent, transaction),
-        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
+        Home::Agent(agent) => Either::First(composition.agent(agent)),
+        Home::Memory(memory) => Either::Second(composition.memory(memory)),
+        Home::Beyond(_) => unreachable!("a bridge is the home of no address"),
     }
 }
 
 /// A home takes bytes that a cache supplied to another.
 fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, address: u64, data: &BlockData) {
-    match home {
-        Home::Memory(memory) => composition.write_memory(memory, address, data),
-        Home::Agent(agent) => {
+    match at_home(composition, home) {
+        Either::First(mut device) => {
+            let Home::Agent(agent) = home else { unreachable!("it is an agent") };
             let write = Transaction::carrying(agent, Kind::WriteBack, address, data.clone());
-            composition.home(now, agent, &write);
+            device.home(now, &write);
         }
-        Home::Beyond(_) => unreachable!("a bridge is the home of no block"),
+        Either::Second(mut memory) => memory.write(address, data),
     }
 }
 
@@ -141,7 +140,7 @@ pub(crate) fn block_transaction<C: Composition>(
     }
     let HomeReply { data, delay } = match reply.supplies {
         Some(data) => HomeReply { data: Some(data), delay: reply.delay },
-        None => home(composition, now, block_home, transaction),
+        None => at_home(composition, block_home).home(now, transaction),
     };
     let moves_block = !transaction.kind.is_address_only();
     let of_home = || match block_home {
@@ -167,7 +166,7 @@ pub(crate) fn complete<C: Composition>(
     let Underway { transaction, mut response } = underway;
     access(composition, now, device, &transaction, &mut response);
     response.shared |= snarf(composition, on, &transaction);
-    composition.complete(now, transaction.agent, on, &transaction, &response);
+    composition.agent(transaction.agent).complete(now, on, &transaction, &response);
 }
 
 /// Caches may take the bytes that a transaction has carried; whether one did.
@@ -181,7 +180,7 @@ pub(crate) fn snarf<C: Composition>(
     if transaction.kind.carries_block() {
         while let Some((place, agent)) = composition.interconnect(on).seats().snarfing(next, transaction) {
             next = place + 1;
-            is_taken |= composition.snarf(agent, transaction);
+            is_taken |= composition.agent(agent).snarf(transaction);
         }
     }
     is_taken
@@ -195,12 +194,7 @@ pub(crate) fn access<C: Composition>(
     transaction: &Transaction,
     response: &mut Response,
 ) {
-    if !transaction.kind.is_uncached() {
-        return;
-    }
-    match device {
-        Home::Agent(agent) => composition.access(now, agent, transaction, response),
-        Home::Memory(memory) => composition.access_memory(memory, transaction, response),
-        Home::Beyond(_) => unreachable!("a bridge has no registers"),
+    if transaction.kind.is_uncached() {
+        at_home(composition, device).access(now, transaction, response);
     }
 }

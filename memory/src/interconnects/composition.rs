@@ -1,13 +1,12 @@
-//! What holds the parts of a node: how the rules of an interconnect reach its agents and memories,
-//! and what they let an observer see.
+//! What holds the parts of a node: it hands its agents, memories and interconnects out by their
+//! numbers to the rules of an interconnect, keeps the clock for them, and sees what an observer may.
 
-use narthex_kernel::{Duration, Place as EventPlace, Time};
+use narthex_kernel::{Place as EventPlace, Time};
 
-use super::{Interconnect, InterconnectId, MemoryId, Refusal, Step};
+use super::{Interconnect, InterconnectId, MemoryId, Step};
+use crate::agent::Agent;
 use crate::directory::{Carried, Place};
-use crate::kind::Kind;
-use crate::processor_memory::Exchange;
-use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
+use crate::transaction::{AgentId, Transaction};
 
 /// The agent or memory that delivered a block's bytes, or takes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,8 +53,24 @@ pub enum Observation<'a> {
 /// What holds the parts of a node, and lets the rules of an interconnect reach
 /// them.
 pub trait Composition {
+    /// An agent that asks for interconnects, with what it is lent.
+    type Agent<'a>: Agent
+    where
+        Self: 'a;
+
+    /// A memory, with what it is lent.
+    type Memory<'a>: Agent
+    where
+        Self: 'a;
+
     /// An interconnect of the node.
     fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect;
+
+    /// An agent of the node. This is where its type is found out.
+    fn agent(&mut self, agent: AgentId) -> Self::Agent<'_>;
+
+    /// A memory of the node.
+    fn memory(&mut self, memory: MemoryId) -> Self::Memory<'_>;
 
     /// Lets a step of an interconnect happen at `at`.
     fn schedule(&mut self, at: Time, on: InterconnectId, step: Step);
@@ -99,129 +114,12 @@ pub trait Composition {
         unreachable!("no agent is answered early")
     }
 
-    /// Whether an agent wants to issue a transaction on an interconnect.
-    fn wants(&self, agent: AgentId, on: InterconnectId) -> bool;
-
-    /// An agent was granted an interconnect: what it issues, if still anything.
-    fn issue(&mut self, now: Time, agent: AgentId, on: InterconnectId) -> Option<Transaction>;
-
-    /// An agent that may refuse sees a transaction before any agent acts on it:
-    /// another one's on a block, or one that accesses its registers. One that refuses
-    /// a block has put the bytes into its push buffer, if it is their owner.
-    fn refuse(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction) -> Option<Refusal> {
-        None
-    }
-
-    /// The transaction of an agent was refused. Whether the agent forms it anew when
-    /// it is granted the interconnect again, where the same would be wrong by then;
-    /// otherwise the interconnect repeats it.
-    fn refused(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
-        false
-    }
-
-    /// An agent sees another one's transaction on a block.
-    fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply;
-
-    /// The part of a block's home, an agent, in a transaction for which no cache
-    /// supplied the bytes.
-    fn home(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply;
-
-    /// The same where the home is a memory.
-    fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply;
-
-    /// The time of an uncached access to a memory that begins now.
-    fn memory_access_time(&mut self, _now: Time, _memory: MemoryId) -> Duration {
-        unreachable!("no memory is uncached")
-    }
-
-    /// Carries out an uncached access to a memory at its end.
-    fn access_memory(&mut self, _memory: MemoryId, _transaction: &Transaction, _response: &mut Response) {
-        unreachable!("no memory is uncached")
-    }
-
-    /// The blocks that an agent would exchange with its memory, if that is all that it needs
-    /// now; and that memory, which takes this long for each access to a block.
-    fn exchange(&self, _agent: AgentId) -> Option<(Exchange, (MemoryId, Duration))> {
-        None
-    }
-
-    /// An agent and a memory exchange blocks, in transactions that are granted and over at these instants.
-    fn make_exchange(
-        &mut self,
-        _time: (Time, Time),
-        _on: InterconnectId,
-        agent: AgentId,
-        _memory: MemoryId,
-        _exchange: &Exchange,
-    ) {
-        unreachable!("{agent:?} has asked for no exchange")
-    }
-
-    /// The access to a register for which an agent waits, if it needs nothing else now.
-    fn register_access(&self, _agent: AgentId) -> Option<Transaction> {
-        None
-    }
-
-    /// An agent's access to a register of the device whose seat is `device` has its effect,
-    /// and the agent its answer, at the end of the transaction: the second of the instants at which it
-    /// is granted and over.
-    fn make_register_access(
-        &mut self,
-        _time: (Time, Time),
-        _on: InterconnectId,
-        _device: AgentId,
-        transaction: &Transaction,
-    ) {
-        unreachable!("{:?} has asked for no access", transaction.agent)
-    }
-
-    /// A memory takes bytes that a cache supplied to another.
-    fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData);
-
-    /// The time that an uncached access takes beyond the interconnect's own
-    /// cycles; `agent` is the seat of the device.
-    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
-        Duration::ZERO
-    }
-
-    /// Carries out an uncached access at its end; `agent` is the seat of the device.
-    fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response);
-
-    /// Carries out an uncached access to the device in the processor's own tile, whose seat is
-    /// `agent`: after which time its answer is there; none if the device answers later
-    /// ([`directory::Directory::answer`]).
-    fn access_tile(
-        &mut self,
-        _now: Time,
-        agent: AgentId,
-        _transaction: &Transaction,
-        _response: &mut Response,
-    ) -> Option<Duration> {
-        unreachable!("no device has a part in each tile, as {agent:?} would be")
-    }
-
-    /// Bytes have crossed an interconnect: whether the agent's cache, which lost
-    /// the block, takes them.
-    fn snarf(&mut self, _agent: AgentId, _transaction: &Transaction) -> bool {
-        false
-    }
-
     /// A message leaves a requester or a home of a directory at `at`, which is not before
     /// now. Once it has come to its place, [`directory::Directory::arrive`] takes it. No
     /// order is asked of messages.
     fn carry(&mut self, _at: Time, _on: InterconnectId, _from: Place, _to: Place, _carried: Carried) {
         unreachable!("no directory is here")
     }
-
-    /// The transaction of an agent is over, and this is the answer.
-    fn complete(
-        &mut self,
-        now: Time,
-        agent: AgentId,
-        on: InterconnectId,
-        transaction: &Transaction,
-        response: &Response,
-    );
 
     /// A block transaction was answered by this supplier. For counts.
     fn supplied(&mut self, _transaction: &Transaction, _supplier: Option<Supplier>) {}

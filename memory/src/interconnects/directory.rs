@@ -48,6 +48,7 @@ use super::{
     AddressMap, Composition, Home as Part, Interconnect, InterconnectId, MemoryId, Names, Observation, Rules,
     Seats, Step,
 };
+use crate::agent::Agent;
 use crate::directory::{
     Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Place, Requester, SavedHome, Table,
 };
@@ -311,11 +312,11 @@ impl Rules for Directory {
             requester.waits = true;
             return;
         }
-        let Some(transaction) = composition.issue(now, agent, on) else {
+        let Some(transaction) = composition.agent(agent).issue(now, on) else {
             return composition.observe(now, on, Observation::GrantedInVain(agent));
         };
         Self::begin(composition, now, on, transaction);
-        if composition.wants(agent, on) {
+        if composition.agent(agent).wants(on) {
             let next = Self::of(composition, on).clock.after(now, 1);
             Self::ask(composition, next, on, agent);
         }

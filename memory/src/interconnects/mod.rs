@@ -8,11 +8,11 @@
 //!                             memories (homes of addresses; they never ask)
 //! ```
 //!
-//! An *agent* asks for an interconnect, issues a transaction when it is granted,
+//! An *agent* ([`crate::agent::Agent`]) asks for an interconnect, issues a transaction when it is granted,
 //! snoops those of others, answers those on blocks whose home it is, and gets the
 //! response at the end. An *interconnect* decides who is granted, who snoops, who
-//! answers, and how long that takes. Neither calls the other: what holds both, a
-//! [`Composition`], lets the rules of the interconnect reach them. A node of a
+//! answers, and how long that takes. Neither holds the other: what holds both, a
+//! [`Composition`], hands agents out to the rules of the interconnect. A node of a
 //! run is a composition; so are the node that the model checker explores, whose
 //! clock is a free choice, and the one of the conformance suite, whose clock
 //! stands still. All of them therefore run the rules that are written here, once.
@@ -40,6 +40,7 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::agent::Agent;
 use crate::transaction::{AgentId, Transaction};
 
 pub use address_map::{AddressMap, Home, Overlap};
@@ -48,7 +49,7 @@ pub use refusals::{Refusal, Refused};
 pub use seats::{Seat, Seats};
 
 pub(crate) use carrying::{
-    Answer, Snooped, Underway, access, block_transaction, complete, home, snarf, snoop,
+    Answer, Snooped, Underway, access, at_home, block_transaction, complete, snarf, snoop,
 };
 
 include!(concat!(env!("OUT_DIR"), "/interconnects.rs"));
@@ -316,7 +317,7 @@ macro_rules! interconnects {
         /// Asks for an interconnect in an agent's name, if that needs it.
         #[inline]
         pub fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-            if composition.wants(agent, on) {
+            if composition.agent(agent).wants(on) {
                 request(composition, now, on, agent);
             }
         }

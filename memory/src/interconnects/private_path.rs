@@ -18,6 +18,7 @@ use super::{
     AddressMap, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats, Step,
     Underway, complete,
 };
+use crate::agent::Agent;
 use crate::bus::Bus;
 use crate::transaction::{AgentId, Transaction};
 
@@ -83,7 +84,7 @@ impl Rules for PrivatePath {
     }
 
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-        let Some(transaction) = composition.issue(now, agent, on) else {
+        let Some(transaction) = composition.agent(agent).issue(now, on) else {
             composition.observe(now, on, Observation::GrantedInVain(agent));
             return Self::free(composition, now, on);
         };
@@ -91,7 +92,7 @@ impl Rules for PrivatePath {
             Home::Agent(device) => device,
             Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are on a private path"),
         };
-        let delay = composition.access_time(device, transaction.kind);
+        let delay = composition.agent(device).access_time(now, transaction.kind);
         let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
         if composition.is_observed() {
             let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier: None };

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Before any agent acts on a transaction, those that may refuse are asked
-//! ([`Composition::refuse`](super::Composition::refuse)). One that refuses does so for
+//! ([`Agent::refuse`](crate::agent::Agent::refuse)). One that refuses does so for
 //! one of two reasons ([`Refusal`]):
 //!
 //! - The owner of a dirty block on a bus that carries no data from cache to cache: it
@@ -20,7 +20,7 @@
 //!
 //! In both cases time goes on by `retry_cycles`, so that no instant is endless. A
 //! refused transaction changes no agent but the owner that pushes. It is formed anew
-//! where its agent wants that ([`Composition::refused`](super::Composition::refused)),
+//! where its agent wants that ([`Agent::refused`](crate::agent::Agent::refused)),
 //! as a processor's is: what it needs may be something else by then.
 
 use narthex_kernel::Time;

@@ -37,8 +37,9 @@ use super::bridged_bus::{self, BridgedBus};
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
     AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Step, Underway, block_transaction, complete, snarf,
+    Step, Underway, at_home, block_transaction, complete, snarf,
 };
+use crate::agent::Agent;
 use crate::bridge::Turn;
 use crate::bus::Bus;
 use crate::kind::Kind;
@@ -230,7 +231,7 @@ impl SnoopingBus {
             return None;
         }
         let issued = match bus.refusals {
-            None => composition.issue(now, agent, on),
+            None => composition.agent(agent).issue(now, on),
             Some(_) => Self::issue_or_repeat(composition, now, on, agent)?,
         };
         let Some(transaction) = issued else {
@@ -244,11 +245,8 @@ impl SnoopingBus {
                 BridgedBus::start_crossing(composition, now, behind, transaction);
                 return None;
             }
-            Home::Agent(device) if transaction.kind.is_uncached() => {
-                Answer::after(composition.access_time(device, transaction.kind))
-            }
-            Home::Memory(memory) if transaction.kind.is_uncached() => {
-                Answer::after(composition.memory_access_time(now, memory))
+            home if transaction.kind.is_uncached() => {
+                Answer::after(at_home(composition, home).access_time(now, transaction.kind))
             }
             home => block_transaction(composition, now, &[on], home, &transaction),
         };
@@ -433,7 +431,7 @@ impl SnoopingBus {
         agent: AgentId,
     ) -> Option<Option<Transaction>> {
         let kept = Self::refusals(composition, on).take_kept(agent);
-        let Some(transaction) = kept.or_else(|| composition.issue(now, agent, on)) else {
+        let Some(transaction) = kept.or_else(|| composition.agent(agent).issue(now, on)) else {
             Self::refusals(composition, on).carried(agent);
             return Some(None);
         };
@@ -452,7 +450,7 @@ impl SnoopingBus {
             return Some(transaction);
         };
         let pushes = matches!(refusal, Refusal::Push(_));
-        let is_formed_anew = composition.refused(transaction.agent, &transaction);
+        let is_formed_anew = composition.agent(transaction.agent).refused(&transaction);
         let cycles = Self::refusals(composition, on).retry_cycles;
         let end = Self::of(composition, on).bus.clock().after(now, cycles);
         let refusals = Self::refusals(composition, on);
@@ -485,14 +483,14 @@ impl SnoopingBus {
             let Home::Agent(device) = bus.homes.home(transaction.address) else { return None };
             let asked = bus.seats.refuses(device);
             return asked
-                .then(|| composition.refuse(now, device, transaction))
+                .then(|| composition.agent(device).refuse(now, transaction))
                 .flatten()
                 .map(|why| (device, why));
         }
         let mut next = 0;
         while let Some((place, agent)) = Self::of(composition, on).seats.refusing(next, transaction) {
             next = place + 1;
-            if let Some(refusal) = composition.refuse(now, agent, transaction) {
+            if let Some(refusal) = composition.agent(agent).refuse(now, transaction) {
                 return Some((agent, refusal));
             }
         }

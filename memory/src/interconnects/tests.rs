@@ -135,7 +135,7 @@ fn agents_are_served_one_after_the_other_and_one_that_issues_nothing_gives_the_b
     bench.script(OTHER, Transaction::block(OTHER, Kind::Upgrade, BLOCK));
     bench.script(DEVICE, Transaction::block(DEVICE, Kind::Invalidate, HOME));
     bench.ask_at(0, &[OTHER, DEVICE, PROCESSOR]);
-    bench.agents[2].script.clear();
+    bench.agents[2].issues.clear();
     bench.run();
     let upgrades = [(BUS, Kind::Upgrade, 0, 20), (BUS, Kind::Upgrade, 20, 40)];
     assert_eq!(bench.crossings, upgrades);

@@ -5,6 +5,8 @@
 //! 20 ns (120 ns), one from main memory 10 cycles and 60 ns (160 ns).
 
 use super::*;
+use narthex_memory::AgentId;
+use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bus::{Bus, Config};
 use narthex_memory::cache::Cache;
 use narthex_memory::home_memory::HomeMemory;
@@ -13,7 +15,6 @@ use narthex_memory::interconnects::{
     self, AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats, Step,
 };
 use narthex_memory::protocols::{self, Access, Request, State};
-use narthex_memory::{AgentId, HomeReply};
 use serde_json::json;
 
 const HOST: AgentId = AgentId(0);
@@ -199,6 +200,12 @@ impl Bench {
         self.settle();
     }
 
+    /// Notes what crosses the bus.
+    fn crosses(&mut self, now: Time, transaction: &Transaction) {
+        let offset = transaction.address.wrapping_sub(PAGE);
+        self.crossed.push((transaction.kind, offset, now.as_ps() / 1000));
+    }
+
     /// The host has read the whole page.
     fn warmed(mut self) -> Self {
         (0..0x1000).step_by(BLOCK as usize).for_each(|offset| _ = self.load(offset));
@@ -208,87 +215,97 @@ impl Bench {
     }
 }
 
-impl Composition for Bench {
-    fn interconnect(&mut self, _on: InterconnectId) -> &mut Interconnect {
-        &mut self.bus
+/// The host's cache.
+struct Host<'a>(&'a mut Bench);
+
+impl Agent for Host<'_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.0.wish.is_some()
     }
 
-    fn schedule(&mut self, at: Time, _on: InterconnectId, step: Step) {
-        self.steps.push((at, step));
-    }
-
-    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
-        if agent == HOST { self.wish.is_some() } else { self.eager.wants() }
-    }
-
-    fn issue(&mut self, now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
-        let transaction = if agent == HOST {
-            let (access, address) = self.wish?;
-            let kind = match self.cache.access(address, access) {
-                Ok(_) => None,
-                Err(Request::Read) => Some(Kind::Read),
-                Err(Request::ReadExclusive) => Some(Kind::ReadExclusive),
-                Err(_) => Some(Kind::Upgrade),
-            };
-            if kind.is_none() {
-                self.wish = None;
-            }
-            Transaction::block(HOST, kind?, address / BLOCK * BLOCK)
-        } else {
-            let Bench { eager, timers, copies, statistics, .. } = self;
-            let mut issued = eager.issue(&mut Surroundings { now, timers, memory: copies }, statistics)?;
-            issued.agent = NI;
-            issued
+    fn issue(&mut self, now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let (access, address) = self.0.wish?;
+        let kind = match self.0.cache.access(address, access) {
+            Ok(_) => None,
+            Err(Request::Read) => Some(Kind::Read),
+            Err(Request::ReadExclusive) => Some(Kind::ReadExclusive),
+            Err(_) => Some(Kind::Upgrade),
         };
-        self.crossed.push((transaction.kind, transaction.address.wrapping_sub(PAGE), now.as_ps() / 1000));
+        if kind.is_none() {
+            self.0.wish = None;
+        }
+        let transaction = Transaction::block(HOST, kind?, address / BLOCK * BLOCK);
+        self.0.crosses(now, &transaction);
         Some(transaction)
     }
 
-    fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        self.now = now;
-        if agent == NI {
-            return self.with_eager(|eager, at, statistics| eager.snoop(at, transaction, statistics));
-        }
+    fn snoop(&mut self, now: Time, transaction: &Transaction) -> SnoopReply {
+        self.0.now = now;
         let snoop = transaction.kind.snoop().expect("a block transaction");
-        let reply = self.cache.snoop(snoop, transaction.address);
+        let reply = self.0.cache.snoop(snoop, transaction.address);
         SnoopReply { delay: Duration::from_ns(20), ..reply }
     }
 
-    fn home(&mut self, _: Time, _: AgentId, _: &Transaction) -> HomeReply {
-        unreachable!("no device is a home")
-    }
-
-    fn memory(&mut self, now: Time, _memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        self.main.answer(now, transaction)
-    }
-
-    fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
-        self.main.bytes.write(address, data);
-    }
-
-    fn access(&mut self, _: Time, _: AgentId, _: &Transaction, _: &mut Response) {
-        unreachable!("nothing is uncached")
-    }
-
-    fn complete(
-        &mut self,
-        now: Time,
-        agent: AgentId,
-        _on: InterconnectId,
-        transaction: &Transaction,
-        response: &Response,
-    ) {
-        self.now = now;
-        if agent == NI {
-            return self.with_eager(|eager, at, statistics| eager.complete(at, response, statistics));
-        }
+    fn complete(&mut self, now: Time, _: InterconnectId, transaction: &Transaction, response: &Response) {
+        self.0.now = now;
         let request = match transaction.kind {
             Kind::Read => Request::Read,
             Kind::ReadExclusive => Request::ReadExclusive,
             _ => Request::Upgrade,
         };
-        self.wish = None;
-        self.cache.fill(transaction.address, request, response.shared, response.data.as_ref());
+        self.0.wish = None;
+        self.0.cache.fill(transaction.address, request, response.shared, response.data.as_ref());
+    }
+}
+
+/// The controller of Eager Data Transfer.
+struct Controller<'a>(&'a mut Bench);
+
+impl Agent for Controller<'_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.0.eager.wants()
+    }
+
+    fn issue(&mut self, now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let Bench { eager, timers, copies, statistics, .. } = &mut *self.0;
+        let mut issued = eager.issue(&mut Surroundings { now, timers, memory: copies }, statistics)?;
+        issued.agent = NI;
+        self.0.crosses(now, &issued);
+        Some(issued)
+    }
+
+    fn snoop(&mut self, now: Time, transaction: &Transaction) -> SnoopReply {
+        self.0.now = now;
+        self.0.with_eager(|eager, at, statistics| eager.snoop(at, transaction, statistics))
+    }
+
+    fn complete(&mut self, now: Time, _: InterconnectId, _: &Transaction, response: &Response) {
+        self.0.now = now;
+        self.0.with_eager(|eager, at, statistics| eager.complete(at, response, statistics));
+    }
+}
+
+impl Composition for Bench {
+    type Agent<'a> = Either<Host<'a>, Controller<'a>>;
+    type Memory<'a> = &'a mut HomeMemory;
+
+    fn interconnect(&mut self, _on: InterconnectId) -> &mut Interconnect {
+        &mut self.bus
+    }
+
+    fn agent(&mut self, agent: AgentId) -> Self::Agent<'_> {
+        match agent {
+            HOST => Either::First(Host(self)),
+            _ => Either::Second(Controller(self)),
+        }
+    }
+
+    fn memory(&mut self, _memory: MemoryId) -> &mut HomeMemory {
+        &mut self.main
+    }
+
+    fn schedule(&mut self, at: Time, _on: InterconnectId, step: Step) {
+        self.steps.push((at, step));
     }
 }
 

@@ -2,8 +2,9 @@
 
 use narthex_kernel::Time;
 
-use super::super::{Composition, Home as Part, InterconnectId, Supplier, access, home};
+use super::super::{Composition, Home as Part, InterconnectId, Supplier, access, at_home};
 use super::Directory;
+use crate::agent::Agent;
 use crate::directory::{Body, Carried, Entry, HomeId, HomePort, Lane, Message, Place, Slot, Waiting};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction};
@@ -68,11 +69,7 @@ impl Directory {
         let part = own.homes[usize::from(id.0)].part;
         let requester = own.requester(message.requester);
         let transaction = requester.underway[requester.access(number)].transaction.clone();
-        let time = match part {
-            Part::Agent(agent) => composition.access_time(agent, transaction.kind),
-            Part::Memory(memory) => composition.memory_access_time(now, memory),
-            Part::Beyond(_) => unreachable!("no bridge is on a directory"),
-        };
+        let time = at_home(composition, part).access_time(now, transaction.kind);
         let mut response = Response::default();
         access(composition, now, part, &transaction, &mut response);
         let requester = Self::of(composition, on).requester(message.requester);
@@ -113,7 +110,7 @@ impl<C: Composition> HomePort<Slot> for Port<'_, C> {
         let block = self.message.block;
         let transaction = Transaction::block(requester, kind, block);
         self.wait_for_memory();
-        let reply = home(self.composition, self.at, self.part, &transaction);
+        let reply = at_home(self.composition, self.part).home(self.at, &transaction);
         self.at += reply.delay;
         let supplier = match self.part {
             Part::Memory(memory) => Supplier::Memory(memory),
@@ -139,7 +136,7 @@ impl<C: Composition> HomePort<Slot> for Port<'_, C> {
         let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
         let transaction = Transaction::carrying(requester, kind, self.message.block, data);
         self.wait_for_memory();
-        self.at += home(self.composition, self.at, self.part, &transaction).delay;
+        self.at += at_home(self.composition, self.part).home(self.at, &transaction).delay;
     }
 
     fn send(&mut self, to: Place, message: Message<Slot>) {

@@ -4,6 +4,7 @@ use narthex_kernel::{Duration, Time};
 
 use super::super::{Composition, InterconnectId, Observation, Rules, Step, Supplier};
 use super::Directory;
+use crate::agent::Agent;
 use crate::directory::{Asked, Body, Carried, Hops, Message, Place, Slot, Underway, answer};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction};
@@ -20,7 +21,7 @@ impl Directory {
         if transaction.kind == Kind::WriteBack && Self::of(composition, on).table.tracks_copies() {
             // What goes home is not kept: the home would not know of the copy.
             let goes = Transaction::block(agent, Kind::Invalidate, transaction.address);
-            composition.snoop(now, agent, &goes);
+            composition.agent(agent).snoop(now, &goes);
         }
         if composition.is_observed() && transaction.kind != Kind::WriteBack {
             composition.observe(now, on, Observation::Held(&transaction));
@@ -50,7 +51,7 @@ impl Directory {
         Self::send_requests(composition, now, on, agent);
         if is_over {
             // The requester has it: what the agent needs next need not wait.
-            composition.complete(now, agent, on, &transaction, &Response::default());
+            composition.agent(agent).complete(now, on, &transaction, &Response::default());
         }
     }
 
@@ -89,7 +90,9 @@ impl Directory {
         let requester = Self::of(composition, on).requester(agent);
         let transaction = requester.underway[requester.access(number)].transaction.clone();
         let mut response = Response::default();
-        let Some(time) = composition.access_tile(now, seat, &transaction, &mut response) else { return };
+        let Some(time) = composition.agent(seat).access_tile(now, &transaction, &mut response) else {
+            return;
+        };
         let requester = Self::of(composition, on).requester(agent);
         let place = requester.access(number);
         requester.underway[place].response = response;
@@ -178,7 +181,7 @@ impl Directory {
                     Observation::Crossing { time, transaction: &transaction, supplier: None },
                 );
             }
-            composition.complete(now, agent, on, &transaction, &response);
+            composition.agent(agent).complete(now, on, &transaction, &response);
         }
         if waited {
             Self::ask(composition, now, on, agent);
@@ -215,7 +218,7 @@ impl Directory {
             Self::bytes_on_their_way(composition, on, agent, message).map(|kept| (kept, Duration::ZERO));
         let (answered, delay) = kept.unwrap_or_else(|| {
             let transaction = Transaction::block(message.requester, kind, block);
-            let reply = composition.snoop(now, agent, &transaction);
+            let reply = composition.agent(agent).snoop(now, &transaction);
             if reply.supplies.is_some() {
                 composition.supplied(&transaction, Some(Supplier::Agent(agent)));
             }

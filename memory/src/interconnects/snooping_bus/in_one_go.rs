@@ -11,6 +11,7 @@
 use narthex_kernel::{Duration, Time};
 
 use super::SnoopingBus;
+use crate::agent::Agent;
 use crate::interconnects::{Composition, Home, InterconnectId, MemoryId, Step, Underway, complete};
 use crate::kind::Kind;
 use crate::processor_memory::Exchange;
@@ -35,7 +36,7 @@ impl SnoopingBus {
         on: InterconnectId,
         agent: AgentId,
     ) -> bool {
-        let Some((exchange, (memory, delay))) = composition.exchange(agent) else { return false };
+        let Some((exchange, (memory, delay))) = composition.agent(agent).exchange() else { return false };
         let bus = Self::of(composition, on);
         let own = (memory, bus.cycles_of(delay));
         let Some(crossing) = bus.crossing_of(now, agent, &exchange, own) else { return false };
@@ -44,7 +45,7 @@ impl SnoopingBus {
         }
         let steps = Self::of(composition, on).cross(now, &exchange, &crossing);
         (0..steps).for_each(|_| composition.pass(crossing.end));
-        composition.make_exchange((crossing.granted, crossing.end), on, agent, memory, &exchange);
+        composition.agent(agent).make_exchange((crossing.granted, crossing.end), on, memory, &exchange);
         true
     }
 
@@ -112,9 +113,9 @@ impl SnoopingBus {
         on: InterconnectId,
         agent: AgentId,
     ) -> Option<Time> {
-        let transaction = composition.register_access(agent)?;
+        let transaction = composition.agent(agent).register_access()?;
         let (device, granted) = Self::of(composition, on).grant_access(now, &transaction)?;
-        let time = composition.access_time(device, transaction.kind);
+        let time = composition.agent(device).access_time(granted, transaction.kind);
         let end = Self::of(composition, on).end_of_access(granted, transaction.kind, time);
         if !composition.is_free_before(end) {
             return None;
@@ -125,7 +126,7 @@ impl SnoopingBus {
         bus.carried(transaction.kind, end - granted);
         // The device may ask for it already: it is granted when the agent has its answer.
         bus.take(now);
-        composition.make_register_access((granted, end), on, device, &transaction);
+        composition.agent(agent).make_register_access((granted, end), on, device, &transaction);
         Some(end)
     }
 

@@ -7,6 +7,7 @@ use super::super::bridged_bus::BridgedBus;
 use super::super::private_path::PrivatePath;
 use super::super::snooping_bus::SnoopingBus;
 use super::super::*;
+use crate::agent::Agent;
 use crate::bridge::{self, Bridge, Timing};
 use crate::bus::{self, Bus, ExtraCycles};
 use crate::home_memory::HomeMemory;
@@ -72,9 +73,9 @@ pub(super) fn io_bus() -> bridge::Config {
 
 /// What an agent does.
 #[derive(Default)]
-pub(super) struct Agent {
+pub(super) struct Script {
     /// What it issues, in order.
-    pub(super) script: Vec<Transaction>,
+    pub(super) issues: Vec<Transaction>,
     /// What it answers to those of others.
     pub(super) reply: SnoopReply,
     /// Whether it takes in what passes by.
@@ -105,7 +106,7 @@ pub(super) enum Seen {
 pub(super) struct Bench {
     pub(super) interconnects: Vec<Interconnect>,
     pub(super) memory: HomeMemory,
-    pub(super) agents: Vec<Agent>,
+    pub(super) agents: Vec<Script>,
     pub(super) due: EventQueue<(InterconnectId, Step)>,
     pub(super) seen: Vec<(u64, Seen)>,
     /// When each interconnect was taken, and until when, by kind.
@@ -143,7 +144,7 @@ pub(super) fn homes(home: Home) -> AddressMap {
 
 impl Bench {
     pub(super) fn with(interconnects: Vec<Interconnect>, of_device: InterconnectId) -> Self {
-        let agent = |on| Agent { on: Some(on), ..Agent::default() };
+        let agent = |on| Script { on: Some(on), ..Script::default() };
         Bench {
             interconnects,
             memory: HomeMemory {
@@ -198,7 +199,7 @@ impl Bench {
 
     /// The agent is to issue this.
     pub(super) fn script(&mut self, agent: AgentId, transaction: Transaction) {
-        self.agents[usize::from(agent.0)].script.push(transaction);
+        self.agents[usize::from(agent.0)].issues.push(transaction);
     }
 
     /// The agents ask at this instant.
@@ -229,9 +230,119 @@ impl Bench {
     }
 }
 
+/// An agent of a bench: a processor, or the device.
+pub(super) struct Scripted<'a> {
+    bench: &'a mut Bench,
+    agent: AgentId,
+}
+
+impl Scripted<'_> {
+    fn own(&self) -> &Script {
+        &self.bench.agents[usize::from(self.agent.0)]
+    }
+
+    fn own_mut(&mut self) -> &mut Script {
+        &mut self.bench.agents[usize::from(self.agent.0)]
+    }
+
+    fn see(&mut self, now: Time, seen: Seen) {
+        self.bench.seen.push((nanoseconds(now), seen));
+    }
+}
+
+impl Agent for Scripted<'_> {
+    fn wants(&self, on: InterconnectId) -> bool {
+        self.own().on == Some(on) && !self.own().issues.is_empty()
+    }
+
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let issues = &mut self.own_mut().issues;
+        (!issues.is_empty()).then(|| issues.remove(0))
+    }
+
+    fn register_access(&self) -> Option<Transaction> {
+        let next = self.own().issues.first().filter(|_| self.bench.tells_registers)?;
+        next.kind.is_uncached().then(|| next.clone())
+    }
+
+    fn make_register_access(
+        &mut self,
+        (_, now): (Time, Time),
+        on: InterconnectId,
+        device: AgentId,
+        transaction: &Transaction,
+    ) {
+        self.own_mut().issues.remove(0);
+        let mut response = Response::default();
+        self.bench.agent(device).access(now, transaction, &mut response);
+        self.complete(now, on, transaction, &response);
+    }
+
+    fn refuse(&mut self, _now: Time, _transaction: &Transaction) -> Option<Refusal> {
+        let refusals = &mut self.own_mut().refusals;
+        (!refusals.is_empty()).then(|| refusals.remove(0))
+    }
+
+    fn refused(&mut self, _transaction: &Transaction) -> bool {
+        self.own().forms_anew
+    }
+
+    fn snoop(&mut self, now: Time, transaction: &Transaction) -> SnoopReply {
+        self.see(now, Seen::Snooped(self.agent, transaction.kind));
+        self.own().reply.clone()
+    }
+
+    fn home(&mut self, now: Time, transaction: &Transaction) -> HomeReply {
+        assert_eq!(self.agent, DEVICE);
+        self.see(now, Seen::Home(transaction.kind));
+        let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(&[9; BLOCK_BYTES]));
+        HomeReply { data, delay: Duration::from_ns(30) }
+    }
+
+    fn access_time(&mut self, _now: Time, _kind: Kind) -> Duration {
+        Duration::from_ns(30)
+    }
+
+    fn access(&mut self, now: Time, transaction: &Transaction, response: &mut Response) {
+        assert_eq!(self.agent, DEVICE);
+        self.see(now, Seen::Accessed(transaction.kind));
+        response.value = 77;
+    }
+
+    fn snarf(&mut self, transaction: &Transaction) -> bool {
+        let takes = self.own().takes;
+        if takes {
+            assert_eq!(transaction.address, BLOCK);
+            self.see(Time::ZERO, Seen::Snarfed(self.agent));
+        }
+        takes
+    }
+
+    fn complete(&mut self, now: Time, on: InterconnectId, transaction: &Transaction, response: &Response) {
+        let byte = response.data.as_ref().map(|data| data[0]);
+        if transaction.kind == Kind::UncachedLoad {
+            assert_eq!(response.value, 77, "the register's value");
+        }
+        self.see(now, Seen::Completed(self.agent, transaction.kind, response.shared, byte));
+        ask(self.bench, now, on, self.agent);
+    }
+}
+
 impl Composition for Bench {
+    type Agent<'a> = Scripted<'a>;
+    type Memory<'a> = &'a mut HomeMemory;
+
     fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
         &mut self.interconnects[usize::from(on.0)]
+    }
+
+    fn agent(&mut self, agent: AgentId) -> Scripted<'_> {
+        Scripted { bench: self, agent }
+    }
+
+    fn memory(&mut self, memory: MemoryId) -> &mut HomeMemory {
+        assert_eq!(memory, MEMORY);
+        &mut self.memory
     }
 
     fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
@@ -260,100 +371,6 @@ impl Composition for Bench {
 
     fn has_passed(&self, at: Time, place: Place) -> bool {
         self.due.has_passed(at, place)
-    }
-
-    fn wants(&self, agent: AgentId, on: InterconnectId) -> bool {
-        let agent = &self.agents[usize::from(agent.0)];
-        agent.on == Some(on) && !agent.script.is_empty()
-    }
-
-    fn issue(&mut self, _now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
-        let script = &mut self.agents[usize::from(agent.0)].script;
-        (!script.is_empty()).then(|| script.remove(0))
-    }
-
-    fn register_access(&self, agent: AgentId) -> Option<Transaction> {
-        let next = self.agents[usize::from(agent.0)].script.first().filter(|_| self.tells_registers)?;
-        next.kind.is_uncached().then(|| next.clone())
-    }
-
-    fn make_register_access(
-        &mut self,
-        (_, now): (Time, Time),
-        on: InterconnectId,
-        device: AgentId,
-        transaction: &Transaction,
-    ) {
-        self.agents[usize::from(transaction.agent.0)].script.remove(0);
-        let mut response = Response::default();
-        self.access(now, device, transaction, &mut response);
-        self.complete(now, transaction.agent, on, transaction, &response);
-    }
-
-    fn refuse(&mut self, _now: Time, agent: AgentId, _transaction: &Transaction) -> Option<Refusal> {
-        let refusals = &mut self.agents[usize::from(agent.0)].refusals;
-        (!refusals.is_empty()).then(|| refusals.remove(0))
-    }
-
-    fn refused(&mut self, agent: AgentId, _transaction: &Transaction) -> bool {
-        self.agents[usize::from(agent.0)].forms_anew
-    }
-
-    fn snoop(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        self.seen.push((nanoseconds(now), Seen::Snooped(agent, transaction.kind)));
-        self.agents[usize::from(agent.0)].reply.clone()
-    }
-
-    fn home(&mut self, now: Time, agent: AgentId, transaction: &Transaction) -> HomeReply {
-        assert_eq!(agent, DEVICE);
-        self.seen.push((nanoseconds(now), Seen::Home(transaction.kind)));
-        let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(&[9; BLOCK_BYTES]));
-        HomeReply { data, delay: Duration::from_ns(30) }
-    }
-
-    fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        assert_eq!(memory, MEMORY);
-        self.memory.answer(now, transaction)
-    }
-
-    fn write_memory(&mut self, _memory: MemoryId, address: u64, data: &BlockData) {
-        self.memory.bytes.write(address, data);
-    }
-
-    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
-        Duration::from_ns(30)
-    }
-
-    fn access(&mut self, now: Time, agent: AgentId, transaction: &Transaction, response: &mut Response) {
-        assert_eq!(agent, DEVICE);
-        self.seen.push((nanoseconds(now), Seen::Accessed(transaction.kind)));
-        response.value = 77;
-    }
-
-    fn snarf(&mut self, agent: AgentId, transaction: &Transaction) -> bool {
-        let takes = self.agents[usize::from(agent.0)].takes;
-        if takes {
-            assert_eq!(transaction.address, BLOCK);
-            self.seen.push((0, Seen::Snarfed(agent)));
-        }
-        takes
-    }
-
-    fn complete(
-        &mut self,
-        now: Time,
-        agent: AgentId,
-        on: InterconnectId,
-        transaction: &Transaction,
-        response: &Response,
-    ) {
-        let byte = response.data.as_ref().map(|data| data[0]);
-        if transaction.kind == Kind::UncachedLoad {
-            assert_eq!(response.value, 77, "the register's value");
-        }
-        let seen = Seen::Completed(agent, transaction.kind, response.shared, byte);
-        self.seen.push((nanoseconds(now), seen));
-        ask(self, now, on, agent);
     }
 
     fn supplied(&mut self, _transaction: &Transaction, supplier: Option<Supplier>) {

@@ -6,6 +6,7 @@ use narthex_kernel::{Archive, EventQueue};
 
 use super::super::super::directory::{Config, Directory, Homes, Statistics};
 use super::*;
+use crate::agent::{Agent, Either};
 use crate::cache;
 use crate::directory::{Carried, Hops, Place, protocols};
 use crate::home_memory::HomeMemory;
@@ -349,9 +350,108 @@ impl Chip {
     }
 }
 
+/// The memory of a processor of the chip.
+pub(super) struct ProcessorAgent<'a> {
+    chip: &'a mut Chip,
+    index: usize,
+}
+
+impl ProcessorAgent<'_> {
+    fn unit(&mut self) -> &mut Unit {
+        &mut self.chip.processors[self.index]
+    }
+}
+
+impl Agent for ProcessorAgent<'_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.chip.processors[self.index].memory.wants(Traffic::All)
+    }
+
+    fn issue(&mut self, now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let unit = self.unit();
+        let transaction = unit.memory.issue(Traffic::All);
+        if transaction.is_none() && unit.is_waiting && unit.memory.wait_reason().is_none() {
+            // It needs nothing any more: it makes its access, or asks for something else.
+            self.chip.attempt(self.index, now);
+        }
+        transaction
+    }
+
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
+        self.unit().memory.snoop(transaction)
+    }
+
+    fn complete(&mut self, now: Time, on: InterconnectId, transaction: &Transaction, response: &Response) {
+        let unit = self.unit();
+        if unit.memory.complete(transaction, response) && unit.is_waiting {
+            self.chip.attempt(self.index, now);
+        }
+        ask(self.chip, now, on, AgentId(self.index as u8));
+    }
+}
+
+/// The device on the chip.
+pub(super) struct Device<'a>(&'a mut Chip);
+
+impl Agent for Device<'_> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        !self.0.script.is_empty()
+    }
+
+    fn issue(&mut self, _now: Time, _on: InterconnectId) -> Option<Transaction> {
+        let transaction = (!self.0.script.is_empty()).then(|| self.0.script.remove(0))?;
+        if let Some(watch) = &mut self.0.watch {
+            watch.begins(&transaction);
+        }
+        Some(transaction)
+    }
+
+    fn snoop(&mut self, _now: Time, _transaction: &Transaction) -> SnoopReply {
+        SnoopReply::default()
+    }
+
+    fn home(&mut self, _now: Time, transaction: &Transaction) -> HomeReply {
+        let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(&[4; BLOCK_BYTES]));
+        HomeReply { data, delay: Duration::from_ns(30) }
+    }
+
+    fn access_time(&mut self, _now: Time, _kind: Kind) -> Duration {
+        Duration::from_ns(30)
+    }
+
+    fn access(&mut self, _now: Time, _transaction: &Transaction, response: &mut Response) {
+        response.value = REGISTER_VALUE;
+    }
+
+    fn complete(&mut self, now: Time, on: InterconnectId, transaction: &Transaction, response: &Response) {
+        let byte = response.data.as_ref().map(|data| data[0]);
+        self.0.of_device.push((now.as_ps() / 1_000, byte));
+        if let Some(watch) = &mut self.0.watch {
+            watch.ends(transaction, response.data.as_ref());
+        }
+        let agent = self.0.device_id();
+        ask(self.0, now, on, agent);
+    }
+}
+
 impl Composition for Chip {
+    type Agent<'a> = Either<ProcessorAgent<'a>, Device<'a>>;
+    type Memory<'a> = &'a mut HomeMemory;
+
     fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
         &mut self.interconnects[usize::from(on.0)]
+    }
+
+    fn agent(&mut self, AgentId(number): AgentId) -> Self::Agent<'_> {
+        let index = usize::from(number);
+        match index < self.processors.len() {
+            true => Either::First(ProcessorAgent { chip: self, index }),
+            false => Either::Second(Device(self)),
+        }
+    }
+
+    fn memory(&mut self, memory: MemoryId) -> &mut HomeMemory {
+        &mut self.memories[usize::from(memory.0)]
     }
 
     fn schedule(&mut self, at: Time, _on: InterconnectId, step: Step) {
@@ -362,86 +462,5 @@ impl Composition for Chip {
         assert!(from != to && at >= self.now);
         let nanoseconds = self.random.as_mut().map_or(10, |random| 1 + random.below(60));
         self.due.schedule(at + Duration::from_ns(nanoseconds), Happening::Arrive(to, carried));
-    }
-
-    fn wants(&self, agent: AgentId, _on: InterconnectId) -> bool {
-        match self.processors.get(usize::from(agent.0)) {
-            Some(unit) => unit.memory.wants(Traffic::All),
-            None => !self.script.is_empty(),
-        }
-    }
-
-    fn issue(&mut self, now: Time, agent: AgentId, _on: InterconnectId) -> Option<Transaction> {
-        let index = usize::from(agent.0);
-        if let Some(unit) = self.processors.get_mut(index) {
-            let transaction = unit.memory.issue(Traffic::All);
-            if transaction.is_none() && unit.is_waiting && unit.memory.wait_reason().is_none() {
-                // It needs nothing any more: it makes its access, or asks for something else.
-                self.attempt(index, now);
-            }
-            return transaction;
-        }
-        let transaction = (!self.script.is_empty()).then(|| self.script.remove(0))?;
-        if let Some(watch) = &mut self.watch {
-            watch.begins(&transaction);
-        }
-        Some(transaction)
-    }
-
-    fn snoop(&mut self, _now: Time, agent: AgentId, transaction: &Transaction) -> SnoopReply {
-        let processor = self.processors.get_mut(usize::from(agent.0));
-        processor.map(|unit| unit.memory.snoop(transaction)).unwrap_or_default()
-    }
-
-    fn home(&mut self, _now: Time, _agent: AgentId, transaction: &Transaction) -> HomeReply {
-        let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(&[4; BLOCK_BYTES]));
-        HomeReply { data, delay: Duration::from_ns(30) }
-    }
-
-    fn memory(&mut self, now: Time, memory: MemoryId, transaction: &Transaction) -> HomeReply {
-        self.memories[usize::from(memory.0)].answer(now, transaction)
-    }
-
-    fn memory_access_time(&mut self, now: Time, memory: MemoryId) -> Duration {
-        self.memories[usize::from(memory.0)].time(now)
-    }
-
-    fn access_memory(&mut self, memory: MemoryId, transaction: &Transaction, response: &mut Response) {
-        self.memories[usize::from(memory.0)].access(transaction, response);
-    }
-
-    fn write_memory(&mut self, memory: MemoryId, address: u64, data: &BlockData) {
-        self.memories[usize::from(memory.0)].bytes.write(address, data);
-    }
-
-    fn access_time(&self, _agent: AgentId, _kind: Kind) -> Duration {
-        Duration::from_ns(30)
-    }
-
-    fn access(&mut self, _now: Time, _agent: AgentId, _transaction: &Transaction, response: &mut Response) {
-        response.value = REGISTER_VALUE;
-    }
-
-    fn complete(
-        &mut self,
-        now: Time,
-        agent: AgentId,
-        on: InterconnectId,
-        transaction: &Transaction,
-        response: &Response,
-    ) {
-        let index = usize::from(agent.0);
-        let Some(unit) = self.processors.get_mut(index) else {
-            let byte = response.data.as_ref().map(|data| data[0]);
-            self.of_device.push((now.as_ps() / 1_000, byte));
-            if let Some(watch) = &mut self.watch {
-                watch.ends(transaction, response.data.as_ref());
-            }
-            return ask(self, now, on, agent);
-        };
-        if unit.memory.complete(transaction, response) && unit.is_waiting {
-            self.attempt(index, now);
-        }
-        ask(self, now, on, agent);
     }
 }
