@@ -160,7 +160,11 @@ class Controller(wiring.Component):
             arrivals.granted.eq(of_arrivals),
             engine.granted.eq(of_engine),
         ]
-        m.d.sync += [self.has_request.eq(of_request), self.has_access.eq(of_arrivals | of_engine)]
+        is_asked = Signal()
+        m.d.sync += [self.has_request.eq(of_request), is_asked.eq(of_arrivals | of_engine)]
+        # Of a packet that was refused the next word may be under way already.
+        is_dropped = arrivals.is_refused & ~self.is_engines
+        m.d.comb += self.has_access.eq(is_asked & ~is_dropped)
         with m.If(port.ready & port.valid):
             m.d.sync += [
                 getattr(self.request, field).eq(getattr(port, field))
