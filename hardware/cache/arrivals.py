@@ -47,7 +47,7 @@ class Arrivals(Elaboratable):
         self.acknowledges = Signal()
         self.landed = Signal()
         self.over = Signal()
-        self.is_idle = Signal()
+        self.is_idle, self.is_header = Signal(), Signal()
 
     def elaborate(self, platform: object) -> Module:
         """Build it."""
@@ -65,7 +65,10 @@ class Arrivals(Elaboratable):
             m.d.sync += self.is_refused.eq(1)
 
         with m.FSM(name="arrival") as states:
-            m.d.comb += self.is_idle.eq(states.ongoing("LANE"))
+            m.d.comb += [
+                self.is_idle.eq(states.ongoing("LANE")),
+                self.is_header.eq(states.ongoing("HEADER")),
+            ]
             with m.State("LANE"), m.If(self.network.valid.any() & self.has_room):
                 m.d.sync += lane.eq(self._highest())
                 m.next = "HEADER"
