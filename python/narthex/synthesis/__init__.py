@@ -13,7 +13,7 @@ experiment `sarc/logic`, `figure` draws it.
 """
 
 from narthex.synthesis.area import Area, Block
-from narthex.synthesis.measuring import Measured, Measurement, measure
+
 from narthex.synthesis.sources import Design, of_component, of_file
 
-__all__ = ["Area", "Block", "Design", "Measured", "Measurement", "measure", "of_component", "of_file"]
+__all__ = ["Area", "Block", "Design", "of_component", "of_file"]
