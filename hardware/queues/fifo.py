@@ -98,7 +98,9 @@ class ReceiveFifo(wiring.Component):
             self.read.eq(Cat(word, from_)),
             self.has_packet.eq(held != 0),
             arrives.eq(self.write & self.packets.last),
-            leaves.eq(self.pop & ((is_header & (self.length == 0)) | (~is_header & (word == last)))),
+            leaves.eq(
+                self.pop & ((is_header & (self.length == 0)) | (~is_header & (word == last)))
+            ),
         ]
         with m.If(self.write):
             m.d.sync += into_word.eq(into_word + 1)

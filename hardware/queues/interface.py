@@ -90,7 +90,10 @@ class CachableQueues(wiring.Component):
         m.submodules.receive_blocks = receive_blocks = self._blocks()
         m.submodules.send_head = send_head = CachedPointer()
         m.submodules.receive_head = receive_head = CachedPointer()
-        sides = ((send, send_blocks, self.send_array), (receive, receive_blocks, self.receive_array))
+        sides = (
+            (send, send_blocks, self.send_array),
+            (receive, receive_blocks, self.receive_array),
+        )
         regions = self._regions(m, send_blocks, receive_blocks, send_head, receive_head)
         registers, pointers, send_region, receive_region = regions
         for engine, blocks, array in sides:
@@ -128,7 +131,9 @@ class CachableQueues(wiring.Component):
         ]  # fmt: skip
         wiring.connect(m, send.packets, wiring.flipped(self.packets_out))
         wiring.connect(m, receive.packets, wiring.flipped(self.packets_in))
-        self._answer(m, receive, receive_blocks, (send_blocks, receive_blocks, send_head, receive_head))
+        self._answer(
+            m, receive, receive_blocks, (send_blocks, receive_blocks, send_head, receive_head)
+        )
         self._arbitrate(m, send, receive, pointers, send_region, receive_region)
         return m
 

@@ -195,7 +195,9 @@ class CachableRegisters(wiring.Component):
             self.receive_word.eq(receive.word),
             self.receive_write.eq(receive.write),
             self.snooped.shares.eq(send_blocks.snooped.shares | receive_blocks.snooped.shares),
-            self.snooped.supplies.eq(send_blocks.snooped.supplies | receive_blocks.snooped.supplies),
+            self.snooped.supplies.eq(
+                send_blocks.snooped.supplies | receive_blocks.snooped.supplies
+            ),
             self.own.request.eq(receives | send.request),
             self.own.kind.eq(Mux(receives, Kind.INVALIDATE, Kind.READ)),
             self.own.address[_OFFSET:].eq(
