@@ -15,8 +15,8 @@ states are ports, as in the count of the cache-integrated interface. The bus's o
 (arbitration, retries, the shift of words) and the network's are the same for all of them and are
 left out. No paper prints gates of these interfaces.
 
-The models in `interfaces/src/fifo`, `cachable_register` and `cachable_queue` are what the designs do;
-what the models need besides (statistics, timing, switched-off rules) they have not.
+The models in `interfaces/src/fifo`, `cachable_register` and `cachable_queue` are what the designs
+do; what the models need besides (statistics, timing, switched-off rules) they have not.
 """
 
 from collections.abc import Callable

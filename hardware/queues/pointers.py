@@ -8,8 +8,8 @@ pointer comes round. Index and sense are one counter, of which the sense is the 
   reads it again only when the queue looks full. Full is an equal index with another sense.
 - *Message valid bits*: what is written into an entry's header is the sense of the pass.
 
-A pointer lies in a block of its own, which the processor and the interface both cache: `CachedPointer`
-is the interface's copy with its state.
+A pointer lies in a block of its own, which the processor and the interface both cache:
+`CachedPointer` is the interface's copy with its state.
 """
 
 from amaranth import Module, Signal

@@ -10,7 +10,7 @@ Where the queue is cached (CNI_i Qm), a block may be in the way of a new one:
 | --- | --- |
 | `None` | there is none: the interface is the home of every block |
 | `"write-back"` | goes to main memory first, if memory has other bytes (isca96, Section 5.1.1) |
-| `"bypass"` | keeps its place if it is unread: the whole new message goes to memory (hpca98, Section 4) |
+| `"bypass"` | keeps its place if it is unread: the new message goes to memory (hpca98, Section 4) |
 """
 
 from amaranth import Cat, Module, Mux, Signal

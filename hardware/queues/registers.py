@@ -157,7 +157,7 @@ class CachableRegisters(wiring.Component):
     packets_in: In(PACKETS_IN)
 
     def elaborate(self, _platform: object) -> Module:
-        """Build it. The two halves' blocks are one region: the send half's, then the receive half's."""
+        """Build it. Both halves' blocks are one region, the send half's first."""
         m = Module()
         m.submodules.send = send = SendRegisters()
         m.submodules.receive = receive = ReceiveRegisters()

@@ -1,6 +1,6 @@
 """The engine of a cachable send queue.
 
-    announced? ─► blocks of the message, those that are missing ─► network ─► head + 1 ─► head pointer
+    announced? ─► the message's blocks that are missing ─► network ─► head + 1 ─► head pointer
 
 The processor announces messages by stores to a register, which are counted. Before that, a write
 to a block of the next message says that the block before it is complete: it is read early

@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from narthex.errors import NarthexError, unknown
 from narthex.synthesis import tools
@@ -49,4 +50,7 @@ def _makers(group: str) -> dict[str, Callable[[], object]]:
         from narthex.hardware.queues import DESIGNS
 
         return DESIGNS
-    return {}
+    from narthex.hardware.cache import VARIANTS, Controller, Partitioned
+
+    integrated = {name: partial(Controller, of) for name, of in VARIANTS.items()}
+    return {**integrated, "partitioned": Partitioned}

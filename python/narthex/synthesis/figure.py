@@ -17,12 +17,14 @@ SMALLEST_SHARE = 0.02
 
 OTHERS = "others"
 
+Bars = Mapping[str, Mapping[str, float]]
+"""Gates by design and block."""
 
-def chart(areas: Mapping[str, Area], base: str | None = None) -> Chart:
-    """Return the bars: gates, or percent of the bar `base`."""
-    whole = areas[base].gates if base else 1.0
+
+def chart(bars: Bars, base: str | None = None) -> Chart:
+    """Return bars of gates by block, or of percent of the bar `base`."""
     unit = f"percent of {base}" if base else "gates"
-    rows = _rows(areas, whole / 100 if base else 1.0)
+    rows = _rows(bars, sum(bars[base].values()) / 100 if base else 1.0)
     table = Table(
         f"Area by block, {unit}",
         columns("design", "block", unit, numbers=[unit]),
@@ -33,38 +35,32 @@ def chart(areas: Mapping[str, Area], base: str | None = None) -> Chart:
 
 
 def by_block(area: Area) -> dict[str, float]:
-    """Return the gates of the blocks in a design's top, each with all that stands in it."""
+    """Return the gates of the blocks of a design's top, with all in them, scaled to the total."""
+    scale = area.gates / sum(block.gates for block in area.blocks) if area.blocks else 1.0
     gates: dict[str, float] = defaultdict(float)
     for block in area.blocks:
-        gates[block.name.split(".")[0]] += block.gates
+        gates[block.name.split(".")[0]] += scale * block.gates
     return dict(gates)
 
 
-def _rows(areas: Mapping[str, Area], unit: float) -> Rows:
-    largest = max(area.gates for area in areas.values())
-    parts = {name: _scaled(area) for name, area in areas.items()}
-    sizes = {block for gates in parts.values() for block in gates}
-    shown = {
-        block
-        for block in sizes
-        if max(gates.get(block, 0.0) for gates in parts.values()) >= SMALLEST_SHARE * largest
-    }
-    order = sorted(shown, key=lambda block: -max(gates.get(block, 0.0) for gates in parts.values()))
+def _rows(bars: Bars, unit: float) -> Rows:
+    largest = max(sum(gates.values()) for gates in bars.values())
+    most: dict[str, float] = defaultdict(float)
+    for gates in bars.values():
+        for block, value in gates.items():
+            most[block] = max(most[block], value)
+    shown = sorted(block for block in most if most[block] >= SMALLEST_SHARE * largest)
+    order = sorted(shown, key=lambda block: -most[block])
     rows: Rows = []
-    for name, gates in parts.items():
-        others = sum(value for block, value in gates.items() if block not in shown)
-        for rank, (block, value) in enumerate(
-            [*((b, gates.get(b)) for b in order), (OTHERS, others)]
-        ):
-            if value:
-                rows.append({"design": name, "block": block, "value": value / unit, "rank": rank})
+    for name, gates in bars.items():
+        others = sum(value for block, value in gates.items() if block not in order)
+        parts = [*((block, gates.get(block, 0.0)) for block in order), (OTHERS, others)]
+        rows += [
+            {"design": name, "block": block, "value": value / unit, "rank": rank}
+            for rank, (block, value) in enumerate(parts)
+            if value
+        ]
     return rows
-
-
-def _scaled(area: Area) -> dict[str, float]:
-    gates = by_block(area)
-    scale = area.gates / sum(gates.values()) if gates else 1.0
-    return {block: value * scale for block, value in gates.items()}
 
 
 def _drawn(rows: Rows, unit: str) -> looks.Spec:

@@ -58,7 +58,9 @@ class Measurement(Saved):
         """Return the designs as stacked bars of a page: gates on a target, by block."""
         from narthex.synthesis import figure
 
-        return figure.chart({each.name: each.areas[target] for each in self.designs})
+        return figure.chart(
+            {each.name: figure.by_block(each.areas[target]) for each in self.designs}
+        )
 
     def plot(self, target: str = "xc5v") -> "altair.TopLevelMixin":
         """Draw the designs as stacked bars: gates on a target, by block."""
