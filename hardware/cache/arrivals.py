@@ -34,6 +34,7 @@ class Arrivals(Elaboratable):
         # The last access is done, or one was refused.
         self.done = Signal()
         self.refused = Signal()
+        self.is_refused = Signal()  # the rest of the packet leads to nothing
         # What the packet says.
         self.operation = Signal(4)
         self.bytes = Signal(BYTES_BITS)
@@ -45,11 +46,13 @@ class Arrivals(Elaboratable):
         # It is over: a write is to be acknowledged, a store has landed.
         self.acknowledges = Signal()
         self.landed = Signal()
+        self.over = Signal()
+        self.is_idle = Signal()
 
     def elaborate(self, platform: object) -> Module:
         """Build it."""
         m = Module()
-        lane, is_refused, has_acknowledgement = Signal(2), Signal(), Signal()
+        lane, has_acknowledgement = Signal(2), Signal()
         flit = Array(self.network.data[own] for own in range(3))[lane]
         valid = self.network.valid.bit_select(lane, 1)
         last = self.network.last.bit_select(lane, 1)
@@ -59,9 +62,10 @@ class Arrivals(Elaboratable):
         is_scratchpad = self.parameters.scratchpad
         first, end = Signal(), Signal(3)
         with m.If(self.refused):
-            m.d.sync += is_refused.eq(1)
+            m.d.sync += self.is_refused.eq(1)
 
-        with m.FSM(name="arrival"):
+        with m.FSM(name="arrival") as states:
+            m.d.comb += self.is_idle.eq(states.ongoing("LANE"))
             with m.State("LANE"), m.If(self.network.valid.any() & self.has_room):
                 m.d.sync += lane.eq(self._highest())
                 m.next = "HEADER"
@@ -74,7 +78,7 @@ class Arrivals(Elaboratable):
                     self.tile.eq(header.tile),
                     self.process.eq(header.process),
                     self.acknowledgement.eq(0),
-                    is_refused.eq(0),
+                    self.is_refused.eq(0),
                     first.eq(1),
                 ]
                 if is_scratchpad:
@@ -96,8 +100,8 @@ class Arrivals(Elaboratable):
             if is_scratchpad:
                 self._requests(m, flit, valid, take)
             with m.State("WORDS"):
-                m.d.comb += self.asks.eq(valid & ~is_refused)
-                with m.If(self.granted | (valid & is_refused)):
+                m.d.comb += self.asks.eq(valid & ~self.is_refused)
+                with m.If(self.granted | (valid & self.is_refused)):
                     m.d.comb += take.eq(1)
                     m.d.sync += [
                         first.eq(0),
@@ -107,13 +111,14 @@ class Arrivals(Elaboratable):
                     with m.If(last):
                         m.next = "DONE"
             with m.State("DONE"):
-                with m.If(self.refused | is_refused):
+                is_refused = self.refused | self.is_refused
+                with m.If(self.done | is_refused):
+                    m.d.comb += [
+                        self.over.eq(1),
+                        self.acknowledges.eq(~is_refused & (self.acknowledgement != 0)),
+                        self.landed.eq(self.operation == Operation.STORE),
+                    ]
                     m.next = "LANE"
-                    self._landed(m)
-                with m.Elif(self.done):
-                    m.d.comb += self.acknowledges.eq(self.acknowledgement != 0)
-                    m.next = "LANE"
-                    self._landed(m)
         self._accesses(m, flit, first, last, end)
         return m
 
@@ -160,11 +165,8 @@ class Arrivals(Elaboratable):
             with m.If(self.granted):
                 m.next = "DONE"
         with m.State("ASKED"), m.If(self.done | self.refused):
+            m.d.comb += self.over.eq(1)
             m.next = "LANE"
-
-    def _landed(self, m: Module) -> None:
-        if self.parameters.scratchpad:
-            m.d.comb += self.landed.eq(self.operation == Operation.STORE)
 
     def _accesses(self, m: Module, flit: Signal, first: Signal, last: Signal, end: Signal) -> None:
         p, access = self.parameters, self.access

@@ -35,6 +35,7 @@ class Combining(Elaboratable):
         # What waits, and whether it is leaving.
         self.is_empty = Signal(init=1)
         self.leaves = Signal()
+        self.expires = Signal()
         # A word goes to the payload: is taken there; the last one takes the job with it.
         self.pushes = Signal()
         self.pushed = Signal()
@@ -55,6 +56,7 @@ class Combining(Elaboratable):
         line, line_of_store = self.start[6:], self.address[6:]
         continues = Signal()
         m.d.comb += [
+            self.expires.eq((patience == 1) & ~self.put & ~self.leaves),
             size.eq(1 << self.size),
             continues.eq(
                 (line == line_of_store) & (end == self.address[:6]) & (self.owner == self.process)
@@ -75,7 +77,7 @@ class Combining(Elaboratable):
                 m.d.sync += self.leaves.eq(1)
         with m.Elif(patience != 0):
             m.d.sync += patience.eq(patience - 1)
-        with m.If(~self.is_empty & ((patience == 1) & ~self.put | self.drain) & ~self.leaves):
+        with m.If(~self.is_empty & (self.expires | self.drain) & ~self.leaves):
             m.d.sync += self.leaves.eq(1)
         m.d.comb += [
             self.pushes.eq(self.leaves),

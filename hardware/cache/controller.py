@@ -50,6 +50,8 @@ class Controller(wiring.Component):
         # The processor's request, and the access of a packet or the engine.
         self.request = Requests(p).create()
         self.access = Signal(access_layout(p))
+        self.is_taken = Signal()  # a request is in its register
+        self.again = Signal()  # it has to be tried again
         self.has_request, self.has_access = Signal(), Signal()  # in cycle 1
         self.is_engines = Signal()
         # What becomes of the request: at most one in a cycle.
@@ -59,6 +61,7 @@ class Controller(wiring.Component):
         self.delivers = Signal()  # to one that has waited
         self.tries_again = Signal()
         self.waits = Signal()
+        self.request_leaves = Signal()
         self.request_fault = Signal(len(self.fault.code))
         self.keeps = Signal()
         # A word that stands in no line, for the processor or an answer.
@@ -67,6 +70,8 @@ class Controller(wiring.Component):
         self.access_fault = Signal(len(self.fault.code))
         self.access_done = Signal()
         self.engine_reads = Signal()
+        # No event and no flush has the pipeline.
+        self.is_free = Signal()
         # The line that is written.
         self.writes_line = Signal()
         if p.scratchpad:
@@ -138,7 +143,7 @@ class Controller(wiring.Component):
     def _grant(self, m: Module) -> None:
         """Give the port away: packets that come first, then those that leave, then the processor."""
         arrivals, engine, lines = self.arrivals, self.engine, self.lines
-        self.is_free = is_free = Signal()
+        is_free, again, is_taken = self.is_free, self.again, self.is_taken
         wants_flit = Const(0)
         if self.parameters.scratchpad:
             events = self.events
@@ -147,9 +152,6 @@ class Controller(wiring.Component):
         else:
             m.d.comb += is_free.eq(1)
         of_arrivals, of_engine, of_request, is_again = Signal(), Signal(), Signal(), Signal()
-        self.again = again = Signal()
-        self.is_taken = is_taken = Signal()  # a request is in its register
-        self.request_leaves = Signal()
         port = self.processor
         m.d.comb += [
             of_arrivals.eq(arrivals.asks & (is_free | wants_flit)),
@@ -160,7 +162,11 @@ class Controller(wiring.Component):
             arrivals.granted.eq(of_arrivals),
             engine.granted.eq(of_engine),
         ]
-        m.d.sync += [self.has_request.eq(of_request), self.has_access.eq(of_arrivals | of_engine)]
+        is_asked = Signal()
+        m.d.sync += [self.has_request.eq(of_request), is_asked.eq(of_arrivals | of_engine)]
+        # Of a packet that was refused the next word may be under way already.
+        is_dropped = arrivals.is_refused & ~self.is_engines
+        m.d.comb += self.has_access.eq(is_asked & ~is_dropped)
         with m.If(port.ready & port.valid):
             m.d.sync += [
                 getattr(self.request, field).eq(getattr(port, field))

@@ -65,6 +65,7 @@ class Engine(Elaboratable):
         # The job that is being done.
         self.job = Signal(job_layout(parameters))
         self.is_busy = Signal()
+        self.chooses = Signal()
         # Parts of the packet that comes next.
         self.is_own = Signal()
         self.chunk = Signal(BYTES_BITS)
@@ -172,7 +173,7 @@ class Engine(Elaboratable):
         job, jobs, is_ready = self.job, self.jobs, self.network.ready
         oldest = jobs.acknowledgements.output
         with m.If(~jobs.acknowledgements.is_empty & is_ready[Lane.ACKNOWLEDGEMENT]):
-            m.d.comb += jobs.acknowledgements.pop.eq(1)
+            m.d.comb += [jobs.acknowledgements.pop.eq(1), self.chooses.eq(1)]
             m.d.sync += [
                 job.operation.eq(Operation.ACKNOWLEDGEMENT),
                 job.destination.eq(oldest.destination),
@@ -183,6 +184,7 @@ class Engine(Elaboratable):
             ]
             m.next = "HEADER"
         with m.Elif(~jobs.answers.is_empty & is_ready[Lane.WRITE]):
+            m.d.comb += self.chooses.eq(1)
             # Its value stays where it is until it has left.
             m.d.sync += [
                 job.operation.eq(Operation.ANSWER),
@@ -196,7 +198,7 @@ class Engine(Elaboratable):
             with m.Elif(self.misses.asks):
                 self._begin_line(m)
         with m.Elif(~jobs.list.is_empty):
-            m.d.comb += jobs.list.pop.eq(1)
+            m.d.comb += [jobs.list.pop.eq(1), self.chooses.eq(1)]
             m.d.sync += job.eq(jobs.list.output)
             Fetching.begin(self, m, jobs.list.output)
 
@@ -204,6 +206,7 @@ class Engine(Elaboratable):
         """Begin the transfer of a line: a copy to memory, or a read that memory answers."""
         misses, job = self.misses, self.job
         own = Const(WINDOW, ADDRESS_BITS) | Cat(Const(0, 6), misses.place) | (self.tile << 20)
+        m.d.comb += self.chooses.eq(1)
         m.d.sync += [
             job.operation.eq(Mux(misses.is_write_back, Operation.WRITE, Operation.READ)),
             job.source.eq(Mux(misses.is_write_back, own, misses.memory)),

@@ -38,6 +38,7 @@ class Misses(Elaboratable):
         self.filled = Signal()
         # The processor's request can be tried again.
         self.over = Signal()
+        self.is_idle = Signal()
 
     def elaborate(self, platform: object) -> Module:
         """Build it."""
@@ -46,7 +47,8 @@ class Misses(Elaboratable):
         tag, victim, leaves = Signal(p.cache_tag_bits), Signal(p.cache_tag_bits), Signal()
         line_in_memory = Mux(self.is_write_back, victim, tag)
         m.d.comb += self.memory.eq(Cat(self.place[: p.set_bits], line_in_memory) << 6)
-        with m.FSM(name="miss"):
+        with m.FSM(name="miss") as states:
+            m.d.comb += self.is_idle.eq(states.ongoing("IDLE"))
             with m.State("IDLE"), m.If(self.begin):
                 m.d.sync += [
                     tag.eq(self.wanted_tag),

@@ -8,12 +8,12 @@ cached pass it.
 from amaranth.hdl import Module, Mux, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In
+from amaranth.lib.wiring import In, Out
 
 from narthex.hardware.cache.controller import Controller
-from narthex.hardware.cache.formats import ADDRESS_BITS, state_layout
+from narthex.hardware.cache.formats import ADDRESS_BITS, Fault, state_layout
 from narthex.hardware.cache.parameters import LINE_WORDS, Parameters
-from narthex.hardware.cache.ports import signature
+from narthex.hardware.cache.ports import Observed, signature
 from narthex.hardware.cache.region_table import RegionTable, at_start, layout
 
 NOWHERE = (1 << ADDRESS_BITS) - 1
@@ -30,6 +30,7 @@ class Tile(wiring.Component):
         members = {
             name: member for name, member in signature(p).members.items() if name not in ARRAYS
         }
+        members["observed"] = Out(Observed())
         if self.table is not None:
             # The operating system writes an entry of the table of regions.
             members |= {
@@ -45,6 +46,7 @@ class Tile(wiring.Component):
         m.submodules.controller = controller = self.controller
         self._lines(m)
         self._words(m)
+        self._observe(m)
         for name in signature(self.parameters).members:
             if name not in ARRAYS:
                 self._connect(m, name)
@@ -63,6 +65,30 @@ class Tile(wiring.Component):
                 table.entry.eq(self.region_entry),
             ]
         return m
+
+    def _observe(self, m: Module) -> None:
+        controller, observed = self.controller, self.observed
+        is_quiet = ~controller.is_taken & ~controller.has_access & ~controller.response.valid
+        is_quiet &= controller.arrivals.is_idle & ~controller.engine.is_busy
+        is_refused = controller.access_fault != Fault.NONE
+        m.d.comb += [
+            observed.request.eq(controller.responds | controller.waits),
+            observed.packet.eq(controller.arrivals.over),
+            observed.job.eq(controller.engine.chooses),
+            observed.refused_request.eq(
+                controller.responds & (controller.request_fault != Fault.NONE)
+            ),
+            observed.refused_packet.eq(is_refused & ~controller.is_engines),
+            observed.refused_job.eq(is_refused & controller.is_engines | controller.engine.refuses),
+        ]
+        if controller.misses is not None:
+            is_quiet &= controller.misses.is_idle
+        if controller.jobs is not None:
+            is_quiet &= (controller.jobs.waiting == 0) & ~controller.events.is_busy
+        if controller.combining is not None:
+            is_quiet &= controller.combining.is_empty
+            m.d.comb += observed.expired.eq(controller.combining.expires)
+        m.d.comb += observed.quiet.eq(is_quiet)
 
     def _connect(self, m: Module, name: str) -> None:
         """Lead a port of the controller out."""
