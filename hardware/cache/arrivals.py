@@ -118,12 +118,16 @@ class Arrivals(Elaboratable):
                 with m.If(self.done | is_refused):
                     m.d.comb += [
                         self.over.eq(1),
-                        self.acknowledges.eq(~is_refused & (self.acknowledgement != 0)),
+                        self.acknowledges.eq(self.is_acknowledged(is_refused)),
                         self.landed.eq(self.operation == Operation.STORE),
                     ]
                     m.next = "LANE"
         self._accesses(m, flit, first, last, end)
         return m
+
+    def is_acknowledged(self, is_refused: Value) -> Value:
+        """Return whether a write that is over is acknowledged."""
+        return ~is_refused & (self.acknowledgement != 0)
 
     def _highest(self) -> Value:
         valid = self.network.valid

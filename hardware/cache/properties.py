@@ -18,14 +18,13 @@ waits for one answer at a time.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from narthex.hardware.cache.controller import Controller
 from narthex.hardware.cache.formats import Fault, Lane, Operation, Role, state_layout
-from narthex.hardware.cache.jobs import Fifo
-from narthex.hardware.cache.parameters import EVERYTHING, Parameters
+from narthex.hardware.cache.parameters import Parameters
 from narthex.hardware.cache.ports import signature
 from narthex.hardware.cache.queues import POINTER_BITS
 
@@ -52,7 +51,9 @@ FREE = "free_"
 class Proof(wiring.Component):
     """A controller in any environment, with the assertions of a property."""
 
-    def __init__(self, property_: Callable[["Proof", Module], None], parameters: Parameters) -> None:
+    def __init__(
+        self, property_: Callable[["Proof", Module], None], parameters: Parameters
+    ) -> None:
         self.property, self.parameters = property_, parameters
         self.controller = Controller(parameters)
         free = {
@@ -129,7 +130,8 @@ class Proof(wiring.Component):
                 Lane.READ: (code == Operation.READ) | (code == Operation.LOAD),
                 Lane.WRITE: (code == Operation.WRITE)
                 | ((code >= Operation.WRITE_WORD) & (code <= Operation.ANSWER))
-                & (code != Operation.READ) & (code != Operation.LOAD),
+                & (code != Operation.READ)
+                & (code != Operation.LOAD),
                 Lane.ACKNOWLEDGEMENT: code == Operation.ACKNOWLEDGEMENT,
             }[Lane(lane)]
             size = flit[8:25]
@@ -200,8 +202,6 @@ class Proof(wiring.Component):
                 m.d.sync += asked[tile].eq(0)
             with m.If(answered & (self.controller.engine.job.tile == tile)):
                 m.d.sync += asked[tile].eq(0)
-        # Requests of processors elsewhere are the only ones that wait in queues from the start.
-        self.asked = asked
 
 
 def regions(proof: Proof, m: Module) -> None:
@@ -236,10 +236,7 @@ def lists(proof: Proof, m: Module) -> None:
     for fifo in (jobs.list, jobs.payload, jobs.acknowledgements, jobs.answers):
         m.d.comb += Assume(proof.started | (fifo.count <= fifo.entries))
         m.d.comb += Assert(~(fifo.push & (fifo.count == fifo.entries)))
-    # One answer for each processor that waits.
-    waiting = sum((proof.asked[tile] for tile in range(proof.parameters.tiles)), Const(0, 2))
     m.d.comb += Assume(proof.started | (jobs.answers.count == 0))
-    del waiting
 
 
 def acknowledgements(proof: Proof, m: Module) -> None:
@@ -285,11 +282,11 @@ def packets(proof: Proof, m: Module) -> None:
     chosen = Signal(2, name=f"{FREE}chosen")  # any of the first stores
     stored, left = Signal(4), Signal(4)
     address, word = Signal(37), Signal(64)
-    job, out = controller.new_job, controller.network_out
+    out = controller.network_out
     request = controller.request
     is_elsewhere = controller.has_request & request.store & controller.responds
     is_elsewhere &= request.address[36] & ~request.address[33] & ~request.address[32]
-    is_elsewhere &= (request.address[20:27] != controller.tile)
+    is_elsewhere &= request.address[20:27] != controller.tile
     with m.If(is_elsewhere & (controller.request_fault == Fault.NONE)):
         m.d.sync += stored.eq(stored + 1)
         with m.If(stored == chosen):
@@ -312,7 +309,6 @@ def packets(proof: Proof, m: Module) -> None:
     is_quiet = ~controller.has_request & controller.jobs.list.is_empty & ~controller.engine.is_busy
     is_quiet &= ~is_elsewhere
     m.d.comb += Assert(~is_quiet | (left == stored))
-    del job
 
 
 def queues(proof: Proof, m: Module) -> None:
@@ -320,17 +316,26 @@ def queues(proof: Proof, m: Module) -> None:
     events = proof.controller.events
     queue = events.queues
     words, lines = proof.controller.words, proof.controller.lines
+    mask = Signal(POINTER_BITS)
+    m.d.comb += mask.eq((queue.items << 1) - 1)
     with m.If(events.decides):
         # So it was before, by this very property.
-        m.d.comb += Assume((queue.used <= queue.items) & ((queue.head & ~queue.mask) == 0))
-        m.d.comb += Assume((queue.tail & ~queue.mask) == 0)
+        m.d.comb += Assume(((queue.tail - queue.head) & mask) <= queue.items)
+        m.d.comb += Assume(((queue.head & ~mask) == 0) & ((queue.tail & ~mask) == 0))
     head = lines.write_tag[:POINTER_BITS]
     tail = lines.write_tag[16 : 16 + POINTER_BITS]
-    used = Signal(POINTER_BITS)
-    m.d.comb += used.eq((tail - head) & queue.mask)
-    is_commit = proof.controller.writes_line & events.in_queue
-    m.d.comb += Assert(~is_commit | (used <= queue.items))
-    m.d.comb += Assert(~is_commit | ((head & ~queue.mask) == 0) & ((tail & ~queue.mask) == 0))
+    before, used = Signal(POINTER_BITS), Signal(POINTER_BITS)
+    m.d.comb += [
+        before.eq((queue.tail - queue.head) & mask),
+        used.eq((tail - head) & mask),
+    ]
+    with m.If(proof.controller.writes_line & events.in_queue):
+        m.d.comb += Assert(used <= queue.items)
+        m.d.comb += Assert(((head & ~mask) == 0) & ((tail & ~mask) == 0))
+        with m.If(events.word == 0):
+            m.d.comb += Assert(used == Mux(queue.is_at_head, before - 1, before + 1))
+        with m.Else():
+            m.d.comb += Assert((used <= before) & (tail == queue.tail))
     is_put = words.enable & words.write_bytes.any() & events.in_queue
     is_tails = queue.slot[3:] == words.address[3:]
     m.d.comb += Assert(~is_put | (~queue.is_full & ~queue.is_at_head & is_tails))
@@ -366,5 +371,3 @@ PROPERTIES = {
         Property("queues", queues, 18),
     )
 }
-
-__all__ = ["EVERYTHING", "FREE", "PROPERTIES", "Cat", "Fifo", "Property"]

@@ -165,7 +165,7 @@ class Queues:
         """Build what all states know: how far the pointers are apart, which slot is meant."""
         mask, pointer, number = self.mask, Signal(POINTER_BITS), Signal(POINTER_BITS)
         m.d.comb += [
-            mask.eq((self.items << 1) - 1),
+            mask.eq(self.range_of(self.items) - 1),
             self.used.eq((self.tail - self.head) & mask),
             self.is_full.eq(self.used == self.items),
             pointer.eq(Mux(self.is_at_head, self.head, self.tail)),
@@ -221,8 +221,7 @@ class Queues:
         events = self.events
         slot = events.controller.lookup.state
         m.d.comb += events.controller.sees_slot.eq(1)
-        is_its = (slot.role == Role.SCRATCHPAD) & (slot.owner == self.state.owner)
-        with m.If(~is_its):
+        with m.If(~self.is_its(slot)):
             events.refuse(m, Fault.SHAPE)
         with m.Elif(self.is_item & ~self.is_delivered):
             m.d.comb += events.controller.changes_slot.eq(slot.selected)
@@ -236,6 +235,15 @@ class Queues:
             with m.Else():
                 m.d.comb += events.controller.changes_slot.eq(slot.selected)
                 self._park(m)
+
+    def is_its(self, slot: Value) -> Value:
+        """Return whether the line of a slot is the queue's own."""
+        return (slot.role == Role.SCRATCHPAD) & (slot.owner == self.state.owner)
+
+    @staticmethod
+    def range_of(items: Value) -> Value:
+        """Return how far pointers count: twice round, so that full is not empty."""
+        return items << 1
 
     def _commit(self, m: Module, head: Value, tail: Value, requests: Value | int) -> None:
         """Write the descriptor's tag; the access is over."""
