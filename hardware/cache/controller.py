@@ -1,14 +1,14 @@
 """The controller: the pipeline that all accesses take, and what stands around it.
 
 ```text
-  cycle 0   arrivals, engine, processor ──► one gets the port; its set is asked for
-  cycle 1   states and tags are there: hit? whose way? what does its role do? ──► word array
+  cycle 0   arrivals, engine, processor: one gets the port; its set is asked for
+  cycle 1   states and tags are there: hit? which way? what does its role do? ──► words
   cycle 2   the word is there: response, or a packet's data
 ```
 
-The processor's request stays in its register until it is answered; whatever keeps it (a miss, a full
-job list, a load from elsewhere, an empty queue) it tries again, or waits for the answer. Packets and
-the engine have a register beside it, and so pass a request that waits.
+The processor's request stays in its register until it is answered. What keeps it waiting is a miss,
+a full job list, a load from elsewhere, an empty queue: it tries again, or is answered later.
+Packets and the engine have a register beside it, and so pass a request that waits.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -143,7 +143,7 @@ class Controller(wiring.Component):
     # Cycle 0.
 
     def _grant(self, m: Module) -> None:
-        """Give the port away: packets that come first, then those that leave, then the processor."""
+        """Give the port away: to packets that come, then those that leave, then the processor."""
         arrivals, engine, lines = self.arrivals, self.engine, self.lines
         is_free, again, is_taken = self.is_free, self.again, self.is_taken
         wants_flit = Const(0)
@@ -259,28 +259,27 @@ class Controller(wiring.Component):
         m.d.comb += [arrivals.done.eq(self.access_done)]
         m.d.sync += self.engine.has_word.eq(self.engine_reads)
         m.d.comb += self.engine.word.eq(words.read_data)
-        with m.If(self.has_access):
-            with m.Switch(access.action):
-                with m.Case(Action.PLAIN):
+        with m.If(self.has_access), m.Switch(access.action):
+            with m.Case(Action.PLAIN):
+                m.d.comb += [
+                    words.enable.eq(1),
+                    words.address.eq(access.place),
+                    self.engine_reads.eq(1),
+                ]
+            if self.parameters.scratchpad:
+                with m.Case(Action.TAKE):
                     m.d.comb += [
                         words.enable.eq(1),
                         words.address.eq(access.place),
                         self.engine_reads.eq(1),
+                        self.writes_line.eq(1),
+                        self.lines.write_tag.eq(0),
                     ]
-                if self.parameters.scratchpad:
-                    with m.Case(Action.TAKE):
-                        m.d.comb += [
-                            words.enable.eq(1),
-                            words.address.eq(access.place),
-                            self.engine_reads.eq(1),
-                            self.writes_line.eq(1),
-                            self.lines.write_tag.eq(0),
-                        ]
-                    with m.Case(Action.ANSWER):
-                        m.d.sync += self.value.eq(access.data)
-                        m.d.comb += [self.delivers.eq(1), self.access_done.eq(1)]
-                with m.Default():
-                    self._serve_line(m)
+                with m.Case(Action.ANSWER):
+                    m.d.sync += self.value.eq(access.data)
+                    m.d.comb += [self.delivers.eq(1), self.access_done.eq(1)]
+            with m.Default():
+                self._serve_line(m)
 
     def _serve_line(self, m: Module) -> None:
         """Serve an access to a line of any role."""

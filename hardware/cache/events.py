@@ -249,7 +249,7 @@ class Events:
         m.next = "GET"
 
     def _get(self, m: Module) -> None:
-        """A word that was asked for is there: more are read if memory is to have them."""
+        """Take a word that was asked for; read more if memory is to have them."""
         read = self.controller.words.read_data
         m.d.sync += self.got.eq(self.got + 1)
         with m.If(~self.is_memory):
@@ -261,7 +261,7 @@ class Events:
             m.next = "GET_ASK"
 
     def _value(self, m: Module, value: Value) -> None:
-        """The last word for a reader that is no own processor."""
+        """Give the last word to a reader that is no own processor."""
         with m.If(self.is_memory):
             self.push_payload(m, value)
             self.push_job(m, Operation.REPLY)

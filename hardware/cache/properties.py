@@ -6,13 +6,14 @@ that are whatever is read. States and tags are real, from any content on. Only w
 environment has to keep is assumed: packets are well formed, requests aligned, and a processor
 waits for one answer at a time.
 
-| property | says | begins with |
-| --- | --- | --- |
-| `regions` | a word is written only in a line that is locked, for one who may use it; or in the cache's | any lines |
-| `lists` | nothing is put into a full list: no job, word, acknowledgement or answer is lost | any fill of the lists |
-| `acknowledgements` | a write is acknowledged once, with its size, if it was not refused; a counter adds exactly | any lines |
-| `packets` | each remote store leaves once, in order, with its address and word | empty lists |
-| `queues` | a queue never holds more than its items; no item is written where one stands | any lines |
+| property | says |
+| --- | --- |
+| `regions` | a word is written only in a line of the cache, or a locked one, for one who may |
+| `lists` | nothing is put into a full list, however full they are in the beginning: none is lost |
+| `acknowledgements` | a write is acknowledged once, with its size, if it was not refused |
+| | a counter adds exactly what is stored to it |
+| `packets` | each remote store leaves once, in order, with its address and word |
+| `queues` | a queue never holds more than its items; none is written where another one stands |
 """
 
 from collections.abc import Callable
@@ -240,7 +241,7 @@ def lists(proof: Proof, m: Module) -> None:
 
 
 def acknowledgements(proof: Proof, m: Module) -> None:
-    """A write is acknowledged once and with its size; a counter adds what is stored to it."""
+    """Each write is acknowledged once, with its size; a counter adds what is stored to it."""
     controller, arrivals = proof.controller, proof.controller.arrivals
     fifo = controller.jobs.acknowledgements
     refused, bytes_ = Signal(), Signal(17)
@@ -312,7 +313,7 @@ def packets(proof: Proof, m: Module) -> None:
 
 
 def queues(proof: Proof, m: Module) -> None:
-    """A queue never holds more than its items, and an item never takes another one's slot."""
+    """Queues hold at most their items, and no item takes another one's slot."""
     events = proof.controller.events
     queue = events.queues
     words, lines = proof.controller.words, proof.controller.lines

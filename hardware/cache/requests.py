@@ -1,5 +1,4 @@
-"""What a request of the processor means: memory, an own line or its state, a register, or a place
-elsewhere.
+"""What a request of the processor means.
 
 | address | load | store |
 | --- | --- | --- |
@@ -102,7 +101,7 @@ class RequestsOfProcessor:
             ]
 
     def _miss(self, m: Module, is_dirty: Value, *, leaves: bool) -> None:
-        """A line leaves the cache; unless that is all, another one comes in its place."""
+        """Let a line leave the cache; unless that is all, another one comes in its place."""
         controller, lookup, misses = self.controller, self.controller.lookup, self.controller.misses
         space = controller.space
         set_ = space.state_set if leaves else space.set

@@ -9,6 +9,7 @@ pytest.importorskip("z3", reason="needs narthex[hardware]")
 from amaranth.hdl import Assert, Assume, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
+
 from narthex.errors import NarthexError
 from narthex.hardware.cache.mutants import MUTANTS
 from narthex.hardware.cache.properties import PROPERTIES, Property
@@ -49,7 +50,9 @@ def test_a_register_without_a_first_value_begins_with_any(tmp_path):
 
 def test_what_is_assumed_keeps_an_assertion_only_up_to_its_cycle(tmp_path):
     # Input 2 has to be 1, and as the reset it is held at 0: nothing happens at all.
-    assumed = COUNTER.replace("aag 6 1 2 0 3 1 0", "aag 6 1 2 0 3 1 1").replace("\n8\n8", "\n8\n2\n8")
+    assumed = COUNTER.replace("aag 6 1 2 0 3 1 0", "aag 6 1 2 0 3 1 1").replace(
+        "\n8\n8", "\n8\n2\n8"
+    )
     assert breaks_in(assumed, 4, tmp_path) is None
 
 

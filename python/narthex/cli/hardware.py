@@ -214,9 +214,9 @@ def prove(
     if wrong:
         raise NarthexError(
             "; ".join(
-                f"'{each.property}' breaks in cycle {each.breaks_in}"
+                f"'{each.name}' breaks in cycle {each.breaks_in}"
                 if each.mutant is None
-                else f"'{each.property}' does not find in {each.cycles} cycles that {each.mutant}"
+                else f"'{each.name}' does not find in {each.cycles} cycles that {each.mutant}"
                 for each in wrong
             )
         )
@@ -224,8 +224,8 @@ def prove(
 
 def _show_proofs(outcomes: "list[Outcome]") -> None:
     rows = [
-        [each.property, each.meaning if each.mutant is None else f"mutant: {each.mutant}",
-         f"{each.cycles}", "holds" if each.breaks_in is None else f"breaks in cycle {each.breaks_in}",
+        [each.name, each.meaning if each.mutant is None else f"mutant: {each.mutant}",
+         f"{each.cycles}", "holds" if each.breaks_in is None else f"breaks in {each.breaks_in}",
          f"{each.variables:,}", f"{each.seconds:.0f}"]
         for each in outcomes
     ]  # fmt: skip

@@ -37,7 +37,7 @@ LISTS = ("count", "first", "last")
 class Outcome:
     """What came of a proof."""
 
-    property: str
+    name: str
     meaning: str
     cycles: int
     """To which depth it was looked for inputs that break it."""

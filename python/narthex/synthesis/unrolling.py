@@ -67,7 +67,7 @@ class Circuit:
         return circuit
 
     def _sort(self) -> None:
-        """Find what assertions and assumptions depend on, in an order in which it can be laid out."""
+        """Find what assertions and assumptions depend on, each behind what it takes."""
         done: set[int] = {0}
         waiting = [literal & ~1 for literal in (*self.bad, *self.assumed)]
         while waiting:
@@ -108,7 +108,7 @@ class Formula:
         """Return what is true if both are."""
         if -TRUE in (one, other) or one == -other:
             return -TRUE
-        if one == TRUE or one == other:
+        if one in (TRUE, other):
             return other
         if other == TRUE:
             return one
