@@ -81,6 +81,7 @@ class Arrivals(Elaboratable):
                     self.tile.eq(header.tile),
                     self.process.eq(header.process),
                     self.acknowledgement.eq(0),
+                    self.offset.eq(0),
                     self.is_refused.eq(0),
                     first.eq(1),
                 ]

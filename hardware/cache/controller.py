@@ -74,6 +74,8 @@ class Controller(wiring.Component):
         self.is_free = Signal()
         self.is_of_request = Signal()  # whose event goes on is the request's
         self.space = Space(p, self.request.address)
+        # The word that an access brings.
+        self.data = Signal(64)
         # The line that is written.
         self.writes_line = Signal()
         if p.scratchpad:
@@ -84,10 +86,12 @@ class Controller(wiring.Component):
         self.pushes_job = Signal()
         self.new_job = Signal(job_layout(p))
         # Who asks: a processor or a packet, and where what it reads is to go.
-        self.process = Signal(p.process_bits)
-        self.origin_tile = Signal(p.tile_bits)
-        self.reader_destination = Signal(ADDRESS_BITS)
-        self.reader_acknowledgement = Signal(ADDRESS_BITS)
+        self.context = context = Signal(job_layout(p))
+        self.process, self.origin_tile = context.process, context.tile
+        self.reader_destination = context.destination
+        self.reader_acknowledgement = context.acknowledgement
+        # The word that an answer or a job gets.
+        self.given = Signal(64)
         # A request that could lead to a job has to wait for room, or for what goes before it.
         self.lacks_room = Signal()
         self.must_wait = Signal()
@@ -237,6 +241,12 @@ class Controller(wiring.Component):
             with m.If(self.sees_slot):
                 m.d.comb += lookup.sees.eq(1)
             m.d.comb += lookup.seen_way.eq(self.slot_line[p.set_bits :])
+        m.d.comb += [
+            self.data.eq(Mux(is_of_request, self.request.data, self.access.data)),
+            self.words.write_data.eq(self.data),
+        ]
+        if p.scratchpad:
+            m.d.comb += self.given.eq(self.data)
         # What is written to the line that was looked up is what it has, but for what follows.
         m.d.comb += [
             self.lines.write_ways.eq(self.writes_line << found),
@@ -316,7 +326,6 @@ class Controller(wiring.Component):
             words.enable.eq(1),
             words.address.eq(access.place),
             words.write_bytes.eq(0xFF),
-            words.write_data.eq(access.data),
             self.access_done.eq(1),
         ]
         with m.If(access.last):
@@ -334,13 +343,13 @@ class Controller(wiring.Component):
         engine, arrivals, p = self.engine, self.arrivals, self.parameters
         is_request, is_engine = self.is_of_request, ~self.is_of_request & self.is_engines
         own = Cat(self.space.word, self.space.set, self.space.way)
-        job = Mux(is_engine, engine.job.bytes, arrivals.bytes)
-        words = Mux(job[6:].any(), 8, job[3:6])
+        size = self.context.bytes
+        words = Mux(size[6:].any(), 8, size[3:6])
         m.d.comb += [
             events.is_request.eq(is_request),
             events.is_engine.eq(is_engine),
             events.place.eq(Mux(is_request, own, access.place)),
-            events.data.eq(Mux(is_request, request.data, access.data)),
+            events.data.eq(self.data),
             events.bytes.eq(
                 Mux(is_request, lanes_of(request.address[:3], request.size), access.bytes)
             ),
@@ -352,22 +361,6 @@ class Controller(wiring.Component):
                 ~is_request & ((access.action == Action.READ) | (access.action == Action.PROBE))
             ),
             events.read_words.eq(words),
-            self.process.eq(
-                Mux(
-                    is_request,
-                    request.process,
-                    Mux(is_engine, engine.job.process, arrivals.process),
-                )
-            ),
-            self.origin_tile.eq(
-                Mux(is_request, self.tile, Mux(is_engine, engine.job.tile, arrivals.tile))
-            ),
-            self.reader_destination.eq(
-                Mux(is_engine, engine.job.destination, arrivals.destination)
-            ),
-            self.reader_acknowledgement.eq(
-                Mux(is_engine, engine.job.acknowledgement, arrivals.acknowledgement)
-            ),
         ]
         m.d.comb += [
             self.lacks_room.eq(is_request & ~self.jobs.has_room_for_requests),
@@ -407,24 +400,18 @@ class Controller(wiring.Component):
         """Fill the job list: an event's job, then a combined store's, then the rest of a copy."""
         jobs, arrivals, engine = self.jobs, self.arrivals, self.engine
         job, list_ = self.new_job, self.jobs.list
-        source = Const(WINDOW, ADDRESS_BITS) | (self.tile << 20) | (self.events.place << 3)
-        offset = Mux(job.operation == Operation.COPY, arrivals.offset, 0)
+        is_idle = self._contexts(m)
         m.d.comb += [
-            job.source.eq(source | offset),
-            job.destination.eq(self.reader_destination),
-            job.acknowledgement.eq(self.reader_acknowledgement),
-            job.bytes.eq(arrivals.bytes),
-            job.tile.eq(self.origin_tile),
-            job.process.eq(self.process),
-            list_.push.eq(self.pushes_job),
+            job.eq(self.context),
+            engine.recycled.eq(engine.recycles & is_idle),
+            list_.push.eq(self.pushes_job | engine.recycled),
             list_.input.eq(job),
+            jobs.payload.input.eq(self.given),
+            jobs.answers.input.value.eq(self.given),
         ]
-        others = engine.recycles & ~self.pushes_job
         if self.combining is not None:
-            is_leaving = self._combined(m)
-            others &= ~is_leaving
-        with m.If(others):
-            m.d.comb += [list_.push.eq(1), list_.input.eq(engine.job), engine.recycled.eq(1)]
+            with m.If(self._combined(m)):
+                m.d.comb += engine.recycled.eq(0)
         is_new = self.pushes_job & (job.operation == Operation.STORE)
         if self.combining is not None:
             is_new = self.combining.put & self.combining.is_empty
@@ -437,6 +424,37 @@ class Controller(wiring.Component):
             acknowledgements.input.tile.eq(arrivals.tile),
             acknowledgements.input.process.eq(arrivals.process),
         ]
+
+    def _contexts(self, m: Module) -> Value:
+        """Find for whom a job is: a packet, the processor, or the engine, also for its own rest.
+
+        Returns whether no access needs its own job now: then the engine may give a copy back.
+        """
+        request, arrivals, context = self.request, self.arrivals, self.context
+        needs_none = ~self.has_request | self.space.is_cached
+        is_idle = Signal()
+        m.d.comb += is_idle.eq(needs_none & ~self.has_access & ~self.events.goes_on)
+        own = Const(WINDOW, ADDRESS_BITS) | (self.tile << 20) | (self.access.place << 3)
+        with m.If(is_idle | ~self.is_of_request & self.is_engines):
+            m.d.comb += context.eq(self.engine.job)
+        with m.Elif(self.is_of_request):
+            m.d.comb += [
+                context.source.eq(request.address),
+                context.destination.eq(request.address),
+                context.bytes.eq(1 << request.size),
+                context.tile.eq(self.tile),
+                context.process.eq(request.process),
+            ]
+        with m.Else():
+            m.d.comb += [
+                context.source.eq(own | arrivals.offset),
+                context.destination.eq(arrivals.destination),
+                context.acknowledgement.eq(arrivals.acknowledgement),
+                context.bytes.eq(arrivals.bytes),
+                context.tile.eq(arrivals.tile),
+                context.process.eq(arrivals.process),
+            ]
+        return is_idle
 
     def _combined(self, m: Module) -> Value:
         """Take a word out of the combining buffer; the last one takes the job with it."""
@@ -455,7 +473,7 @@ class Controller(wiring.Component):
         with m.If(is_taken):
             m.d.comb += [
                 jobs.payload.push.eq(1),
-                jobs.payload.input.eq(combining.word),
+                self.given.eq(combining.word),
                 list_.push.eq(combining.is_last),
                 list_.input.operation.eq(Operation.STORE),
                 list_.input.destination.eq(combining.start),

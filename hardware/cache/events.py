@@ -54,6 +54,7 @@ class Events:
         # What becomes of it in this cycle.
         self.ends = Signal()
         self.is_over = Signal()
+        self.goes_on = Signal()
         self.is_busy = Signal()
         self.wants_flit = Signal()
         self.in_queue, self.decides = Signal(), Signal()
@@ -129,15 +130,14 @@ class Events:
         answers = self.controller.jobs.answers
         m.d.comb += [
             answers.push.eq(1),
-            answers.input.value.eq(value),
+            self.controller.given.eq(value),
             answers.input.tile.eq(tile),
             answers.input.process.eq(self.controller.process),
         ]
 
     def push_payload(self, m: Module, value: Value) -> None:
         """Put a word behind those of the jobs before."""
-        payload = self.controller.jobs.payload
-        m.d.comb += [payload.push.eq(1), payload.input.eq(value)]
+        m.d.comb += [self.controller.jobs.payload.push.eq(1), self.controller.given.eq(value)]
 
     # The states.
 
@@ -178,7 +178,8 @@ class Events:
                     self.in_queue.eq(queues.is_ongoing(states)),
                 ]
             m.d.comb += [
-                self.is_busy.eq(~states.ongoing("ACCESS") | (self.valid & ~self.ends)),
+                self.goes_on.eq(~states.ongoing("ACCESS")),
+                self.is_busy.eq(self.goes_on | (self.valid & ~self.ends)),
                 self.wants_flit.eq(states.ongoing("FLIT") if queues is not None else 0),
             ]
 

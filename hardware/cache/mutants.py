@@ -33,7 +33,7 @@ class Mutant:
 
 
 def _forgetful(fifo: Fifo) -> Mux:
-    return Mux(fifo.push, fifo.count + 1, fifo.count - fifo.pop)
+    return Mux(fifo.pop, fifo.count - 1, fifo.count + fifo.push)
 
 
 def _always(own: object, about: object) -> Const:
@@ -50,7 +50,7 @@ MUTANTS = {
         "a refused write is acknowledged", Arrivals, "is_acknowledged", _always
     ),
     "packets": Mutant(
-        "a list that takes and gives in one cycle counts wrong", Fifo, "next_count", _forgetful
+        "a list that gives what is oldest does not count what comes", Fifo, "next_count", _forgetful
     ),
     "queues": Mutant("pointers count once round", Queues, "range_of", _once_round),
 }

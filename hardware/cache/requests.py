@@ -82,7 +82,6 @@ class RequestsOfProcessor:
                 controller.responds_word.eq(1),
                 words.enable.eq(1),
                 words.address.eq(place),
-                words.write_data.eq(request.data),
             ]
             with m.If(request.store):
                 m.d.comb += [
@@ -261,7 +260,6 @@ class RequestsOfProcessor:
 
     def _elsewhere(self, m: Module) -> None:
         controller, request = self.controller, self.controller.request
-        job = controller.new_job
         combining = controller.combining
         with m.If(request.store):
             if combining is not None:
@@ -273,12 +271,6 @@ class RequestsOfProcessor:
                 self._send(m, Operation.STORE)
         with m.Else():
             self._send(m, Operation.LOAD)
-        m.d.comb += [
-            job.source.eq(request.address),
-            job.destination.eq(request.address),
-            job.acknowledgement.eq(0),
-            job.bytes.eq(1 << request.size),
-        ]
 
     def _send(self, m: Module, operation: Operation) -> None:
         controller, payload = self.controller, self.controller.jobs.payload
@@ -290,7 +282,6 @@ class RequestsOfProcessor:
                 m.d.comb += [
                     controller.responds.eq(1),
                     payload.push.eq(1),
-                    payload.input.eq(controller.request.data),
                 ]
             else:
                 m.d.comb += controller.waits.eq(1)

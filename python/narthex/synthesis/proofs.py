@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from narthex.errors import NarthexError
-from narthex.synthesis import tools
+from narthex.synthesis import sources, tools
 from narthex.synthesis.unrolling import Circuit, unroll
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Outcome:
     mutant: str | None
     """The fault that was built in; none: the design as it is."""
     breaks_in: int | None
-    """The first cycle in which it fails, counted from 1; none: it holds."""
+    """A cycle in which it can fail, counted from 1; none: it holds."""
     variables: int
     """Of the formula."""
     seconds: float
@@ -87,9 +87,7 @@ def prove(
 
 
 def _design(property_: "Property") -> str:
-    from amaranth.back import rtlil
-
-    return rtlil.convert(property_.proof(), name="top")
+    return sources.of_component("top", property_.proof()).rtlil
 
 
 def _solve(text: str, cycles: int, frees_lists: bool) -> dict[str, object]:
