@@ -90,8 +90,15 @@ class Controller(wiring.Component):
         self.process, self.origin_tile = context.process, context.tile
         self.reader_destination = context.destination
         self.reader_acknowledgement = context.acknowledgement
-        # The word that an answer or a job gets.
+        # The word that an answer or a job gets: what the access brings, or one of these.
         self.given = Signal(64)
+        self.gives_read, self.gives_value = Signal(), Signal()
+        # The value that is kept: what is shown of a line or a register, or what the access brings.
+        self.shown = Signal(64)
+        self.keeps_shown, self.keeps_data = Signal(), Signal()
+        # What is written instead of what the access brings: nothing, or a queue's request.
+        self.pads, self.parks = Signal(), Signal()
+        self.uses_slot = Signal()
         # A request that could lead to a job has to wait for room, or for what goes before it.
         self.lacks_room = Signal()
         self.must_wait = Signal()
@@ -241,12 +248,7 @@ class Controller(wiring.Component):
             with m.If(self.sees_slot):
                 m.d.comb += lookup.sees.eq(1)
             m.d.comb += lookup.seen_way.eq(self.slot_line[p.set_bits :])
-        m.d.comb += [
-            self.data.eq(Mux(is_of_request, self.request.data, self.access.data)),
-            self.words.write_data.eq(self.data),
-        ]
-        if p.scratchpad:
-            m.d.comb += self.given.eq(self.data)
+        self._words(m, is_of_request)
         # What is written to the line that was looked up is what it has, but for what follows.
         m.d.comb += [
             self.lines.write_ways.eq(self.writes_line << found),
@@ -256,6 +258,36 @@ class Controller(wiring.Component):
             self.lines.write_state.eq(lookup.state),
             self.lines.write_tag.eq(lookup.tag),
         ]
+
+    def _words(self, m: Module, is_of_request: Value) -> None:
+        """Choose the word that is accessed, and what is written."""
+        p, space, words = self.parameters, self.space, self.words
+        own = Cat(space.word, space.set, self.lookup.way)
+        place = Mux(is_of_request, own, self.access.place)
+        m.d.comb += [
+            self.data.eq(Mux(is_of_request, self.request.data, self.access.data)),
+            words.address.eq(place),
+            words.write_data.eq(self.data),
+        ]
+        if not p.scratchpad:
+            return
+        m.d.comb += words.address.eq(Cat(self.events.chosen_word, place[3:]))
+        data = self.data
+        if p.queues:
+            direct = Mux(is_of_request, Cat(space.set, space.way), self.access.place[3:])
+            line = Mux(self.uses_slot, self.slot_line, Mux(self.events.goes_on, direct, place[3:]))
+            data = Mux(self.pads, 0, self.data)
+            m.d.comb += words.address.eq(Cat(self.events.chosen_word, line))
+            m.d.comb += words.write_data.eq(data)
+        if p.multiple_reader_queues:
+            m.d.comb += words.write_data.eq(Mux(self.parks, self.events.queues.request(), data))
+        if self.combining is not None:
+            data = Mux(self.flushes, self.combining.word, data)
+        given = Mux(self.gives_value, self.value, data)
+        m.d.comb += self.given.eq(Mux(self.gives_read, words.read_data, given))
+        with m.If(self.keeps_shown | self.keeps_data):
+            m.d.sync += self.value.eq(Mux(self.keeps_data, self.data, self.shown))
+        m.d.comb += self.shown.eq(self.events.shown)
 
     def is_permitted(self, process: Value) -> Value:
         """Return whether a process may use the line (Section 3.1)."""
@@ -271,23 +303,21 @@ class Controller(wiring.Component):
         m.d.comb += self.engine.word.eq(words.read_data)
         with m.If(self.has_access), m.Switch(access.action):
             with m.Case(Action.PLAIN):
-                m.d.comb += [
-                    words.enable.eq(1),
-                    words.address.eq(access.place),
-                    self.engine_reads.eq(1),
-                ]
+                m.d.comb += [words.enable.eq(1), self.engine_reads.eq(1)]
             if self.parameters.scratchpad:
                 with m.Case(Action.TAKE):
                     m.d.comb += [
                         words.enable.eq(1),
-                        words.address.eq(access.place),
                         self.engine_reads.eq(1),
                         self.writes_line.eq(1),
                         self.lines.write_tag.eq(0),
                     ]
                 with m.Case(Action.ANSWER):
-                    m.d.sync += self.value.eq(access.data)
-                    m.d.comb += [self.delivers.eq(1), self.access_done.eq(1)]
+                    m.d.comb += [
+                        self.keeps_data.eq(1),
+                        self.delivers.eq(1),
+                        self.access_done.eq(1),
+                    ]
             with m.Default():
                 self._serve_line(m)
 
@@ -324,7 +354,6 @@ class Controller(wiring.Component):
         access, words, lines = self.access, self.words, self.lines
         m.d.comb += [
             words.enable.eq(1),
-            words.address.eq(access.place),
             words.write_bytes.eq(0xFF),
             self.access_done.eq(1),
         ]
@@ -473,7 +502,6 @@ class Controller(wiring.Component):
         with m.If(is_taken):
             m.d.comb += [
                 jobs.payload.push.eq(1),
-                self.given.eq(combining.word),
                 list_.push.eq(combining.is_last),
                 list_.input.operation.eq(Operation.STORE),
                 list_.input.destination.eq(combining.start),

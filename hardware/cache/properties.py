@@ -240,6 +240,18 @@ def lists(proof: Proof, m: Module) -> None:
     # Jobs of any content take as many words as are there, as those that were put in do.
     m.d.comb += Assume(~(jobs.payload.pop & jobs.payload.is_empty))
     m.d.comb += Assume(proof.started | (jobs.answers.count == 0))
+    # A processor waits for one answer at a time, also one that waits in a queue since long.
+    answering, answers, engine = (
+        Signal(proof.parameters.tiles),
+        jobs.answers,
+        proof.controller.engine,
+    )
+    m.d.comb += Assume(~answers.push | ~answering.bit_select(answers.input.tile, 1))
+    for tile in range(proof.parameters.tiles):
+        with m.If(answers.pop & (engine.job.tile == tile)):
+            m.d.sync += answering[tile].eq(0)
+        with m.If(answers.push & (answers.input.tile == tile)):
+            m.d.sync += answering[tile].eq(1)
 
 
 def acknowledgements(proof: Proof, m: Module) -> None:
@@ -367,10 +379,10 @@ class Property:
 PROPERTIES = {
     each.name: each
     for each in (
-        Property("regions", regions, 10),
+        Property("regions", regions, 9),
         Property("lists", lists, 8, frees_lists=True),
         Property("acknowledgements", acknowledgements, 8),
         Property("packets", packets, 10),
-        Property("queues", queues, 11),
+        Property("queues", queues, 9),
     )
 }

@@ -75,13 +75,11 @@ class RequestsOfProcessor:
         controller, lookup = self.controller, self.controller.lookup
         request, space, words = controller.request, controller.space, controller.words
         lines, state = controller.lines, lookup.state
-        place = Cat(space.word, space.set, lookup.way)
         with m.If(lookup.hit):
             m.d.comb += [
                 controller.responds.eq(1),
                 controller.responds_word.eq(1),
                 words.enable.eq(1),
-                words.address.eq(place),
             ]
             with m.If(request.store):
                 m.d.comb += [
@@ -150,8 +148,12 @@ class RequestsOfProcessor:
                 state.role, Const(0, LOCKED - 3), is_locked, state.shared, state.selected,
                 Const(0, OWNER - SELECTED - 1), state.owner,
             )  # fmt: skip
-            m.d.sync += controller.value.eq(Mux(is_tag, self._tag(), shown))
-            m.d.comb += [controller.responds.eq(1), controller.responds_value.eq(1)]
+            m.d.comb += [
+                controller.shown.eq(Mux(is_tag, self._tag(), shown)),
+                controller.keeps_shown.eq(1),
+                controller.responds.eq(1),
+                controller.responds_value.eq(1),
+            ]
         with m.Elif(request.privileged):
             self._lock(m, is_tag)
         with m.Elif(~is_locked):
@@ -248,8 +250,12 @@ class RequestsOfProcessor:
             with m.Switch(offset):
                 for number, value in enumerate(values):
                     with m.Case(number):
-                        m.d.sync += controller.value.eq(value)
-            m.d.comb += [controller.responds.eq(1), controller.responds_value.eq(1)]
+                        m.d.comb += controller.shown.eq(value)
+            m.d.comb += [
+                controller.keeps_shown.eq(1),
+                controller.responds.eq(1),
+                controller.responds_value.eq(1),
+            ]
 
     def _jobs(self) -> Value:
         combining = self.controller.combining
