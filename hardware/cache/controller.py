@@ -369,7 +369,7 @@ class Controller(wiring.Component):
 
     def _events(self, m: Module) -> None:
         events, request, access = self.events, self.request, self.access
-        engine, arrivals, p = self.engine, self.arrivals, self.parameters
+        p = self.parameters
         is_request, is_engine = self.is_of_request, ~self.is_of_request & self.is_engines
         own = Cat(self.space.word, self.space.set, self.space.way)
         size = self.context.bytes

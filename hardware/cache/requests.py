@@ -73,7 +73,7 @@ class RequestsOfProcessor:
 
     def _memory(self, m: Module) -> None:
         controller, lookup = self.controller, self.controller.lookup
-        request, space, words = controller.request, controller.space, controller.words
+        request, words = controller.request, controller.words
         lines, state = controller.lines, lookup.state
         with m.If(lookup.hit):
             m.d.comb += [
