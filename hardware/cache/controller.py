@@ -383,7 +383,6 @@ class Controller(wiring.Component):
                 Mux(is_request, lanes_of(request.address[:3], request.size), access.bytes)
             ),
             events.is_whole.eq(Mux(is_request, request.size == 3, access.whole)),
-            events.is_first.eq(is_request | access.first),
             events.is_last.eq(is_request | access.last),
             events.is_store.eq(Mux(is_request, request.store, access.action == Action.WRITE)),
             events.is_memory.eq(

@@ -46,7 +46,6 @@ class Events:
         self.data = Signal(64)
         self.bytes = Signal(8)
         self.is_whole = Signal()
-        self.is_first = Signal()
         self.is_last = Signal()
         self.is_memory = Signal()  # what is read goes to memory
         self.read_words = Signal(4)  # how many are read then
