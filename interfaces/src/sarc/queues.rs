@@ -135,6 +135,24 @@ impl Lines {
         shape.is_ok_and(|shape| Pointers::of(self.state(line).tag).used(shape) == shape.items)
     }
 
+    /// Lines, and bits of their words, that are a queue's for items and hold none: free places and
+    /// those of requests.
+    pub(super) fn words_without_items(&self, line: usize) -> Vec<(usize, u8)> {
+        let Ok(shape) = self.shape(line) else { return Vec::new() };
+        let pointers = Pointers::of(self.state(line).tag);
+        let items = if pointers.has_requests { 0 } else { pointers.used(shape) };
+        let mut free: Vec<(usize, u8)> = Vec::new();
+        for own in items..shape.items {
+            let (line, first) = Self::place(line, shape, pointers.head + own);
+            let bits = ((1_u16 << shape.words) - 1 << first) as u8;
+            match free.iter_mut().find(|other| other.0 == line) {
+                Some(other) => other.1 |= bits,
+                None => free.push((line, bits)),
+            }
+        }
+        free
+    }
+
     fn advance(&self, shape: Shape, pointer: u64) -> u64 {
         let rounds = if self.lacks(Rule::CountingTwiceRound) { 1 } else { 2 };
         (pointer + 1) & (rounds * shape.items - 1)
