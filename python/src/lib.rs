@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as HostDuration, Instant};
 
 use narthex_checking::interface::InterfaceCheck;
+use narthex_checking::lockstep::LockstepRequest;
 use narthex_cores::linux::Program;
 use narthex_kernel::Duration;
 use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
@@ -278,6 +279,16 @@ fn check_interface(
 ) -> PyResult<String> {
     let request: InterfaceCheck = parse(py, "check", request)?;
     observed(py, observer, |tell| narthex_checking::check_interface(&request, elf, tell))
+}
+
+/// Compares a tile's RTL with its model; the report's document.
+///
+/// `request` is a JSON `LockstepRequest`, `observer(events)` as for `check_interface`.
+#[pyfunction]
+#[pyo3(signature = (request, observer=None))]
+fn lockstep(py: Python<'_>, request: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
+    let request: LockstepRequest = parse(py, "lock-step", request)?;
+    observed(py, observer, |tell| narthex_checking::lockstep::check(&request, tell))
 }
 
 /// Explores every interleaving of a few nodes that run a table of shared memory's

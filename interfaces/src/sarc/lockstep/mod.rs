@@ -20,12 +20,14 @@
 //! | [`comparison`] | both, and their first difference, shrunk |
 //! | [`hardware`] | the RTL of a tile |
 //! | [`random`] | traffic that is mostly valid |
+//! | [`timing`] | what the RTL takes in cycles |
 
 pub mod comparison;
 pub mod hardware;
 pub mod random;
 pub mod reference;
 pub mod stimuli;
+pub mod timing;
 
 pub use comparison::{Counts, Difference, Hardware, Lockstep, Outcome};
 use crate::sarc::rtl::tile::Sizes;

@@ -54,7 +54,7 @@ pub struct Mix {
     pub faults: u64,
 }
 
-/// Random traffic of so many stimuli, in episodes that each begin anew.
+/// Random traffic of so many stimuli, in episodes that each begin anew, as long as it goes on.
 ///
 /// # Errors
 /// The first difference, shrunk.
@@ -62,7 +62,7 @@ pub fn compare<H: Hardware>(
     shape: Shape,
     hardware: &mut H,
     (mix, seed, events): (Mix, u64, u64),
-    progress: &mut dyn FnMut(&Counts),
+    goes_on: &mut dyn FnMut(&Counts) -> bool,
 ) -> Result<Counts, Difference> {
     let mut counts = Counts::default();
     for episode in 0.. {
@@ -75,7 +75,9 @@ pub fn compare<H: Hardware>(
             Ok(more) => counts.add(more),
             Err(difference) => return Err(shrink(shape, hardware, difference)),
         }
-        progress(&counts);
+        if !goes_on(&counts) {
+            break;
+        }
     }
     Ok(counts)
 }

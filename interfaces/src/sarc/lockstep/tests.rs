@@ -83,7 +83,7 @@ fn the_rtl_does_what_the_model_does() {
     for at_once in all.into_iter().filter(|&own| at_once == 0 || at_once == own) {
         let mix = Mix { unaligned: true, at_once, faults: 10 };
         let begin = std::time::Instant::now();
-        let found = random::compare(Shape::SMALL, &mut rtl, (mix, seed, events), &mut |_| {});
+        let found = random::compare(Shape::SMALL, &mut rtl, (mix, seed, events), &mut |_| true);
         println!("{at_once} at once: {found:?} in {:?}", begin.elapsed());
         if let Err(difference) = found {
             panic!("{difference}");
@@ -93,14 +93,14 @@ fn the_rtl_does_what_the_model_does() {
 
 fn compare(without: Option<Rule>, at_once: u64, events: u64) -> Result<Counts, Difference> {
     let mix = Mix { unaligned: true, at_once, faults: 20 };
-    random::compare(Shape::SMALL, &mut Twin::without(without), (mix, 1, events), &mut |_| {})
+    random::compare(Shape::SMALL, &mut Twin::without(without), (mix, 1, events), &mut |_| true)
 }
 
 #[test]
 fn a_model_is_as_itself_and_random_traffic_does_all_that_it_can_do() {
     for at_once in [1, 6] {
         let counts = compare(None, at_once, 20_000).unwrap_or_else(|difference| panic!("{difference}"));
-        assert!(counts.events >= 20_000 && counts.packets > 8_000 && counts.answers > 5_000, "{counts:?}");
+        assert!(counts.events >= 20_000 && counts.packets > 8_000 && counts.answers > 3_000, "{counts:?}");
         assert_eq!(counts.refused > 50, at_once == 1, "{counts:?}");
     }
 }
@@ -116,7 +116,7 @@ fn a_rule_that_the_hardware_does_not_keep_is_found_and_shrunk_to_a_few_stimuli()
         (Rule::Matching, 8),
         (Rule::AcknowledgingSizes, 4),
     ] {
-        let found = compare(Some(rule), 1, 20_000).expect_err("it is found");
+        let found = compare(Some(rule), 1, 20_000).expect_err(&format!("{rule:?} is found"));
         assert!(found.batches.len() <= most, "{rule:?}: {} stimuli\n{found}", found.batches.len());
     }
 }
