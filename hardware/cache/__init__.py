@@ -52,8 +52,8 @@ port to DRAM. A read of a line must not pass a write-back of it that left the ti
   could lead to a job wait in their lanes. The model's list grows.
 - Who owns a remote line is checked where it is, when the packet comes; the model looks there before.
 - Words of a packet are checked one by one: of a write that is refused, the words before stay.
-- A request that waits in a queue keeps the addresses of its reader in another code than the
-  model's: inverted, so that none is zero without an adder.
+- A request that waits in a queue keeps its reader's addresses without the model's adder: bit 62 says
+  whether there is an acknowledgement, and bits 33 to 3 of each address stand at 31 and 0.
 - A chip of one: no packet goes to other chips (`Stored`), no full queue returns one (`Returned`).
   That a remote store has arrived is told by the crossbar (`landed`, `arrived`).
 - Marking a line checks no notification addresses and no shape: they are checked when they are used.

@@ -126,6 +126,8 @@ class Fault(enum.IntEnum):
     """A copy is not of whole aligned words, and there is no barrel shifter."""
     READ_ONLY = 13
     """A register is stored to."""
+    NO_WAY = 14
+    """No way of the set is left to the cache."""
 
 
 QUEUED = 1 << 8

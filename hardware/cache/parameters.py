@@ -27,8 +27,6 @@ class Parameters:
     """Copies are made at any alignment, not only of whole aligned words (Section 4.1)."""
     combining: bool = False
     """Remote stores wait for those that continue them within a line (Section 4.1)."""
-    aligned_fields: bool = True
-    """A packet's header has its fields where a command buffer has them (Section 4.1)."""
 
     l2_bytes: int = 65536
     """Bytes of the data array (Section 4)."""
@@ -44,7 +42,7 @@ class Parameters:
     """Entries of the job list (Section 3.1)."""
     answer_entries: int = 8
     """Acknowledgements and answers that wait to leave."""
-    payload_words: int = 32
+    payload_words: int = 64
     """Words that wait with their jobs: of stores, answers to reads, items of queues."""
     counter_bits: int = 64
     """Bits of a counter in its line's tag; a load extends its sign."""
@@ -125,7 +123,6 @@ VARIANTS: dict[str, Parameters] = {
     "cache-only": CACHE_ONLY,
     "integrated": INTEGRATED,
     "scratchpad-only": SCRATCHPAD_ONLY,
-    "integrated-permuted-fields": replace(INTEGRATED, aligned_fields=False),
     "counters": replace(INTEGRATED, counters=True),
     "multiple-reader-queues": replace(INTEGRATED, multiple_reader_queues=True),
     "single-reader-queues": replace(INTEGRATED, single_reader_queues=True),

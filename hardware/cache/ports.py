@@ -168,6 +168,24 @@ class Landed(wiring.Signature):
         super().__init__({"valid": Out(1), "tile": Out(parameters.tile_bits)})
 
 
+class Observed(wiring.Signature):
+    """What happens within, for whoever compares the hardware with a model; for one cycle each."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "quiet": Out(1),  # nothing is under way
+                "request": Out(1),  # a request of the processor has taken effect
+                "packet": Out(1),  # a packet that came has
+                "job": Out(1),  # the engine has chosen what it sends next
+                "expired": Out(1),  # stores leave the combining buffer because of their time
+                "refused_request": Out(1),
+                "refused_packet": Out(1),
+                "refused_job": Out(1),
+            }
+        )
+
+
 def signature(parameters: Parameters) -> wiring.Signature:
     """Return all ports of a controller."""
     members = {
