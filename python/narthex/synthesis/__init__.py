@@ -8,12 +8,6 @@
 `designs` knows those that come with Narthex by their names. `tools` runs yosys and nextpnr, which
 the extra `hardware` brings as WebAssembly: neither needs root, and each compiles itself once, for
 about a minute. A result is kept in the cache folder under the hash of the RTLIL, of what is asked
-and of the tool's version. `measuring` does all of it for `narthex hardware area` and for the
-experiment `sarc/logic`, `figure` draws it.
+and of the tool's version. `measuring` does all of it for `narthex hardware area`, `figure` draws
+it, and the experiment `sarc/logic` sets it beside Figure 7.
 """
-
-from narthex.synthesis.area import Area, Block
-from narthex.synthesis.measuring import Measured, Measurement, measure
-from narthex.synthesis.sources import Design, of_component, of_file
-
-__all__ = ["Area", "Block", "Design", "Measured", "Measurement", "measure", "of_component", "of_file"]

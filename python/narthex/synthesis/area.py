@@ -7,6 +7,7 @@ is what their sum differs by from the total.
 """
 
 import json
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -111,8 +112,13 @@ def _blocks(
         luts, flip_flops = _count(_cells(modules, module), target, design)
         luts, flip_flops = luts * times[module], flip_flops * times[module]
         if luts or flip_flops:
-            name = TOP if module == design.top else module.removeprefix(f"{design.top}.")
+            name = TOP if module == design.top else _path(module, design)
             yield Block(name, luts, flip_flops, target.gates(luts, flip_flops))
+
+
+def _path(module: str, design: Design) -> str:
+    """Return a block's path; Amaranth numbers a submodule that is called as a signal is."""
+    return re.sub(r"\$\d+", "", module.removeprefix(f"{design.top}."))
 
 
 def _times(modules: Mapping[str, Mapping[str, int]], top: str) -> Counter[str]:

