@@ -56,7 +56,8 @@ impl fmt::Display for Attachment {
 /// A place that is none.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
-    "'{place}' is no place for a network interface; there are memory-bus, io-bus, cache-bus and register{nearest}"
+    "'{place}' is no place for a network interface; there are memory-bus, io-bus, cache-bus and register, and @rtl \
+     or @FOLDER for hardware in a model's place{nearest}"
 )]
 pub struct AttachmentError {
     place: String,

@@ -199,6 +199,7 @@ impl Checked<'_> {
             job_nodes: None,
             jobs: Vec::new(),
             firmware: Default::default(),
+            hardware: None,
             checkpoint: None,
             until: None,
             timeout: None,
