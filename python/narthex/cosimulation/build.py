@@ -117,6 +117,7 @@ def _script(design: Design) -> str:
     reads = [
         f"read_rtlil {name}" if name.endswith(".il") else f"read_verilog -sv {name}"
         for name in design.sources
+        if name.endswith((".v", ".sv", ".il"))
     ]
     values = [f"-set {name} {value}" for name, value in design.parameters.items()]
     sets = [f"chparam {' '.join(values)} {design.top}"] if values else []
