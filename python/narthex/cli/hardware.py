@@ -1,0 +1,156 @@
+"""`narthex hardware`: designs of network interfaces as hardware, and what they cost."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from narthex.cli import completion
+from narthex.cli.console import (
+    JSON_OPTION,
+    JsonTarget,
+    Waiting,
+    examples,
+    finish,
+    split_names,
+    within,
+)
+from narthex.cli.reporting import PLOT_OPTION, PlotTarget
+from narthex.cli.tables import print_table
+from narthex.cli.terminal import say
+from narthex.errors import USAGE, NarthexError
+
+if TYPE_CHECKING:
+    from narthex.synthesis.measuring import Measured, Measurement
+    from narthex.synthesis.sources import Design
+
+hardware = typer.Typer(
+    help="Measure network interfaces as hardware.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(hardware, name="hardware")
+
+
+@hardware.command(
+    epilog=examples(
+        "narthex hardware area",
+        "narthex hardware area sarc --plot figure-7.html",
+        "narthex hardware area NI2w CNI32Qm --target xc5v,ecp5,gates --frequency",
+        "narthex hardware area CNI512Q --blocks --json area.json",
+        "narthex hardware area --design mine.v --top my_interface",
+    )
+)
+def area(
+    names: list[str] = typer.Argument(
+        None,
+        metavar="[DESIGN]...",
+        help="Designs, or groups of them: sarc (the bars of Figure 7), queues (the interfaces of"
+        " 1996 and 1998); all if none is named.",
+        autocompletion=completion.designs,
+    ),
+    design: Path | None = typer.Option(
+        None, "--design", metavar="FILE", help="A design of your own: .v, .sv, .py (Amaranth), .il."
+    ),
+    top: str | None = typer.Option(
+        None,
+        "--top",
+        help="With --design: the module that holds all others, or the class or function that makes"
+        " the component ('top' if not given).",
+    ),
+    target: str = typer.Option(
+        "xc5v", "--target", "-t", help="xc5v, xc7, ecp5 or gates, with commas between; or all."
+    ),
+    frequency: bool = typer.Option(
+        False, "--frequency", help="Place and route each on an ECP5 too: minutes for a large one."
+    ),
+    blocks: bool = typer.Option(
+        False, "--blocks", help="Also what each block contributes, on the first target."
+    ),
+    jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Syntheses at a time."),
+    json_file: str | None = JSON_OPTION,
+    plot: Path | None = PLOT_OPTION,
+) -> None:
+    """Measure designs: look-up tables, flip-flops, gates, frequency.
+
+    Gates are those of the paper's rule: a look-up table or a flip-flop is eight.
+    Arrays of data, tags and states are ports, which count for nothing. Needs
+    narthex[hardware]; its tools compile themselves when they are first used,
+    for about a minute each. What was measured before is found again.
+    """
+    from narthex.synthesis import targets, tools
+    from narthex.synthesis.measuring import measure
+
+    json_target, picture = JsonTarget(json_file), PlotTarget(plot)
+    tools.require()
+    asked = list(targets.TARGETS) if target == "all" else split_names(target)
+    chosen_targets = [targets.find(name) for name in asked]
+    if not chosen_targets:
+        raise NarthexError("--target names no target", USAGE)
+    designs = _designs(names or [], design, top)
+    with Waiting("Synthesising") as waiting:
+        found = measure(
+            designs,
+            chosen_targets,
+            frequency_too=frequency,
+            jobs=jobs,
+            progress=lambda done, total, left_s: waiting.update(
+                f"{done} of {total} syntheses", done, total, left_s
+            ),
+        )
+    first = chosen_targets[0].name
+    finish(
+        lambda: json_target.write(found.document),
+        lambda: picture.draw(
+            found.document, lambda: (found.chart(first), f"Gates on {first}, by block")
+        ),
+        lambda: None if json_target.to_stdout else _show(found, first, blocks=blocks),
+    )
+
+
+def _designs(names: list[str], file: Path | None, top: str | None) -> "list[Design]":
+    from narthex.synthesis import designs, sources
+
+    if file is None:
+        if top is not None:
+            raise NarthexError("--top says what is at the top of --design: give both", USAGE)
+        return designs.chosen(names)
+    if names:
+        raise NarthexError(f"--design is a design of your own: leave '{names[0]}' out", USAGE)
+    return [sources.of_file(file, top)]
+
+
+def _show(found: "Measurement", first: str, *, blocks: bool) -> None:
+    numbers = ["LUTs", "flip-flops", "gates", "MHz"]
+    rows = [
+        [each.name, area.target, f"{area.luts:,g}", f"{area.flip_flops:,}", f"{area.gates:,g}",
+         _mhz(each)]
+        for each in found.designs
+        for area in each.areas.values()
+    ]  # fmt: skip
+    print_table("Area", ["design", "target", *numbers], rows, numbers, optional=["MHz"], keys=2)
+    if blocks or len(found.designs) == 1:
+        for each in found.designs:
+            _show_blocks(each, first)
+    say(f"Made with {', '.join(found.tools)}; of the target 'gates', LUTs are NANDs.")
+
+
+def _mhz(each: "Measured") -> str:
+    return "" if each.frequency_mhz is None else f"{each.frequency_mhz:.0f}"
+
+
+def _show_blocks(each: "Measured", target: str) -> None:
+    area = each.areas[target]
+    total = sum(block.gates for block in area.blocks)
+    rows = [
+        [block.name, f"{block.luts:,g}", f"{block.flip_flops:,}", f"{block.gates:,g}",
+         f"{100 * block.gates / total:.1f}"]
+        for block in sorted(area.blocks, key=lambda block: -block.gates)
+    ]  # fmt: skip
+    rows.append(["at boundaries", "", "", f"{-area.boundaries:,g}", ""])
+    numbers = ["LUTs", "flip-flops", "gates", "%"]
+    print_table(f"{each.name} on {target}, by block", ["block", *numbers], rows, numbers)
