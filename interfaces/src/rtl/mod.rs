@@ -23,7 +23,7 @@ use crate::name::Name;
 const FIFO: &str = "ni_iw";
 
 /// A design that stands in the place of an interface's model.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Hardware {
     /// What users call it: `NI2w@rtl`.
     pub name: String,

@@ -67,6 +67,12 @@ pub enum DesignError {
 #[derive(Clone)]
 pub struct Design(Arc<Functions>);
 
+impl std::fmt::Debug for Design {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a compiled design")
+    }
+}
+
 impl Design {
     /// Loads the shared object of a design.
     ///

@@ -34,8 +34,8 @@ INTERFACE = typer.Option(
     "-i",
     metavar="NAME",
     help="The network interface. It is on the memory bus; NAME on io-bus, on cache-bus or on "
-    "register is elsewhere, where the machine has that. NAME@rtl, or NAME@./FOLDER with a design of "
-    "your own, is hardware in its place.",
+    "register is elsewhere, where the machine has that. NAME@rtl, or NAME@./FOLDER with a design "
+    "of your own, is hardware in its place.",
     autocompletion=completion.interfaces,
 )
 SEVERAL = "with commas between, or one behind each -i"
@@ -106,7 +106,10 @@ WAVES = typer.Option(
     help="Write the signals of hardware in the interface's place (NAME@rtl) into this VCD file.",
 )
 WAVES_NODE = typer.Option(
-    None, "--waves-node", metavar="NODE", help="The node whose signals --waves writes; 0 if not given."
+    None,
+    "--waves-node",
+    metavar="NODE",
+    help="The node whose signals --waves writes; 0 if not given.",
 )
 TRACE = typer.Option(
     None,

@@ -40,7 +40,9 @@ SUFFIXES = (".v", ".sv", ".il", ".py", *INCLUDED)
 
 LARGEST_SOURCE_BYTES = 16 << 20
 
-_CHOICE = re.compile(r"(?P<model>[^@]+)@(?P<hardware>.+?)(?P<place>\s+on\s+[\w-]+\s*)?", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"(?P<model>[^@]+)@(?P<hardware>.+?)(?P<place>\s+on\s+[\w-]+\s*)?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,9 @@ def load(folder: Path, name: str) -> tuple[str, Design]:
     """Read a design's folder; returns its clock and the design, which messages call `name`."""
     file = folder / DESCRIPTION
     if not file.is_file():
-        raise NarthexError(f"the hardware '{folder}' has no {DESCRIPTION}, which names top and sources")
+        raise NarthexError(
+            f"the hardware '{folder}' has no {DESCRIPTION}, which names top and sources"
+        )
     given = strict.document(file)
     parameters = _parameters(given.pop("parameters", {}), file)
     described = strict.table(Description, given, str(file))
@@ -175,7 +179,9 @@ def _source(folder: Path, name: str, top: str, parameters: Mapping[str, int]) ->
     try:
         return {name: text.decode()}
     except UnicodeDecodeError as error:
-        raise NarthexError(f"{folder / name} is not UTF-8 text, from byte {error.start} on") from error
+        raise NarthexError(
+            f"{folder / name} is not UTF-8 text, from byte {error.start} on"
+        ) from error
 
 
 def _rtlil(file: Path, top: str, parameters: Mapping[str, int]) -> str:
@@ -185,7 +191,9 @@ def _rtlil(file: Path, top: str, parameters: Mapping[str, int]) -> str:
     try:
         names = runpy.run_path(str(file))
         if not callable(names.get(top)):
-            raise unknown(f"class in '{file}'", top, [each for each in names if callable(names[each])])
+            raise unknown(
+                f"class in '{file}'", top, [each for each in names if callable(names[each])]
+            )
         return rtlil.convert(names[top](**parameters), name=top)
     except NarthexError:
         raise
@@ -211,8 +219,8 @@ def check_ports(design: Design, found: list[Port]) -> None:
     by_name = {port.name: port for port in found}
     problems = [_problem(wanted, port) for port in found]
     problems += [
-        f"{design.top} lacks the {port['direction']} '{name}' ({_bits(port['width'])}): {port['meaning']}"
-        f"{_near(name, [each for each in by_name if each not in wanted])}"
+        f"{design.top} lacks the {port['direction']} '{name}' ({_bits(port['width'])}):"
+        f" {port['meaning']}{_near(name, [each for each in by_name if each not in wanted])}"
         for name, port in wanted.items()
         if name not in by_name
     ]
@@ -226,11 +234,11 @@ def _problem(wanted: Mapping[str, Mapping[str, Any]], port: Port) -> str:
     if expected is None:
         if port.direction == "output":
             return ""  # to be seen in waves
-        return (
-            f"{port.place}: nothing sets the {port.direction} '{port.name}'{_near(port.name, wanted)}"
-        )
+        near = _near(port.name, wanted)
+        return f"{port.place}: nothing sets the {port.direction} '{port.name}'{near}"
     if port.direction != expected["direction"]:
-        return f"{port.place}: '{port.name}' is an {port.direction}; it has to be an {expected['direction']}"
+        kinds = f"an {port.direction}; it has to be an {expected['direction']}"
+        return f"{port.place}: '{port.name}' is {kinds}"
     if port.width != expected["width"]:
         return (
             f"{port.place}: '{port.name}' has {_bits(port.width)}; it has to have"
