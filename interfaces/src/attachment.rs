@@ -99,6 +99,8 @@ pub struct Attached {
     pub name: Name,
     /// Where.
     pub attachment: Attachment,
+    /// Whether hardware stands in the place of its model.
+    pub is_hardware: bool,
 }
 
 /// A choice that is none: its interface or its place is wrong.
@@ -121,14 +123,15 @@ impl FromStr for Attached {
     type Err = AttachedError;
 
     fn from_str(text: &str) -> Result<Self, AttachedError> {
-        let (model, _) = hardware(text);
+        let (model, named) = hardware(text);
+        let is_hardware = named.is_some();
         let Some((name, place)) = split(&model) else {
-            return Ok(Attached { name: model.parse()?, attachment: Attachment::MemoryBus });
+            return Ok(Attached { name: model.parse()?, attachment: Attachment::MemoryBus, is_hardware });
         };
         let attachment = place
             .parse()
             .map_err(|problem| AttachedError::Attachment { choice: text.trim().into(), problem })?;
-        Ok(Attached { name: name.parse()?, attachment })
+        Ok(Attached { name: name.parse()?, attachment, is_hardware })
     }
 }
 
@@ -202,7 +205,7 @@ mod tests {
         ] {
             assert_eq!(hardware(text).1, named, "{text}");
             if let Ok(attached) = text.parse::<Attached>() {
-                assert_eq!(attached.to_string(), model);
+                assert_eq!((attached.to_string(), attached.is_hardware), (model.into(), named.is_some()));
             }
         }
         let error = "NI2w@rlt".parse::<Attached>().unwrap_err().to_string();

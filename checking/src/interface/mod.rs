@@ -33,7 +33,7 @@ pub mod world;
 use narthex_cores::linux::{Program, SystemCalls, start};
 use narthex_fabrics::NodeId;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
-use narthex_interfaces::{Attached, Device, DeviceDescription, Interface, attachment};
+use narthex_interfaces::{Attached, Device, DeviceDescription, Interface};
 use narthex_machine::compose::{Blueprint, ProcessId};
 use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::node::ProcessorSeats;
@@ -111,9 +111,9 @@ pub fn check(
         .and_then(|machine| machine.with_settings(&request.set))
         .map_err(Failure::usage)?;
     let asked: Attached = request.interface.parse().map_err(Failure::usage)?;
-    if let (model, Some(_)) = attachment::hardware(&request.interface) {
+    if asked.is_hardware {
         let told = "a model is checked, not the hardware in its place";
-        return Err(Failure::usage(format!("'{}': {told}; check {model}", request.interface)));
+        return Err(Failure::usage(format!("'{}': {told}; check {asked}", request.interface)));
     }
     if asked.name.send.model.makes_devices() {
         return check_device(&asked, &machine.config, request, observe);

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use narthex_fabrics::NodeId;
+use narthex_interfaces::Device;
 use narthex_interfaces::rtl::Hardware;
 use narthex_interfaces::rtl::simulation::Design;
-use narthex_interfaces::{Device, attachment};
 
 use super::Blueprint;
 use crate::request::{Failure, HardwareRequest, RunRequest};
@@ -23,14 +23,14 @@ impl Blueprint<'_> {
     /// If it cannot be loaded, or the node does not exist whose waves are asked for.
     pub fn with_hardware_of(mut self, request: &RunRequest) -> Result<Self, Failure> {
         let Some(HardwareRequest { name, library, clock, waves, waves_node, .. }) = &request.hardware else {
-            return match attachment::hardware(&request.interface) {
-                (_, None) => Ok(self),
-                (model, Some(_)) => Err(Failure::usage(format!(
-                    "'{}' is hardware in the place of {model}: its compiled form is missing, which the request of a \
-                     run states as `hardware` (narthex run, compare and explain compile it)",
-                    request.interface
-                ))),
-            };
+            if !self.interface.is_hardware {
+                return Ok(self);
+            }
+            return Err(Failure::usage(format!(
+                "'{}' is hardware in the place of {}: the request of a run states its compiled form as `hardware` \
+                 (narthex run, compare and explain compile it)",
+                request.interface, self.interface
+            )));
         };
         let refused = |problem: String| Failure::usage(format!("hardware {name}: {problem}"));
         if *waves_node >= self.nodes {
