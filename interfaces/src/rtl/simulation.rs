@@ -67,6 +67,12 @@ pub enum DesignError {
 #[derive(Clone)]
 pub struct Design(Arc<Functions>);
 
+impl std::fmt::Debug for Design {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a compiled design")
+    }
+}
+
 impl Design {
     /// Loads the shared object of a design.
     ///
@@ -260,11 +266,29 @@ impl Simulation {
         unsafe { (self.functions.step)(self.handle) };
     }
 
+    /// Whether an input of one bit is set.
+    #[inline]
+    pub fn input_is_set(&self, Input(port): Input) -> bool {
+        self.is_set(Output(port))
+    }
+
     /// A rising and a falling edge of the input `clock`.
     #[inline]
     pub fn tick(&mut self, clock: Input) {
+        self.rise(clock);
+        self.fall(clock);
+    }
+
+    /// A rising edge of the input `clock`.
+    #[inline]
+    pub fn rise(&mut self, clock: Input) {
         self.set(clock, 1);
         self.settle();
+    }
+
+    /// The falling edge that follows it; then outputs follow from the new state.
+    #[inline]
+    pub fn fall(&mut self, clock: Input) {
         self.set(clock, 0);
         self.settle();
     }
@@ -315,6 +339,11 @@ impl Simulation {
         };
         self.waves = Some(Waves { functions: Arc::clone(functions), vcd, file });
         Ok(())
+    }
+
+    /// Ends the recording.
+    pub fn end_record(&mut self) {
+        self.waves = None;
     }
 
     /// Whether its signals are recorded.

@@ -17,7 +17,7 @@ from narthex.cli.console import (
 )
 from narthex.cli.reporting import PLOT_OPTION, PlotTarget
 from narthex.cli.tables import print_table
-from narthex.cli.terminal import say
+from narthex.cli.terminal import inform, say
 from narthex.errors import USAGE, NarthexError
 
 if TYPE_CHECKING:
@@ -154,3 +154,24 @@ def _show_blocks(each: "Measured", target: str) -> None:
     rows.append(["at boundaries", "", "", f"{-area.boundaries:,g}", ""])
     numbers = ["LUTs", "flip-flops", "gates", "%"]
     print_table(f"{each.name} on {target}, by block", ["block", *numbers], rows, numbers)
+
+
+@hardware.command(
+    epilog=examples("narthex hardware build NI2w@rtl", "narthex hardware build NI2w@./mine")
+)
+def build(
+    interface: str = typer.Argument(
+        ..., help="Hardware in an interface's place: NAME@rtl, or NAME@./FOLDER."
+    ),
+) -> None:
+    """Compile hardware for runs, and say what is wrong with it; runs do so too.
+
+    Latches, combinational loops, two drivers of a signal and ports that are missing, or of other
+    widths than those of docs/bring-your-own-rtl.md, are refused with their file and line.
+    """
+    from narthex.cosimulation import designs
+
+    found = designs.request(interface, progress=inform)
+    if found is None:
+        raise NarthexError(f"'{interface}' is a model; its hardware is {interface}@rtl", USAGE)
+    say(f"{found['name']}: compiled, with a clock of {found['clock']}, as {found['library']}")

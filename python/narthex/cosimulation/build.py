@@ -22,7 +22,7 @@ from pathlib import Path
 
 import narthex
 from narthex import extras
-from narthex.errors import NarthexError
+from narthex.errors import NarthexError, unknown
 from narthex.toolchain import Progress, cache_folder, cached, run
 
 LIBRARY = "hardware.so"
@@ -117,6 +117,7 @@ def _script(design: Design) -> str:
     reads = [
         f"read_rtlil {name}" if name.endswith(".il") else f"read_verilog -sv {name}"
         for name in design.sources
+        if name.endswith((".v", ".sv", ".il"))
     ]
     values = [f"-set {name} {value}" for name, value in design.parameters.items()]
     sets = [f"chparam {' '.join(values)} {design.top}"] if values else []
@@ -145,16 +146,45 @@ def _yosys(design: Design, script: str, folder: Path) -> str:
     )  # fmt: skip
     told = ended.stdout + ended.stderr
     if ended.returncode:
-        errors = [line for line in told.splitlines() if "ERROR" in line] or told.splitlines()[-3:]
-        problem = " ".join(errors).replace("ERROR: ", "").replace("\\", "").strip()
-        raise NarthexError(f"hardware {design.name}: {problem}")
+        raise NarthexError(f"hardware {design.name}: {_error(design, told)}")
     return told
 
 
-_LATCH = re.compile(r"^Latch inferred for signal `\\([^']+)' from process `([^']+)'", re.MULTILINE)
+_MISSING = re.compile(r"Module `\\?(\w+)' referenced in module")
+_NO_TOP = re.compile(r"Module `\\?(\w+)' not found")
+
+
+def _error(design: Design, told: str) -> str:
+    """Say why yosys ended, with file and line."""
+    if found := _MISSING.search(told):
+        place = _first(design, rf"\b{found[1]}\b") or design.top
+        return f"{place}: there is no module '{found[1]}' in the sources"
+    if found := _NO_TOP.search(told):
+        texts = "\n".join(design.sources.values())
+        modules = re.findall(r"^\s*module\s+\\?(\w+)", texts, re.MULTILINE)
+        return str(unknown("module in the sources", found[1], modules))
+    errors = [line for line in told.splitlines() if "ERROR" in line] or told.splitlines()[-3:]
+    return " ".join(errors).replace("ERROR: ", "").replace("\\", "").strip()
+
+
+def _first(design: Design, pattern: str) -> str | None:
+    """Return the file and line of the sources that first match a pattern."""
+    for name, text in design.sources.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.search(pattern, line):
+                return f"{name}:{number}"
+    return None
+
+
+_LATCH = re.compile(
+    r"^(?:Warning: )?Latch inferred for signal `\\([^' ]+)[^']*' from process `([^']+)'",
+    re.MULTILINE,
+)
 _LOOP = re.compile(r"^Warning: found logic loop in module (.*(?:\n {4}.*)*)", re.MULTILINE)
 _DRIVERS = re.compile(r"^Warning: multiple conflicting drivers for (.*(?:\n {4}.*)*)", re.MULTILINE)
-_UNDRIVEN = re.compile(r"^Warning: Wire (\S+) (.*) is used but has no driver\.", re.MULTILINE)
+_UNDRIVEN = re.compile(
+    r"^Warning: Wire (\S+?)\.\\(\S+).* is used but has no driver\.", re.MULTILINE
+)
 _PLACE = re.compile(r"[\w./-]+\.(?:v|sv|py|il):\d+")
 
 
@@ -166,6 +196,9 @@ def _refuse(design: Design, told: str) -> None:
             design, found[2], f"a latch keeps the signal '{signal}': give it a value in every case"
             " of its block, or a clock"
         )  # fmt: skip
+    if found := _DRIVERS.search(told):
+        signal = found[1].split(":")[0].rpartition("\\")[2]
+        raise _wrong(design, found[1], f"the signal '{signal}' has two drivers: leave one")
     if found := _LOOP.search(told):
         signals = " -> ".join(dict.fromkeys(re.findall(r"wire \\(\S+)", found[1])))
         raise _wrong(
@@ -173,9 +206,9 @@ def _refuse(design: Design, told: str) -> None:
             found[1],
             f"a combinational loop through {signals or 'its cells'}: put a flip-flop into it",
         )
-    if found := _DRIVERS.search(told):
-        signal = found[1].split(":")[0].replace("\\", "")
-        raise _wrong(design, found[1], f"the signal {signal} has two drivers: leave one")
+    if found := _UNDRIVEN.search(told):
+        place = _first(design, rf"\b{re.escape(found[2])}\b") or found[1]
+        raise _wrong(design, place, f"the signal '{found[2]}' is used, and nothing drives it")
 
 
 def _wrong(design: Design, where: str, problem: str) -> NarthexError:
