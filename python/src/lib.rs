@@ -402,6 +402,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network_load, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(check_interface, module)?)?;
+    module.add_function(wrap_pyfunction!(lockstep, module)?)?;
     module.add_function(wrap_pyfunction!(check_bridge, module)?)?;
     module.add_function(wrap_pyfunction!(check_refusals, module)?)?;
     module.add_function(wrap_pyfunction!(check_directory, module)?)?;

@@ -58,7 +58,8 @@ mod tests {
     #[test]
     fn paths_have_accesses_and_packets_of_each_scenario_and_are_the_same_again() {
         let traces = draw(1, 2);
-        let length = |name| traces.iter().filter(|own| own.name == name).map(|own| own.stimuli.len()).sum::<usize>();
+        let length =
+            |name| traces.iter().filter(|own| own.name == name).map(|own| own.stimuli.len()).sum::<usize>();
         for scenario in scenarios::all() {
             assert!(length(scenario.name) > 20, "{}: {}", scenario.name, length(scenario.name));
         }

@@ -39,6 +39,17 @@ impl Shape {
     }
 }
 
+/// What the words of a line are that is a queue's for items, a bit for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WordsOfQueue {
+    /// The line.
+    pub line: usize,
+    /// Requests of readers that wait.
+    pub requests: u8,
+    /// Nothing that counts; the others are words of items.
+    pub free: u8,
+}
+
 /// Head and tail, as a queue's tag has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pointers {
@@ -135,22 +146,26 @@ impl Lines {
         shape.is_ok_and(|shape| Pointers::of(self.state(line).tag).used(shape) == shape.items)
     }
 
-    /// Lines, and bits of their words, that are a queue's for items and hold none: free places and
-    /// those of requests.
-    pub(super) fn words_without_items(&self, line: usize) -> Vec<(usize, u8)> {
+    /// What the words are that a queue has for items.
+    pub(super) fn words_of_queue(&self, line: usize) -> Vec<WordsOfQueue> {
         let Ok(shape) = self.shape(line) else { return Vec::new() };
         let pointers = Pointers::of(self.state(line).tag);
-        let items = if pointers.has_requests { 0 } else { pointers.used(shape) };
-        let mut free: Vec<(usize, u8)> = Vec::new();
-        for own in items..shape.items {
+        let used = pointers.used(shape);
+        let mut words: Vec<WordsOfQueue> = Vec::new();
+        for own in 0..shape.items {
             let (line, first) = Self::place(line, shape, pointers.head + own);
-            let bits = ((1_u16 << shape.words) - 1 << first) as u8;
-            match free.iter_mut().find(|other| other.0 == line) {
-                Some(other) => other.1 |= bits,
-                None => free.push((line, bits)),
+            let item = ((1_u16 << shape.words) - 1 << first) as u8;
+            let (requests, free) = match (own < used, pointers.has_requests) {
+                (true, true) => (1 << first, item & !(1 << first)),
+                (true, false) => (0, 0),
+                (false, _) => (0, item),
+            };
+            match words.iter_mut().find(|other| other.line == line) {
+                Some(other) => (other.requests, other.free) = (other.requests | requests, other.free | free),
+                None => words.push(WordsOfQueue { line, requests, free }),
             }
         }
-        free
+        words
     }
 
     fn advance(&self, shape: Shape, pointer: u64) -> u64 {

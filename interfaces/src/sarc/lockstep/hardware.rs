@@ -6,12 +6,13 @@ use super::comparison::{Hardware, Outcome};
 use super::stimuli::{Access, InWords, Owned, Stimulus};
 use super::{OTHER_PROCESS, Shape};
 use crate::models::sarc::MODEL;
+use crate::sarc::events::Reader;
 use crate::sarc::lines::{LineState, Owner};
 use crate::sarc::messages::{Body, Message};
 use crate::sarc::regions::RegionTable;
-use crate::sarc::registers::Role;
-use crate::sarc::rtl::tile::{Request, Said, Tile};
+use crate::sarc::registers::{Role, SPACE};
 use crate::sarc::rtl::packets;
+use crate::sarc::rtl::tile::{Request, Said, Tile};
 
 /// Cycles after which hardware that is not quiet never will be: many times the longest copy.
 const MOST_CYCLES: u64 = 20_000;
@@ -60,7 +61,8 @@ impl Rtl {
                 (first..first + lines).for_each(|line| self.tile.arrays.set_line(line, &[0; 64], &state));
             }
             &Stimulus::TakeBack { first, lines } => {
-                (first..first + lines).for_each(|line| self.tile.arrays.set_line(line, &[], &LineState::default()));
+                (first..first + lines)
+                    .for_each(|line| self.tile.arrays.set_line(line, &[], &LineState::default()));
             }
         }
     }
@@ -132,6 +134,17 @@ impl Hardware for Rtl {
         let state = self.tile.arrays.state_words(line);
         let bytes = if state[0] == 0 { &[] } else { self.tile.arrays.bytes(line) };
         (state, bytes)
+    }
+
+    /// A processor's has the model's code; of memory's the addresses are kept (`hardware/cache/queues.py`).
+    fn request(&self, word: u64) -> u64 {
+        const PLACE: u64 = 0x7fff_ffff;
+        let address = |place: u64| SPACE.start & !(8 * PLACE + 7) | place << 3;
+        if word >> 63 == 1 {
+            return word;
+        }
+        let acknowledge = if word >> 62 & 1 == 1 { address(word & PLACE) } else { 0 };
+        Reader::Memory(address(word >> 31 & PLACE), acknowledge).packed().unwrap_or(0)
     }
 
     fn set_line(&mut self, line: usize, bytes: &[u8], state: LineState) {

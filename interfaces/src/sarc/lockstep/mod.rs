@@ -29,8 +29,8 @@ pub mod reference;
 pub mod stimuli;
 pub mod timing;
 
-pub use comparison::{Counts, Difference, Hardware, Lockstep, Outcome};
 use crate::sarc::rtl::tile::Sizes;
+pub use comparison::{Counts, Difference, Hardware, Lockstep, Outcome};
 pub use stimuli::{Access, Owned, Stimulus};
 
 /// Most bytes of a second level.

@@ -152,7 +152,11 @@ impl Traffic {
         }
         for (line, role, words, items) in QUEUES {
             stimuli.push(self.marking(line, role));
-            stimuli.push(Stimulus::store(self.word(line, queue::SHAPE), 8, words | items << queue::ITEMS_SHIFT));
+            stimuli.push(Stimulus::store(
+                self.word(line, queue::SHAPE),
+                8,
+                words | items << queue::ITEMS_SHIFT,
+            ));
         }
         stimuli.into_iter().map(|stimulus| vec![stimulus]).collect()
     }
@@ -380,7 +384,8 @@ impl Traffic {
 
     /// The words of a command that is allowed.
     fn command(&mut self) -> Vec<(u64, u64)> {
-        let number = [operation::COPY, operation::COPY, operation::MESSAGE, operation::STORE, operation::READ];
+        let number =
+            [operation::COPY, operation::COPY, operation::MESSAGE, operation::STORE, operation::READ];
         let number = number[self.random.below(5) as usize];
         let acknowledge = match self.random.below(4) {
             0 => 0,
@@ -493,7 +498,10 @@ impl Traffic {
             let origin = self.foreign();
             let (to, bytes) = match self.chance(40) {
                 true => (Reader::Processor(0, origin.tile), 8),
-                false => (Reader::Memory(self.elsewhere(), if self.chance(50) { self.elsewhere() } else { 0 }), 8 * words),
+                false => (
+                    Reader::Memory(self.elsewhere(), if self.chance(50) { self.elsewhere() } else { 0 }),
+                    8 * words,
+                ),
             };
             Stimulus::Arrives(Message { origin, body: Body::Read { from: address, bytes: bytes as u32, to } })
         };
@@ -555,8 +563,13 @@ impl Traffic {
             }
             _ => {
                 let bytes = self.length(150);
-                let from = self.own(line) + if self.mix.unaligned { self.random.below(64) } else { 8 * self.random.below(8) };
-                let to = if self.mix.unaligned { self.elsewhere() + self.random.below(8) } else { self.elsewhere() };
+                let from = self.own(line)
+                    + if self.mix.unaligned { self.random.below(64) } else { 8 * self.random.below(8) };
+                let to = if self.mix.unaligned {
+                    self.elsewhere() + self.random.below(8)
+                } else {
+                    self.elsewhere()
+                };
                 (from, bytes, Reader::Memory(to, if self.chance(50) { self.elsewhere() } else { 0 }))
             }
         };
@@ -569,7 +582,9 @@ impl Traffic {
         let word = self.random.below(8) as usize;
         let address = match self.random.below(4) {
             0 => self.state(line) + 8 * self.random.below(2),
-            1 => REGISTERS + [register::TILE, register::JOBS, register::STORES][self.random.below(3) as usize],
+            1 => {
+                REGISTERS + [register::TILE, register::JOBS, register::STORES][self.random.below(3) as usize]
+            }
             2 => {
                 // Of a command buffer the model knows sooner than the hardware that it is free.
                 let line = if self.overlaps() { self.one_of(COUNTERS) } else { self.random.below(8) };
@@ -592,9 +607,11 @@ impl Traffic {
         let line = self.one_of(CHANGING);
         let ([state, _], _) = model.line(line as usize);
         let roles = [Role::Scratchpad, Role::CommandBuffer, Role::Counter, Role::MultipleReaderQueue];
-        let stimulus = if Role::of(state & 0xff) == Some(Role::Scratchpad) && self.chance(50) {
-            let word = self.random.below(3) as usize;
+        let (role, word) = (Role::of(state & 0xff), self.random.below(3) as usize);
+        let stimulus = if role == Some(Role::Scratchpad) && self.chance(50) {
             Stimulus::store(self.word(line, word), 8, self.value())
+        } else if role == Some(Role::Counter) && self.chance(50) {
+            Stimulus::store(self.word(line, counter::VALUE), 8, 1 + self.random.below(3))
         } else if self.chance(20) {
             Stimulus::store(self.state(line) + 8, 8, 0)
         } else {
@@ -621,7 +638,8 @@ impl Traffic {
             8 => Stimulus::store(self.word(8, queue::TAIL), 8, value),
             9 => Stimulus::load(self.own(8), 8),
             10 => {
-                let origin = Origin { process: Rank(OTHER_PROCESS.into()), ..Reference::origin(self.other_tile()) };
+                let origin =
+                    Origin { process: Rank(OTHER_PROCESS.into()), ..Reference::origin(self.other_tile()) };
                 let bytes = Payload::of(&value.to_le_bytes());
                 let body = Body::Write { to: self.own(97), acknowledge: 0, bytes, cause: Cause::Transfer };
                 return Some(Stimulus::Arrives(Message { origin, body }));

@@ -24,6 +24,7 @@ use crate::sarc::config::Config;
 use crate::sarc::events::REQUESTS;
 use crate::sarc::lines::{LineState, Lines};
 use crate::sarc::messages::{Message, Origin};
+use crate::sarc::queues::WordsOfQueue;
 use crate::sarc::registers::{LINE_BYTES, Role};
 use crate::sarc::rules::Rule;
 use crate::sarc::{Build, Sarc};
@@ -228,12 +229,11 @@ impl Reference {
         (state, bytes)
     }
 
-    /// Lines and bits of their words that a queue of several readers has for items, and that hold
-    /// none: requests, of which hardware may keep who asks as it likes, and what was taken out.
-    pub fn unspecified_words(&self) -> Vec<(usize, u8)> {
+    /// What the words of lines are that queues of several readers have for items.
+    pub fn words_of_queues(&self) -> Vec<WordsOfQueue> {
         let lines = self.lines();
         let is_queue = |&line: &usize| lines.state(line).role == Role::MultipleReaderQueue;
-        (0..lines.count()).filter(is_queue).flat_map(|line| lines.words_without_items(line)).collect()
+        (0..lines.count()).filter(is_queue).flat_map(|line| lines.words_of_queue(line)).collect()
     }
 
     /// Replaces all of a line.

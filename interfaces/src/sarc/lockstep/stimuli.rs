@@ -96,7 +96,8 @@ struct Place(u64);
 
 impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let space = Space { tiles: u16::MAX, l2_bytes: super::MOST_L2_BYTES, locks: 512, dram_bytes: 1 << 26 };
+        let space =
+            Space { tiles: u16::MAX, l2_bytes: super::MOST_L2_BYTES, locks: 512, dram_bytes: 1 << 26 };
         match space.at(self.0) {
             Some(Spot::Line(_, tile, offset)) => {
                 write!(formatter, "{:#x} (tile {tile}, line {}, byte {})", self.0, offset / 64, offset % 64)

