@@ -72,6 +72,8 @@ class Controller(wiring.Component):
         self.engine_reads = Signal()
         # No event and no flush has the pipeline.
         self.is_free = Signal()
+        self.is_of_request = Signal()  # whose event goes on is the request's
+        self.space = Space(p, self.request.address)
         # The line that is written.
         self.writes_line = Signal()
         if p.scratchpad:
@@ -208,9 +210,8 @@ class Controller(wiring.Component):
 
     def _look_up(self, m: Module) -> None:
         p, lookup = self.parameters, self.lookup
-        self.space = space = Space(p, self.request.address)
+        space = self.space
         ways = slice(3 + p.set_bits, 3 + p.line_bits)
-        self.is_of_request = Signal()  # the access whose event goes on
         is_of_request = self.has_request
         if p.scratchpad:
             held = Signal()

@@ -56,7 +56,9 @@ class Events:
         self.is_over = Signal()
         self.is_busy = Signal()
         self.wants_flit = Signal()
+        self.in_queue, self.decides = Signal(), Signal()
         self.got = Signal(4)
+        self.queues = Queues(self) if p.queues else None
 
     @property
     def word(self) -> Value:
@@ -142,7 +144,7 @@ class Events:
     def states(self, m: Module) -> None:
         """Add the state machine."""
         p = self.parameters
-        queues = Queues(self) if p.queues else None
+        queues = self.queues
         if queues is not None:
             queues.pointers(m)
         with m.FSM(name="event") as states:
@@ -170,6 +172,11 @@ class Events:
                     self.finish(m)
             if queues is not None:
                 queues.states(m)
+            if queues is not None:
+                m.d.comb += [
+                    self.decides.eq(states.ongoing("DECIDE")),
+                    self.in_queue.eq(queues.is_ongoing(states)),
+                ]
             m.d.comb += [
                 self.is_busy.eq(~states.ongoing("ACCESS") | (self.valid & ~self.ends)),
                 self.wants_flit.eq(states.ongoing("FLIT") if queues is not None else 0),

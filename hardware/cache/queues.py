@@ -23,6 +23,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from narthex.hardware.cache.formats import ADDRESS_BITS, Fault, Operation, Role, state_layout
 
 if TYPE_CHECKING:
+    from amaranth.hdl._dsl import FSM
+
     from narthex.hardware.cache.events import Events
 
 POINTER_BITS = 14
@@ -52,6 +54,10 @@ class Queues:
         self.is_processors = Signal()  # that is a processor
         self.moved = Signal(4)
         self._line = events.place[3:]
+        self.used, self.mask = Signal(POINTER_BITS), Signal(POINTER_BITS)
+        self.is_full, self.is_at_head = Signal(), Signal()
+        self.next_pointer = Signal(POINTER_BITS)
+        self.slot = Signal(len(events.place))
 
     # Accesses, in the cycle of their look-up.
 
@@ -148,16 +154,18 @@ class Queues:
         if self.has_several_readers:
             self._requests(m, read)
 
+    def is_ongoing(self, states: "FSM") -> Value:
+        """Return whether one of the states goes on that know the queue's shape."""
+        names = ["DECIDE", "SLOT", "PUT", "FLIT", "PAD"]
+        if self.has_several_readers:
+            names += ["REQUEST", "MATCH_ASK", "MATCH", "GET_SLOT_ASK", "GET_SLOT"]
+        return Cat(states.ongoing(name) for name in names).any()
+
     def pointers(self, m: Module) -> None:
         """Build what all states know: how far the pointers are apart, which slot is meant."""
-        mask, pointer, number = Signal(POINTER_BITS), Signal(POINTER_BITS), Signal(POINTER_BITS)
-        self.mask, self.used = mask, Signal(POINTER_BITS)
-        self.is_at_head = Signal()
-        self.is_full = Signal()
-        self.next_pointer = Signal(POINTER_BITS)
-        self.slot = Signal(len(self.events.place))
+        mask, pointer, number = self.mask, Signal(POINTER_BITS), Signal(POINTER_BITS)
         m.d.comb += [
-            mask.eq((self.items << 1) - 1),
+            mask.eq(self.range_of(self.items) - 1),
             self.used.eq((self.tail - self.head) & mask),
             self.is_full.eq(self.used == self.items),
             pointer.eq(Mux(self.is_at_head, self.head, self.tail)),
@@ -213,8 +221,7 @@ class Queues:
         events = self.events
         slot = events.controller.lookup.state
         m.d.comb += events.controller.sees_slot.eq(1)
-        is_its = (slot.role == Role.SCRATCHPAD) & (slot.owner == self.state.owner)
-        with m.If(~is_its):
+        with m.If(~self.is_its(slot)):
             events.refuse(m, Fault.SHAPE)
         with m.Elif(self.is_item & ~self.is_delivered):
             m.d.comb += events.controller.changes_slot.eq(slot.selected)
@@ -228,6 +235,15 @@ class Queues:
             with m.Else():
                 m.d.comb += events.controller.changes_slot.eq(slot.selected)
                 self._park(m)
+
+    def is_its(self, slot: Value) -> Value:
+        """Return whether the line of a slot is the queue's own."""
+        return (slot.role == Role.SCRATCHPAD) & (slot.owner == self.state.owner)
+
+    @staticmethod
+    def range_of(items: Value) -> Value:
+        """Return how far pointers count: twice round, so that full is not empty."""
+        return items << 1
 
     def _commit(self, m: Module, head: Value, tail: Value, requests: Value | int) -> None:
         """Write the descriptor's tag; the access is over."""

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from narthex import extras
-
-for extra in ("hardware", "compiler"):
-    if missing := extras.lacking(extra):
-        pytest.skip(f"skipped: {missing[0]} is missing ({extras.remedy(extra)})", allow_module_level=True)
-
 from narthex.cli import main
 from narthex.cosimulation import tiles
+from narthex.extras import lacking
+
+pytestmark = pytest.mark.skipif(
+    bool(lacking("hardware") or lacking("compiler")), reason="skipped: needs narthex[hardware]"
+)
 
 ROOT = Path(__file__).parents[2]
 

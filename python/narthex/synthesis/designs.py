@@ -50,7 +50,7 @@ def _makers(group: str) -> dict[str, Callable[[], object]]:
         from narthex.hardware.queues import DESIGNS
 
         return DESIGNS
-    from narthex.hardware.cache import VARIANTS, Controller, Partitioned
+    from narthex.hardware.cache.controller import Controller
+    from narthex.hardware.cache.parameters import VARIANTS
 
-    integrated = {name: partial(Controller, of) for name, of in VARIANTS.items()}
-    return {**integrated, "partitioned": Partitioned}
+    return {name: partial(Controller, of) for name, of in VARIANTS.items()}
