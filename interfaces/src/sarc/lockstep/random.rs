@@ -27,8 +27,8 @@ const SCRATCHPAD: std::ops::Range<u64> = 24..64;
 /// Where stimuli overlap, what is read by copies is not written meanwhile.
 const WRITTEN: std::ops::Range<u64> = 24..44;
 const COPIED: std::ops::Range<u64> = 46..64;
-/// Lines whose roles change.
-const CHANGING: std::ops::Range<u64> = 64..68;
+/// Lines whose roles change, behind all that the longest copy reaches.
+const CHANGING: std::ops::Range<u64> = 90..94;
 /// Lines that all may use, then some of the own process, then some of another one.
 const PARTS: [(usize, usize, Owned); 3] =
     [(0, 96, Owned::ByAll), (96, 4, Owned::ByItsProcess), (100, 4, Owned::ByAnother)];
@@ -329,6 +329,18 @@ impl Traffic {
     }
 
     fn comes(&mut self, _model: &Reference) -> Option<Stimulus> {
+        let next = self.coming.front()?;
+        let to = match next.body {
+            Body::Write { to, .. } | Body::Acknowledgement { to, .. } if self.is_own(to) => to,
+            _ => return self.coming.pop_front().map(Stimulus::Arrives),
+        };
+        let line = (to - self.own(0)) / LINE_BYTES;
+        if COUNTERS.contains(&line) {
+            if self.touched >> line & 1 == 1 {
+                return None;
+            }
+            self.counted |= 1 << line;
+        }
         self.coming.pop_front().map(Stimulus::Arrives)
     }
 
@@ -407,6 +419,10 @@ impl Traffic {
         };
         let is_data = matches!(number, operation::MESSAGE | operation::STORE);
         let to = self.memory(40, WRITTEN) & if is_data { !7 } else { u64::MAX };
+        let bytes = match self.overlaps() && !is_data && self.is_own(to) {
+            true => bytes.min(self.own(WRITTEN.end) - to),
+            false => bytes,
+        };
         let mut stored = vec![(0, number | bytes << 8), (1, to), (2, acknowledge)];
         for word in 0..words {
             let value = if is_data { self.value() } else { self.memory(70, COPIED) };
@@ -578,7 +594,8 @@ impl Traffic {
 
     /// The processor loads what is no memory: states, registers, words of lines.
     fn look(&mut self, model: &Reference) -> Option<Stimulus> {
-        let line = self.one_of(0..110);
+        // Of a command buffer the model knows sooner than the hardware that it is free.
+        let line = self.one_of(if self.overlaps() { COUNTERS.start..110 } else { 0..110 });
         let word = self.random.below(8) as usize;
         let address = match self.random.below(4) {
             0 => self.state(line) + 8 * self.random.below(2),
@@ -586,7 +603,6 @@ impl Traffic {
                 REGISTERS + [register::TILE, register::JOBS, register::STORES][self.random.below(3) as usize]
             }
             2 => {
-                // Of a command buffer the model knows sooner than the hardware that it is free.
                 let line = if self.overlaps() { self.one_of(COUNTERS) } else { self.random.below(8) };
                 self.word(line, word)
             }
