@@ -154,7 +154,7 @@ impl Lines {
         let mut words: Vec<WordsOfQueue> = Vec::new();
         for own in 0..shape.items {
             let (line, first) = Self::place(line, shape, pointers.head + own);
-            let item = ((1_u16 << shape.words) - 1 << first) as u8;
+            let item = (((1_u16 << shape.words) - 1) << first) as u8;
             let (requests, free) = match (own < used, pointers.has_requests) {
                 (true, true) => (1 << first, item & !(1 << first)),
                 (true, false) => (0, 0),

@@ -265,8 +265,11 @@ impl Traffic {
     }
 }
 
+/// Makes a stimulus of a kind; none if there can be none now.
+type Kind = fn(&mut Traffic, &Reference) -> Option<Stimulus>;
+
 /// The kinds of stimuli, and how often each is tried.
-const KINDS: [(u64, fn(&mut Traffic, &Reference) -> Option<Stimulus>); 14] = [
+const KINDS: [(u64, Kind); 14] = [
     (14, Traffic::comes),
     (10, Traffic::own_memory),
     (12, Traffic::remote_store),
@@ -532,7 +535,7 @@ impl Traffic {
         let ([_, tag], _) = model.line(line as usize);
         let (head, tail) = (tag & 0xffff, tag >> 16 & 0xffff);
         let used = tail.wrapping_sub(head) & (2 * items - 1);
-        let head = head + self.random.below(used + 1) & (2 * items - 1);
+        let head = (head + self.random.below(used + 1)) & (2 * items - 1);
         let address = self.word(line, queue::HEAD);
         if self.brought[number] > 0 {
             return None;
