@@ -90,7 +90,7 @@ python-test: setup $(VENV)/.develop ## Run the Python tests.
 # The tests of the hardware, those that take minutes too, and the cost of every design. Without the
 # extra `hardware`, which the developers' packages have, `make test` says that it skips them.
 hardware: setup $(VENV)/.develop ## Test the hardware and synthesise every design: results/area.json.
-	$(BIN)/pytest -n auto -m 'long or not long' python/tests/test_hardware*.py python/tests/test_synthesis.py
+	$(BIN)/pytest -n auto -m 'long or not long' python/tests/test_hardware*.py python/tests/test_synthesis.py python/tests/test_cosimulation.py
 	@mkdir -p results
 	$(NARTHEX) hardware area --frequency --json results/area.json
 

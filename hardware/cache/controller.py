@@ -308,7 +308,8 @@ class Controller(wiring.Component):
                 with m.Case(Action.TAKE):
                     m.d.comb += [
                         words.enable.eq(1),
-                        self.engine_reads.eq(1),
+                        # Of a message the words have left: none is awaited.
+                        self.engine_reads.eq(~self.engine.is_message),
                         self.writes_line.eq(1),
                         self.lines.write_tag.eq(0),
                     ]
@@ -345,7 +346,11 @@ class Controller(wiring.Component):
         with m.Elif(~is_reply & ~self.is_permitted(self.process)):
             m.d.comb += self.access_fault.eq(Fault.OTHER_OWNER)
         with m.Elif((access.action == Action.PROBE) & ~access.first):
-            m.d.comb += self.engine.readable.eq(1)
+            # A copy begins in scratchpad: it does not run into a line of another role.
+            with m.If(state.role == Role.SCRATCHPAD):
+                m.d.comb += self.engine.readable.eq(1)
+            with m.Else():
+                m.d.comb += self.access_fault.eq(Fault.WORDS)
         with m.Else():
             m.d.comb += self.events.valid.eq(1)
 

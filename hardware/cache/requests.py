@@ -57,6 +57,9 @@ class RequestsOfProcessor:
                     self._line(m)
                 with m.Elif(space.is_register & ~controller.request.address[7:32].any()):
                     self._register(m)
+                with m.Elif(is_elsewhere & space.is_state):
+                    # A line's state is its own tile's concern.
+                    self._refuse(m, Fault.NOTHING_THERE)
                 with m.Elif(is_elsewhere | space.is_dram):
                     self._elsewhere(m)
             with m.Else():

@@ -554,3 +554,35 @@ def test_a_mechanism_that_is_off_has_no_role():
             assert (await bench.access(state_at(3), role))[1] == Fault.ROLE
 
     Bench(VARIANTS["integrated"]).run(steps)
+
+
+# What the comparison with the model found.
+
+
+@scenario()
+async def test_a_command_behind_a_message_is_fetched_from_its_own_first_word(bench):
+    for line in (1, 2):
+        await bench.lock(line, COMMAND)
+        destination = line_at(4 + line, tile=TILE + 1)
+        for word, value in ((1, destination), (2, 0), (3, line)):
+            await bench.store(line_at(line, word), value)
+    for line in (1, 2):
+        await bench.store(line_at(line), WORD | 8 << 8)
+    await bench.wait(100)
+    assert [packet.words for packet in bench.packets] == [(1,), (2,)]
+
+
+@scenario()
+async def test_a_copy_does_not_run_from_scratchpad_into_a_counter(bench):
+    await bench.lock(3)
+    await bench.lock(4, COUNTER)
+    bench.send(Packet(Operation.READ, 64, line_at(0, tile=3), 0, line_at(3, 4), tile=3))
+    await bench.wait(100)
+    assert bench.faults == [Fault.WORDS]
+
+
+@scenario()
+async def test_the_state_of_another_tiles_line_is_refused_at_once(bench):
+    address = line_at(0, tile=TILE + 1) + state_at(0) - line_at(0)
+    assert (await bench.access(address, 1))[1] == Fault.NOTHING_THERE
+    assert bench.packets == []

@@ -1,5 +1,6 @@
 """`narthex hardware`: designs of network interfaces as hardware, and what they cost."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from narthex.cli.console import (
 )
 from narthex.cli.reporting import PLOT_OPTION, PlotTarget
 from narthex.cli.tables import print_table
-from narthex.cli.terminal import say
+from narthex.cli.terminal import inform, say
 from narthex.errors import USAGE, NarthexError, unknown
 
 if TYPE_CHECKING:
@@ -155,6 +156,101 @@ def _show_blocks(each: "Measured", target: str) -> None:
     rows.append(["at boundaries", "", "", f"{-area.boundaries:,g}", ""])
     numbers = ["LUTs", "flip-flops", "gates", "%"]
     print_table(f"{each.name} on {target}, by block", ["block", *numbers], rows, numbers)
+
+
+@hardware.command(
+    epilog=examples("narthex hardware build NI2w@rtl", "narthex hardware build NI2w@./mine")
+)
+def build(
+    interface: str = typer.Argument(
+        ..., help="Hardware in an interface's place: NAME@rtl, or NAME@./FOLDER."
+    ),
+) -> None:
+    """Compile hardware for runs, and say what is wrong with it; runs do so too.
+
+    Latches, combinational loops, two drivers of a signal and ports that are missing, or of other
+    widths than those of docs/bring-your-own-rtl.md, are refused with their file and line.
+    """
+    from narthex.cosimulation import designs
+
+    found = designs.request(interface, progress=inform)
+    if found is None:
+        raise NarthexError(f"'{interface}' is a model; its hardware is {interface}@rtl", USAGE)
+    say(f"{found['name']}: compiled, with a clock of {found['clock']}, as {found['library']}")
+
+
+@hardware.command(
+    epilog=examples(
+        "narthex hardware lockstep", "narthex hardware lockstep --events 1000000 --seed 7"
+    )
+)
+def lockstep(
+    events: int = typer.Option(
+        20_000, "--events", **within("events"), help="Random events, and as many that overlap."
+    ),
+    seed: int = typer.Option(1, "--seed", **within("seed"), help="Of the random events."),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Compare a tile's RTL with its model, event by event.
+
+    Both get the same accesses and packets: paths of the model checker's scenarios, then
+    random ones, first one by one, then overlapping. Exits with 1, and the shortest events
+    that show it, at the first difference. Needs narthex[hardware]; the RTL is compiled when
+    it is first used.
+    """
+    from narthex import _native
+    from narthex.cosimulation import tiles
+
+    target = JsonTarget(json_file)
+    with Waiting("Comparing") as waiting:
+        library = tiles.library(progress=waiting.update)
+        request = {"library": str(library), "events": events, "seed": seed, "paths": 20}
+        found = json.loads(
+            _native.lockstep(
+                json.dumps(request),
+                lambda done: waiting.update(f"{done:,} of {events:,}", done, events),
+            )
+        )
+    finish(
+        lambda: target.write(found),
+        lambda: None if target.to_stdout else _show_lockstep(found),
+        lambda: _fail_at(found["difference"]),
+    )
+
+
+CYCLES = {
+    "load_cycles": ("load of the own scratchpad", "load_cycles"),
+    "store_cycles": ("store to the own scratchpad", "store_cycles"),
+    "out_cycles": ("command to the packet's first flit", "out_cycles"),
+    "in_cycles": ("first flit to the word's being written", "in_cycles"),
+    "packet_cycles": ("packet to packet of a copy, without its data", "packet_cycles"),
+    "remote_store_cycles": ("remote store to its first flit", "out_cycles + wait_cycles"),
+}
+"""What was measured, and the machine's parameter that stands for it."""
+
+
+def _show_lockstep(found: dict) -> None:
+    numbers = ["events", "refused", "packets", "answers", "cycles"]
+    rows = [
+        [part["traffic"], *(f"{part[number]:,}" for number in numbers)] for part in found["parts"]
+    ]
+    print_table("Lock-step of RTL and model", ["traffic", *numbers], rows, numbers)
+    rows = [
+        [what, str(found["cycles"][key]), parameter] for key, (what, parameter) in CYCLES.items()
+    ]
+    print_table("Cycles of the RTL", ["of", "cycles", "parameter of the model"], rows, ["cycles"])
+
+
+def _fail_at(difference: dict | None) -> None:
+    """Say what differs, if anything does."""
+    if difference is None:
+        return
+    lines = [f"RTL and model differ ({difference['traffic']}):"]
+    for number, batch in enumerate(difference["stimuli"], 1):
+        signs = [f"{number:>4}.", *["    +"] * (len(batch) - 1)]
+        lines += [f"{sign} {stimulus}" for sign, stimulus in zip(signs, batch, strict=True)]
+    lines += [f"the RTL:   {difference['rtl']}", f"the model: {difference['model']}"]
+    raise NarthexError("\n".join(lines))
 
 
 @hardware.command(
