@@ -100,12 +100,12 @@ class Fifo(Elaboratable):
 class Jobs(Elaboratable):
     """The job list, its payload, acknowledgements and answers.
 
-    Two levels of room keep the list from overrunning: a processor's request needs a few entries
-    more than a packet, and the engine's own job always finds the entry that it has left.
+    Two levels of room keep the list from overrunning: a processor's request needs an entry more
+    than a packet, and the engine's own job always finds the entry that it has left.
     """
 
     KEPT_ENTRIES = 2
-    """Of the job list, which a packet finds: one for it, one for a request in the pipeline."""
+    """Of the job list: one for a packet that comes, one for the engine's job if it comes back."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.list = Fifo(job_layout(parameters), parameters.job_entries)
@@ -113,8 +113,6 @@ class Jobs(Elaboratable):
         self.acknowledgements = Fifo(acknowledgement_layout(parameters), parameters.answer_entries)
         # A processor waits for one answer at a time.
         self.answers = Fifo(answer_layout(parameters), parameters.tiles)
-        # The engine has taken a job that may come back.
-        self.is_out = Signal()
         self.has_room_for_packets = Signal()
         self.has_room_for_requests = Signal()
         self.has_room_for_item = Signal()
@@ -126,7 +124,7 @@ class Jobs(Elaboratable):
         m.submodules.list, m.submodules.payload = self.list, self.payload
         m.submodules.acknowledgements = self.acknowledgements
         m.submodules.answers = self.answers
-        used = self.list.count + self.is_out
+        used = self.list.count
         words = self.payload.count
         most, most_words = self.list.entries, self.payload.entries
         m.d.comb += [

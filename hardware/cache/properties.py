@@ -9,7 +9,6 @@ waits for one answer at a time.
 | property | says |
 | --- | --- |
 | `regions` | a word is written only in a line of the cache, or a locked one, for one who may |
-| `lists` | nothing is put into a full list, however full they are in the beginning: none is lost |
 | `acknowledgements` | a write is acknowledged once, with its size, if it was not refused |
 | | a counter adds exactly what is stored to it |
 | `packets` | each remote store leaves once, in order, with its address and word |
@@ -231,29 +230,6 @@ def regions(proof: Proof, m: Module) -> None:
     )
 
 
-def lists(proof: Proof, m: Module) -> None:
-    """Nothing is put into a full list, however full they are in the beginning."""
-    jobs = proof.controller.jobs
-    for fifo in (jobs.list, jobs.payload, jobs.acknowledgements, jobs.answers):
-        m.d.comb += Assume(proof.started | (fifo.count <= fifo.entries))
-        m.d.comb += Assert(~(fifo.push & (fifo.count == fifo.entries)))
-    # Jobs of any content take as many words as are there, as those that were put in do.
-    m.d.comb += Assume(~(jobs.payload.pop & jobs.payload.is_empty))
-    m.d.comb += Assume(proof.started | (jobs.answers.count == 0))
-    # A processor waits for one answer at a time, also one that waits in a queue since long.
-    answering, answers, engine = (
-        Signal(proof.parameters.tiles),
-        jobs.answers,
-        proof.controller.engine,
-    )
-    m.d.comb += Assume(~answers.push | ~answering.bit_select(answers.input.tile, 1))
-    for tile in range(proof.parameters.tiles):
-        with m.If(answers.pop & (engine.job.tile == tile)):
-            m.d.sync += answering[tile].eq(0)
-        with m.If(answers.push & (answers.input.tile == tile)):
-            m.d.sync += answering[tile].eq(1)
-
-
 def acknowledgements(proof: Proof, m: Module) -> None:
     """Each write is acknowledged once, with its size; a counter adds what is stored to it."""
     controller, arrivals = proof.controller, proof.controller.arrivals
@@ -364,7 +340,6 @@ class Property:
     build: Callable[[Proof, Module], None]
     cycles: int
     parameters: Parameters = SMALL
-    frees_lists: bool = False
 
     @property
     def meaning(self) -> str:
@@ -380,7 +355,6 @@ PROPERTIES = {
     each.name: each
     for each in (
         Property("regions", regions, 9),
-        Property("lists", lists, 8, frees_lists=True),
         Property("acknowledgements", acknowledgements, 8),
         Property("packets", packets, 10),
         Property("queues", queues, 9),
