@@ -19,7 +19,7 @@ export NARTHEX_MODELS := $(if $(MODELS),$(abspath $(MODELS)))
 PROPERTY_CRATES = $(addprefix -p narthex-,$(patsubst %/Cargo.toml,%,$(shell grep -l '^proptest' */Cargo.toml)))
 PROPERTY_FILES = $(shell grep -l '^@given' python/tests/*.py)
 
-.PHONY: help demo test lint rust-test python-test bench fuzz properties mutants directory-mutants identity experiments headers pages fmt docs guide lock \
+.PHONY: help demo test lint rust-test python-test hardware bench fuzz properties mutants directory-mutants identity experiments headers pages fmt docs guide lock \
 	wheel wheel-test setup clean
 .DEFAULT_GOAL := help
 
@@ -86,6 +86,13 @@ rust-test: setup ## Run the Rust tests.
 
 python-test: setup $(VENV)/.develop ## Run the Python tests.
 	$(BIN)/pytest -n auto
+
+# The tests of the hardware, those that take minutes too, and the cost of every design. Without the
+# extra `hardware`, which the developers' packages have, `make test` says that it skips them.
+hardware: setup $(VENV)/.develop ## Test the hardware and synthesise every design: results/area.json.
+	$(BIN)/pytest -n auto -m 'long or not long' python/tests/test_hardware*.py python/tests/test_synthesis.py python/tests/test_cosimulation.py
+	@mkdir -p results
+	$(NARTHEX) hardware area --frequency --json results/area.json
 
 bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earlier.json, JSON=file.
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)') \

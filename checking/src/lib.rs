@@ -8,6 +8,7 @@
 //! | [`eager`] | Eager Data Transfer: its controller, a host's cache, doorbells and arriving bytes |
 //! | [`voyager`] | StarT-Voyager: pointer windows against units, switched queues, approvals |
 //! | [`sarc`] | SARC: lines that are sensitive to events, copies, its packets beside coherence |
+//! | [`lockstep`] | SARC's RTL beside its model: traces and random traffic, no exploration |
 //! | [`refusals`] | a bus whose owners and devices refuse transactions |
 //! | [`directory`] | a directory's protocols, with messages in any order |
 //! | [`shared_memory`] | the invalidation protocol that nodes run in software |
@@ -27,6 +28,7 @@ pub mod directory;
 pub mod eager;
 pub mod explore;
 pub mod interface;
+pub mod lockstep;
 pub mod memory;
 pub mod protocol;
 pub mod refusals;

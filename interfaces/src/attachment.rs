@@ -13,7 +13,12 @@
 //!
 //! A run chooses an interface and its place together: `NI2w on cache-bus`, or
 //! `NI2w@cache-bus`. An interface of which no place is said is on the memory bus.
+//!
+//! Hardware may stand in the place of its model ([`crate::rtl`]): `NI2w@rtl`, or a folder, as in
+//! `NI2w@./mine on cache-bus`. To the machine it is the same choice; which hardware it is the run's
+//! request says.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -56,7 +61,8 @@ impl fmt::Display for Attachment {
 /// A place that is none.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
-    "'{place}' is no place for a network interface; there are memory-bus, io-bus, cache-bus and register{nearest}"
+    "'{place}' is no place for a network interface; there are memory-bus, io-bus, cache-bus and register, and @rtl \
+     or @FOLDER for hardware in a model's place{nearest}"
 )]
 pub struct AttachmentError {
     place: String,
@@ -93,6 +99,8 @@ pub struct Attached {
     pub name: Name,
     /// Where.
     pub attachment: Attachment,
+    /// Whether hardware stands in the place of its model.
+    pub is_hardware: bool,
 }
 
 /// A choice that is none: its interface or its place is wrong.
@@ -115,13 +123,28 @@ impl FromStr for Attached {
     type Err = AttachedError;
 
     fn from_str(text: &str) -> Result<Self, AttachedError> {
-        let Some((name, place)) = split(text) else {
-            return Ok(Attached { name: text.parse()?, attachment: Attachment::MemoryBus });
+        let (model, named) = hardware(text);
+        let is_hardware = named.is_some();
+        let Some((name, place)) = split(&model) else {
+            return Ok(Attached { name: model.parse()?, attachment: Attachment::MemoryBus, is_hardware });
         };
         let attachment = place
             .parse()
             .map_err(|problem| AttachedError::Attachment { choice: text.trim().into(), problem })?;
-        Ok(Attached { name: name.parse()?, attachment })
+        Ok(Attached { name: name.parse()?, attachment, is_hardware })
+    }
+}
+
+/// A choice without the hardware that it names, and that hardware: `rtl` or a folder, which has a
+/// slash or begins with a dot.
+pub fn hardware(text: &str) -> (Cow<'_, str>, Option<&str>) {
+    let Some((name, behind)) = text.split_once('@') else { return (text.into(), None) };
+    let place = behind.to_ascii_lowercase().rfind(" on ").unwrap_or(behind.len());
+    let (hardware, place) = behind.split_at(place);
+    let hardware = hardware.trim();
+    match hardware.eq_ignore_ascii_case("rtl") || hardware.contains('/') || hardware.starts_with('.') {
+        true => (format!("{name}{place}").into(), Some(hardware)),
+        false => (text.into(), None),
     }
 }
 
@@ -168,6 +191,25 @@ mod tests {
             assert_eq!(text.parse::<Attached>().unwrap().to_string(), "NI2w on cache-bus");
         }
         assert_eq!("CNI512Q on memory-bus".parse::<Attached>().unwrap().to_string(), "CNI512Q");
+    }
+
+    #[test]
+    fn hardware_in_a_models_place_is_told_apart_from_a_place() {
+        for (text, model, named) in [
+            ("NI2w@rtl", "NI2w", Some("rtl")),
+            ("NI2w@RTL on io-bus", "NI2w on io-bus", Some("RTL")),
+            ("NI2w@./mine on Cache-Bus", "NI2w on cache-bus", Some("./mine")),
+            ("NI2w@on on /ni.toml", "NI2w on on on /ni.toml", None),
+            ("NI2w@/of/mine", "NI2w", Some("/of/mine")),
+            ("NI2w@io-bus", "NI2w on io-bus", None),
+        ] {
+            assert_eq!(hardware(text).1, named, "{text}");
+            if let Ok(attached) = text.parse::<Attached>() {
+                assert_eq!((attached.to_string(), attached.is_hardware), (model.into(), named.is_some()));
+            }
+        }
+        let error = "NI2w@rlt".parse::<Attached>().unwrap_err().to_string();
+        assert!(error.contains("@rtl or @FOLDER for hardware in a model's place"), "{error}");
     }
 
     #[test]

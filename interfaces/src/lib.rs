@@ -14,6 +14,7 @@
 //! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`cachable_register`] | the halves of interfaces with cachable device registers |
+//! | [`rtl`] | interfaces whose hardware is simulated as it is |
 //! | [`rules`] | which pairs of halves make sense |
 //! | [`via`] | the device of Eager Data Transfer and of the schemes that it is compared with |
 //! | [`voyager`] | the device of StarT-Voyager |
@@ -46,6 +47,7 @@ pub mod on_chip;
 pub mod programming;
 pub mod queue;
 pub mod registers;
+pub mod rtl;
 pub mod rules;
 pub mod sarc;
 pub mod taxonomy;

@@ -30,22 +30,38 @@ pub fn without_effect(name: &Name) -> Vec<(String, String)> {
     found.collect()
 }
 
+/// The parameters that change nothing where hardware stands in the interface's place: what belongs to
+/// a half is in the hardware.
+pub fn without_effect_on_hardware(name: &Name) -> Vec<(String, String)> {
+    let why = "the hardware in the model's place has times of its own";
+    let keys = ["send", "receive"].into_iter().flat_map(|half| keys_of_half(name.send.model, half));
+    keys.map(|key| (key, why.into())).collect()
+}
+
 /// The parameters of a model that belong to `half` alone, which another model is.
 fn of_half(model: &Model, half: &str) -> Vec<(String, String)> {
+    let why = format!("only a {half} half has it, and that of the interface is of another model");
+    keys_of_half(model, half).into_iter().map(|key| (key, why.clone())).collect()
+}
+
+/// The parameters of a model that belong to `half` alone.
+fn keys_of_half(model: &Model, half: &str) -> Vec<String> {
     let schema = (model.schema)();
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let of_half = fields.filter(|(_, field)| field["half"] == half);
-    of_half
-        .map(|(key, _)| {
-            let why = format!("only a {half} half has it, and that of the interface is of another model");
-            (format!("{}.{key}", model.section), why)
-        })
-        .collect()
+    of_half.map(|(key, _)| format!("{}.{key}", model.section)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hardware_in_a_fifos_place_has_its_times_but_that_of_an_access() {
+        let unused = without_effect_on_hardware(&"NI2w".parse().unwrap());
+        let keys: Vec<&str> = unused.iter().map(|(key, _)| &**key).collect();
+        assert_eq!(keys, ["ni_iw.send_time", "ni_iw.receive_time", "ni_iw.deposit_time"]);
+    }
 
     fn keys(name: &str) -> Vec<String> {
         without_effect(&name.parse().unwrap()).into_iter().map(|(key, _)| key).collect()

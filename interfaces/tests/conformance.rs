@@ -9,15 +9,20 @@
 //! holds its sender back instead of losing messages; and all comes to rest.
 //!
 //! Every model of the registry is tried with every flow control: a new model is
-//! tested by being there.
+//! tested by being there. If `NARTHEX_HARDWARE` of the environment names a compiled design
+//! (`narthex hardware build`), that is tried in the place of NI2w, and nothing else.
 
 mod node;
+
+use std::sync::OnceLock;
 
 use narthex_fabrics::flow_control::{self, return_to_sender, sliding_window};
 use narthex_interfaces::Attachment;
 use narthex_interfaces::models::MODELS;
+use narthex_interfaces::rtl::Hardware;
+use narthex_interfaces::rtl::simulation::Design;
 use narthex_interfaces::rules;
-use narthex_kernel::Duration;
+use narthex_kernel::{Clock, Duration};
 use node::{LONGEST_PAYLOAD, Message, Node, Variant};
 use proptest::prelude::*;
 
@@ -37,11 +42,31 @@ fn flow_controls() -> Vec<(flow_control::Config, bool)> {
     ]
 }
 
+/// The hardware that is tried in the place of NI2w, with a clock of 250 MHz.
+fn hardware() -> Option<&'static Hardware> {
+    static LOADED: OnceLock<Option<Hardware>> = OnceLock::new();
+    let load = || {
+        let file = std::env::var_os("NARTHEX_HARDWARE")?;
+        let design = Design::load(file.as_ref()).expect("a compiled design");
+        let clock = Clock::with_period(Duration::from_ns(4));
+        Some(Hardware { name: "NI2w@rtl".into(), design, clock })
+    };
+    LOADED.get_or_init(load).as_ref()
+}
+
+/// What is tried: the models, or the hardware that the environment names.
+fn interfaces() -> Box<dyn Iterator<Item = Variant>> {
+    match hardware() {
+        None => Box::new(models()),
+        hardware => Box::new(std::iter::once(Variant { hardware, ..Variant::plain("NI2w") })),
+    }
+}
+
 /// Every model's examples, the smallest member of each family too, so that
 /// queues fill and wrap, half of one with half of another, each family at the
 /// addresses of another process than the first, and what else a model's section
 /// may say.
-fn interfaces() -> impl Iterator<Item = Variant> {
+fn models() -> impl Iterator<Item = Variant> {
     let small = ["CNI1", "CNI2", "CNI4Q", "CNI8Q", "CNI4Qm", "CNI4Qm+Throttle", "CNI8Qm+Throttle"];
     let composed = [
         "(NI16w+Blkbuf)S(CNI4Qm)R",

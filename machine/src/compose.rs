@@ -2,6 +2,7 @@
 //! that knows which component is built from which table.
 
 mod firmware;
+mod hardware;
 pub mod jobs;
 mod memories;
 mod programs;
@@ -73,6 +74,8 @@ pub struct Blueprint<'a> {
     pub frames: PageFrames,
     /// The firmware of processors that run some, by name.
     firmware: BTreeMap<String, Firmware>,
+    /// What stands in the place of the interface's model.
+    hardware: Option<hardware::InPlace>,
     devices: Vec<FurtherDevice>,
 }
 
@@ -101,6 +104,7 @@ impl<'a> Blueprint<'a> {
             frames,
             jobs: vec![job],
             firmware: BTreeMap::new(),
+            hardware: None,
             devices: Self::stated_devices(config),
         }
     }
@@ -154,7 +158,7 @@ impl<'a> Blueprint<'a> {
     pub fn node(&self, number: u32) -> Result<Node, Failure> {
         let config = &*self.config;
         let id = NodeId(number as u16);
-        let interface = self.build_interface()?;
+        let interface = self.interface_of(id)?;
         let network = self.network_port(id);
         let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
         let places = self.devices.iter().map(|device| &device.on);

@@ -31,6 +31,7 @@ pub mod sha256;
 pub mod wiring;
 
 use narthex_interfaces::models::{MODELS, Model};
+use narthex_interfaces::rtl::ports::{PORTS, Port};
 use narthex_interfaces::{Attached, Attachment};
 use serde_json::{Value, json};
 
@@ -38,10 +39,11 @@ use config::Machine;
 
 pub use narthex_cores::linux::OutputStream;
 pub use network_load::{NetworkRequest, network_load};
-pub use request::{CheckpointRequest, Failure, FirmwareFile, JobRequest, RunRequest};
+pub use request::{CheckpointRequest, Failure, FirmwareFile, HardwareRequest, JobRequest, RunRequest};
 pub use run::{Effort, Explanation, Finished, Halt, Monitor, Progress, run, run_monitored, simulate};
 
-/// What there is of a kind: "interfaces" or "machines".
+/// What there is of a kind: "interfaces" or "machines"; "hardware-ports" are what hardware has that
+/// stands in the place of a FIFO's model.
 ///
 /// # Errors
 /// For any other kind.
@@ -55,8 +57,16 @@ pub fn list(kind: &str) -> Result<Value, Failure> {
                 Ok(json!({ "name": name, "summary": machine.config.machine.description }))
             })
             .collect(),
+        "hardware-ports" => Ok(PORTS.iter().map(port).collect()),
         other => Err(Failure::usage(format!("'{other}' is neither interfaces nor machines"))),
     }
+}
+
+/// A port that hardware in the place of an interface's model has.
+fn port(port: &Port) -> Value {
+    let Port { name, is_input, width, meaning } = *port;
+    let direction = if is_input { "input" } else { "output" };
+    json!({ "name": name, "direction": direction, "width": width, "meaning": meaning })
 }
 
 /// The members of a family that the papers evaluate, and where they can be attached.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use narthex_kernel::Threads;
+use narthex_interfaces::{Attached, Attachment};
+use narthex_kernel::{Frequency, Threads};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -49,6 +50,9 @@ pub struct RunRequest {
     /// gives it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub firmware: BTreeMap<String, FirmwareFile>,
+    /// The hardware that stands in the place of the interface's model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<HardwareRequest>,
     /// The nodes on which the program has its processes, one on each: "0-7", "3" or "all"; all
     /// processes of the machine run it if there are neither these nor further jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +100,26 @@ pub struct FirmwareFile {
     pub elf: Vec<u8>,
 }
 
+/// Compiled hardware that stands in the place of an interface's model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardwareRequest {
+    /// What users call it: "NI2w@rtl".
+    pub name: String,
+    /// The shared object that `narthex.cosimulation` has compiled.
+    pub library: PathBuf,
+    /// The hash of its sources.
+    pub sha256: String,
+    /// Its clock.
+    pub clock: Frequency,
+    /// The VCD file that its signals on one node are written to. It changes no result.
+    #[serde(default)]
+    pub waves: Option<PathBuf>,
+    /// That node.
+    #[serde(default)]
+    pub waves_node: u32,
+}
+
 /// The checkpoints of a run. They never change what comes of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -129,6 +153,15 @@ impl RunRequest {
     /// The hashes of its firmware, by name.
     pub fn firmware_sha256(&self) -> BTreeMap<String, String> {
         self.firmware.iter().map(|(name, given)| (name.clone(), sha256(&given.elf))).collect()
+    }
+
+    /// What results call its interface: its place, and the hardware in it, are part of the name.
+    pub fn interface_name(&self, interface: &Attached) -> String {
+        match (&self.hardware, interface.attachment) {
+            (None, _) => interface.to_string(),
+            (Some(hardware), Attachment::MemoryBus) => hardware.name.clone(),
+            (Some(hardware), elsewhere) => format!("{} on {elsewhere}", hardware.name),
+        }
     }
 
     /// The host threads that are asked for.

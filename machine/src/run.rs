@@ -167,7 +167,8 @@ fn parts(
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
     let blueprint = Blueprint::new(&machine.config, interface, program, request)
         .with_jobs_of(request)?
-        .with_firmware_of(request)?;
+        .with_firmware_of(request)?
+        .with_hardware_of(request)?;
     Estimate::of(&blueprint)?.check(host_memory::allowed()?)?;
     let mut nodes =
         (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;

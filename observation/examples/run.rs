@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         job_nodes: None,
         jobs: Vec::new(),
         firmware: firmware(),
+        hardware: None,
         until: None,
         timeout: None,
         checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {

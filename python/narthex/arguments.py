@@ -22,6 +22,7 @@ RANGES = {
     "receiver": range(1 << 16),
     "cycles": range(1, 100_000_000 + 1),
     "states": range(1, 1 << 63),
+    "events": range(1, 1 << 63),
     "evictions": range(1 << 32),
 }
 """The whole numbers that each of these can be. Those of a machine's file are TOML's, of 63 bits."""

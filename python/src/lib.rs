@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as HostDuration, Instant};
 
 use narthex_checking::interface::InterfaceCheck;
+use narthex_checking::lockstep::LockstepRequest;
 use narthex_cores::linux::Program;
 use narthex_kernel::Duration;
 use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
@@ -292,6 +293,16 @@ fn check_interface(
     observed(py, observer, |tell| narthex_checking::check_interface(&request, elf, tell))
 }
 
+/// Compares a tile's RTL with its model; the report's document.
+///
+/// `request` is a JSON `LockstepRequest`, `observer(events)` as for `check_interface`.
+#[pyfunction]
+#[pyo3(signature = (request, observer=None))]
+fn lockstep(py: Python<'_>, request: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
+    let request: LockstepRequest = parse(py, "lock-step", request)?;
+    observed(py, observer, |tell| narthex_checking::lockstep::check(&request, tell))
+}
+
 /// Explores every interleaving of a few nodes that run a table of shared memory's
 /// protocol, given as its file's text.
 ///
@@ -404,6 +415,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(network_load, module)?)?;
     module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(check_interface, module)?)?;
+    module.add_function(wrap_pyfunction!(lockstep, module)?)?;
     module.add_function(wrap_pyfunction!(check_bridge, module)?)?;
     module.add_function(wrap_pyfunction!(check_refusals, module)?)?;
     module.add_function(wrap_pyfunction!(check_directory, module)?)?;

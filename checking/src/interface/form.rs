@@ -33,7 +33,7 @@ const BRIDGE_ENTRIES: u32 = 1;
 /// # Errors
 /// Why the machine cannot have the interface.
 pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, MachineConfig), String> {
-    let Attached { name, attachment } = *asked;
+    let Attached { name, attachment, .. } = *asked;
     let mut config = machine.clone();
     config.machine.processors_per_node = 1;
     if let Some(bridge) = &mut config.io_bus {
@@ -80,11 +80,11 @@ pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, Mac
 
 /// The smallest form with packets of this size.
 fn smallest(asked: Attached, config: &MachineConfig) -> Option<(Attached, MachineConfig)> {
-    let Attached { name, attachment } = asked;
+    let Attached { name, attachment, is_hardware } = asked;
     (0..=name.send.size.max(name.receive.size)).find_map(|size| {
         let at_most = |half: HalfName| half.with_size(half.size.min(size));
         let small = Name { send: at_most(name.send)?, receive: at_most(name.receive)? };
-        let small = Attached { name: small, attachment };
+        let small = Attached { name: small, attachment, is_hardware };
         with_least_numbers(&small, config).map(|config| (small, config))
     })
 }

@@ -111,6 +111,10 @@ pub fn check(
         .and_then(|machine| machine.with_settings(&request.set))
         .map_err(Failure::usage)?;
     let asked: Attached = request.interface.parse().map_err(Failure::usage)?;
+    if asked.is_hardware {
+        let told = "a model is checked, not the hardware in its place";
+        return Err(Failure::usage(format!("'{}': {told}; check {asked}", request.interface)));
+    }
     if asked.name.send.model.makes_devices() {
         return check_device(&asked, &machine.config, request, observe);
     }
@@ -199,6 +203,7 @@ impl Checked<'_> {
             job_nodes: None,
             jobs: Vec::new(),
             firmware: Default::default(),
+            hardware: None,
             checkpoint: None,
             until: None,
             timeout: None,

@@ -7,11 +7,13 @@
 //! | [`scenarios`] | what the tiles' programs do with which lines |
 //! | [`program`] | their steps, and what each has to find |
 //! | [`world`] | the simulator's own device, and packets that arrive in any order |
+//! | [`traces`] | paths of them, for the lock-step of RTL with the model |
 //! | [`network`] | lanes with buffers that have ends |
 
 mod network;
 mod program;
 mod scenarios;
+pub mod traces;
 mod world;
 
 use narthex_interfaces::sarc::rules;
@@ -75,7 +77,9 @@ pub fn check(
     let mut check = Check::of(name, form, limit, observe);
     for scenario in scenarios::all() {
         let traffic = scenario.name;
-        check.explore(traffic, &mut Running { scenario, without: of_device, around: Surroundings::new() });
+        let around = Surroundings::new();
+        let mut running = Running { scenario, without: of_device, around, records: false };
+        check.explore(traffic, &mut running);
     }
     check.explore("coherence beside it on one network", &mut Network { without: of_network });
     Ok(check.finish(&PROPERTIES).without(without))

@@ -116,6 +116,8 @@ pub struct Running {
     pub scenario: Scenario,
     pub without: Option<Rule>,
     pub around: Surroundings,
+    /// What happens to the tiles is recorded.
+    pub records: bool,
 }
 
 impl Running {
@@ -232,7 +234,7 @@ impl System for Running {
     type Event = Event;
 
     fn start(&mut self) -> Result<World, Violation> {
-        let world = World::first(&self.scenario, self.without, &mut self.around);
+        let world = World::first(&self.scenario, self.without, &mut self.around, self.records);
         match &world.refused {
             None => Ok(world),
             Some(words) => Err(Violation { property: REFUSED, words: words.clone() }),

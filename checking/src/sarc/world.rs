@@ -15,6 +15,7 @@ use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_interfaces::interface::Chip;
 use narthex_interfaces::on_chip::{Effects, End, FirstLevel};
 use narthex_interfaces::sarc::config::Config;
+use narthex_interfaces::sarc::lockstep::{Access, Stimulus};
 use narthex_interfaces::sarc::messages::Body;
 use narthex_interfaces::sarc::registers::{CHIP_BYTES, LINE_BYTES, Role, STATE, STATE_BYTES, WINDOW_BYTES};
 use narthex_interfaces::sarc::rules::Rule;
@@ -29,6 +30,9 @@ use super::program::{Op, Scenario, Thread};
 
 /// The instant at which everything happens.
 const NOW: Time = Time::from_ps(1);
+
+/// Lines of each tile's scratchpad.
+pub const LINES: usize = 8;
 
 /// A packet on its way: where to, and by what the device knows it.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,8 @@ pub struct World {
     above: BTreeMap<u64, BlockData>,
     /// What the hardware refused.
     pub refused: Option<String>,
+    /// What has happened to the tiles, if that is recorded; not a part of the state.
+    pub happened: Option<Vec<(u16, Stimulus)>>,
 }
 
 /// Something that can happen.
@@ -109,13 +115,18 @@ fn device(tiles: u16, without: Option<Rule>) -> Sarc {
     if let Some(rule) = without {
         device = device.without(rule);
     }
-    (0..tiles).for_each(|tile| device.take_lines(tile, 8));
+    (0..tiles).for_each(|tile| device.take_lines(tile, LINES));
     device
 }
 
 impl World {
     /// Nothing has happened, but for what the scenario prepares.
-    pub fn first(scenario: &Scenario, without: Option<Rule>, around: &mut Surroundings) -> Self {
+    pub fn first(
+        scenario: &Scenario,
+        without: Option<Rule>,
+        around: &mut Surroundings,
+        records: bool,
+    ) -> Self {
         let tiles = scenario.programs.len();
         let mut world = World {
             device: device(tiles as u16, without),
@@ -125,12 +136,22 @@ impl World {
             holder: None,
             above: BTreeMap::new(),
             refused: None,
+            happened: records.then(Vec::new),
         };
         for &(address, value) in &scenario.before {
             world.access(around, tile_of(address), Kind::UncachedStore, address, value);
         }
-        scenario.bytes.iter().for_each(|(address, bytes)| world.device.poke_bytes(*address, bytes));
+        for (address, bytes) in &scenario.bytes {
+            world.device.poke_bytes(*address, bytes);
+            for (at, &byte) in (*address..).zip(bytes) {
+                world.record(tile_of(at) as u16, Stimulus::store(at, 1, byte.into()));
+            }
+        }
         world
+    }
+
+    fn record(&mut self, tile: u16, stimulus: Stimulus) {
+        self.happened.iter_mut().for_each(|happened| happened.push((tile, stimulus)));
     }
 
     fn with_device<R>(
@@ -183,6 +204,8 @@ impl World {
                 _ => bytes.set_word(offset, value),
             }
         }
+        let access = Access { is_load: kind == Kind::UncachedLoad, address, size: 8, value };
+        self.record(thread as u16, Stimulus::Access(access));
         let transaction = Transaction::uncached(AgentId(thread as u8), kind, address, 8, value);
         let mut response = Response::default();
         let (done, is_later) = self.with_device(around, |device, context| {
@@ -202,6 +225,9 @@ impl World {
     /// A packet arrives.
     pub fn arrive(&mut self, around: &mut Surroundings, place: usize) {
         let UnderWay { to, content } = self.packets.remove(place);
+        if let End::Tile(tile) = to {
+            self.record(tile, Stimulus::Arrives(*self.device.message(content)));
+        }
         self.with_device(around, |device, context| device.packet(to, context, content));
     }
 

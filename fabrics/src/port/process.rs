@@ -166,6 +166,11 @@ impl ProcessPort<'_> {
         self.inbox().front().map(|packet| &**packet)
     }
 
+    /// The packet behind this many others that have arrived and have not been taken.
+    pub fn at(&self, place: usize) -> Option<&Packet> {
+        self.inbox().get(place).map(|packet| &**packet)
+    }
+
     /// How many packets have arrived for this process and have not been taken.
     pub fn waiting(&self) -> usize {
         self.inbox().len()

@@ -195,8 +195,9 @@ impl Sarc {
         let found = match self.space.at(from) {
             Some(Spot::Line(_, tile, offset)) => {
                 self.check_range(origin.process, from, bytes.into())?;
-                let length = bytes.min(LINE_BYTES as u32) as usize;
-                let length = if self.is_scratchpad(tile, offset) { bytes as usize } else { length };
+                // Of a counter or queue a line at most is read, by whole words.
+                let is_cut = !self.is_scratchpad(tile, offset) && bytes.is_multiple_of(8);
+                let length = if is_cut { bytes.min(LINE_BYTES as u32) } else { bytes } as usize;
                 let found = self.state.tiles[usize::from(tile)].lines.read(offset, length, reader);
                 found.map_err(|problem| self.at_line(tile, offset, &problem))?
             }

@@ -39,6 +39,17 @@ impl Shape {
     }
 }
 
+/// What the words of a line are that is a queue's for items, a bit for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WordsOfQueue {
+    /// The line.
+    pub line: usize,
+    /// Requests of readers that wait.
+    pub requests: u8,
+    /// Nothing that counts; the others are words of items.
+    pub free: u8,
+}
+
 /// Head and tail, as a queue's tag has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pointers {
@@ -133,6 +144,28 @@ impl Lines {
     pub fn is_full(&self, line: usize) -> bool {
         let shape = self.shape(line);
         shape.is_ok_and(|shape| Pointers::of(self.state(line).tag).used(shape) == shape.items)
+    }
+
+    /// What the words are that a queue has for items.
+    pub(super) fn words_of_queue(&self, line: usize) -> Vec<WordsOfQueue> {
+        let Ok(shape) = self.shape(line) else { return Vec::new() };
+        let pointers = Pointers::of(self.state(line).tag);
+        let used = pointers.used(shape);
+        let mut words: Vec<WordsOfQueue> = Vec::new();
+        for own in 0..shape.items {
+            let (line, first) = Self::place(line, shape, pointers.head + own);
+            let item = (((1_u16 << shape.words) - 1) << first) as u8;
+            let (requests, free) = match (own < used, pointers.has_requests) {
+                (true, true) => (1 << first, item & !(1 << first)),
+                (true, false) => (0, 0),
+                (false, _) => (0, item),
+            };
+            match words.iter_mut().find(|other| other.line == line) {
+                Some(other) => (other.requests, other.free) = (other.requests | requests, other.free | free),
+                None => words.push(WordsOfQueue { line, requests, free }),
+            }
+        }
+        words
     }
 
     fn advance(&self, shape: Shape, pointer: u64) -> u64 {

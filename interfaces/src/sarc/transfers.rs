@@ -241,7 +241,7 @@ impl Sarc {
     }
 
     /// What waits in the combining buffer goes before what its processor asks for now.
-    fn drain_stores(&mut self, context: &mut Context<'_>, tile: u16) {
+    pub(super) fn drain_stores(&mut self, context: &mut Context<'_>, tile: u16) {
         let waiting = self.state.tiles[usize::from(tile)].combining.take();
         self.push_stores(context, tile, waiting);
     }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use narthex_interfaces::{Attachment, Device as _, DeviceDescription as _, Interface};
+use narthex_interfaces::{Attachment, Device};
 use narthex_kernel::{Clock, Duration, Time};
 use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bus::Bus;
@@ -21,7 +21,7 @@ use super::{FIRST_SIDE, Node, PROCESSOR};
 const BUS: InterconnectId = InterconnectId(0);
 
 /// A bus with the processor and these halves of an interface on it.
-pub fn bus(interface: &Interface, halves: Range<usize>) -> Interconnect {
+pub fn bus(interface: &dyn Device, halves: Range<usize>) -> Interconnect {
     let mut homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
     let mut seats = vec![Seat::of_processor(PROCESSOR)];
     for (number, seat) in

@@ -18,7 +18,8 @@ use narthex_interfaces::interface::{Chip, Interface, Surroundings};
 use narthex_interfaces::models::MODELS;
 use narthex_interfaces::on_chip::Effects;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::{Attachment, Device as _, DeviceDescription as _, Name};
+use narthex_interfaces::rtl::Hardware;
+use narthex_interfaces::{Attachment, Device, Name};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;
 use narthex_memory::home_memory::HomeMemory;
@@ -52,11 +53,13 @@ pub struct Variant {
     pub setting: Option<(&'static str, &'static str)>,
     /// Which process of its node has it to itself; those before it do nothing.
     pub process: u8,
+    /// The hardware that stands in its place.
+    pub hardware: Option<&'static Hardware>,
 }
 
 impl Variant {
     pub fn plain(name: &'static str) -> Self {
-        Variant { name, attachment: Attachment::MemoryBus, setting: None, process: 0 }
+        Variant { name, attachment: Attachment::MemoryBus, setting: None, process: 0, hardware: None }
     }
 
     /// Whether its node can have this flow control.
@@ -80,7 +83,7 @@ pub struct Node {
     /// What the processor is to issue, and the answer that it has got.
     requested: Option<Transaction>,
     answer: Option<Response>,
-    interface: Interface,
+    interface: Box<dyn Device>,
     network: NetworkPort,
     layouts: [Layout; 2],
     timers: Vec<Time>,
@@ -104,7 +107,7 @@ pub struct Node {
 }
 
 /// The seats of a process, at which it is told of packets and room.
-fn sides_of(interface: &Interface, process: u8) -> Range<usize> {
+fn sides_of(interface: &dyn Device, process: u8) -> Range<usize> {
     let seats = (interface.sender(process), interface.receiver(process));
     let (Some(send), Some(receive)) = seats else { panic!("it is on the network") };
     send..receive + 1
@@ -144,10 +147,14 @@ impl Node {
             chip: Chip::ALONE,
         };
         let name: Name = interface.name.parse().unwrap();
-        let built = Interface::build(name, &surroundings).unwrap();
-        let layouts = built.layouts(process);
-        let own_sides = sides_of(&built, process);
-        let bus = bus::bus(&built, own_sides);
+        let model = Interface::build(name, &surroundings).unwrap();
+        let layouts = model.layouts(process);
+        let built: Box<dyn Device> = match interface.hardware {
+            None => Box::new(model),
+            Some(hardware) => hardware.in_place_of((name, model), PACKET_BYTES, None).unwrap(),
+        };
+        let own_sides = sides_of(&*built, process);
+        let bus = bus::bus(&*built, own_sides);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
             main.write(address, &word.to_le_bytes());
@@ -255,7 +262,7 @@ impl Node {
 
     /// The halves of the process, by their place in the interface.
     fn own_sides(&self) -> Range<usize> {
-        sides_of(&self.interface, self.process)
+        sides_of(&*self.interface, self.process)
     }
 
     /// The processor's cache loses a block, as a conflict would have it.
@@ -308,7 +315,7 @@ impl Node {
         }
     }
 
-    fn with_interface<R>(&mut self, call: impl FnOnce(&mut Interface, &mut Context<'_>) -> R) -> R {
+    fn with_interface<R>(&mut self, call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R) -> R {
         let mut faults = Vec::new();
         let Node { now, process, interface, network, timers, .. } = self;
         let network = network.of_process(*process);
@@ -320,7 +327,7 @@ impl Node {
             faults: &mut faults,
             on_chip: &mut Effects::default(),
         };
-        let result = call(interface, &mut context);
+        let result = call(&mut **interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");
         let send = |(arrival, node, mail): Sending<Frame>| match mail {
             Mail::Direct(frame, _) => self.frames.push((arrival, NodeId(node as u16), frame)),

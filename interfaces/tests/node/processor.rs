@@ -1,7 +1,6 @@
 //! What the processor of a node does: orders to its program, and where its accesses go.
 
 use narthex_fabrics::Header;
-use narthex_interfaces::Device as _;
 use narthex_interfaces::fifo::{RECEIVE, RECEIVE_WINDOW};
 use narthex_memory::processor_memory::block_buffers::{FLUSH, LOAD, RECEIVE_BUFFER};
 use narthex_memory::{BlockData, Kind, Response, Transaction};

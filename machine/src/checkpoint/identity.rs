@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use narthex_interfaces::Attached;
+use narthex_kernel::Frequency;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,13 +35,15 @@ pub struct Identity {
     pub firmware_sha256: BTreeMap<String, String>,
     /// The interface and its place.
     pub interface: String,
+    /// The sources of the hardware in its place, and its clock.
+    pub hardware: Option<(String, Frequency)>,
     /// The machine with the run's changes, nodes and seed among them.
     pub machine: Value,
 }
 
 impl Identity {
     /// That of a run on a machine, as results have it, over an interface.
-    pub fn new(request: &RunRequest, elf: &[u8], interface: impl ToString, machine: Value) -> Self {
+    pub fn new(request: &RunRequest, elf: &[u8], interface: Attached, machine: Value) -> Self {
         Identity {
             version: env!("CARGO_PKG_VERSION").into(),
             program: request.program.clone(),
@@ -47,7 +51,8 @@ impl Identity {
             binary_sha256: sha256(elf),
             jobs: jobs_of(request),
             firmware_sha256: request.firmware_sha256(),
-            interface: interface.to_string(),
+            interface: request.interface_name(&interface),
+            hardware: request.hardware.as_ref().map(|given| (given.sha256.clone(), given.clock)),
             machine,
         }
     }
@@ -62,6 +67,7 @@ impl Identity {
             jobs,
             firmware_sha256,
             interface,
+            hardware,
             machine,
         } = self;
         if *version != asked.version {
@@ -89,6 +95,9 @@ impl Identity {
         }
         if *interface != asked.interface {
             return Some(format!("it is of interface {interface}; the run asks for {}", asked.interface));
+        }
+        if *hardware != asked.hardware {
+            return Some(format!("the hardware of {interface} has been changed since it was written"));
         }
         difference_of_machines(machine, &asked.machine)
     }

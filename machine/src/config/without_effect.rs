@@ -97,6 +97,10 @@ impl MachineConfig {
         found.extend(self.place_idle(attachment, &issued));
         let unused = without_effect::without_effect(&interface.name);
         found.extend(self.section_idle(attachment, &unused));
+        if interface.is_hardware {
+            let own = without_effect::without_effect_on_hardware(&interface.name);
+            found.extend(self.section_idle(attachment, &own));
+        }
         Ok(found)
     }
 

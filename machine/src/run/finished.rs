@@ -14,7 +14,7 @@ use crate::compose::jobs::{self, Place};
 use crate::config::Machine;
 use crate::node::counts::sizes_json;
 use crate::node::{Node, Personality, Process, Region, Report};
-use crate::request::RunRequest;
+use crate::request::{HardwareRequest, RunRequest};
 use crate::sha256::sha256;
 
 /// The version of the results' layout.
@@ -67,7 +67,7 @@ impl Finished {
             "program": request.program,
             "arguments": request.args,
             "binary_sha256": sha256(elf),
-            "interface": interface.to_string(),
+            "interface": request.interface_name(interface),
             "machine": machine.resolved(),
             "warnings": warnings(machine, interface),
             "ending": "finished",
@@ -87,6 +87,10 @@ impl Finished {
         }
         if let Some(network) = network::on_chip_document(nodes) {
             document["network_on_chip"] = network;
+        }
+        if let Some(hardware) = &request.hardware {
+            let HardwareRequest { name, sha256, clock, .. } = hardware;
+            document["hardware"] = json!({ "name": name, "sha256": sha256, "clock": clock });
         }
         if !request.firmware.is_empty() {
             document["firmware_sha256"] = json!(request.firmware_sha256());

@@ -180,6 +180,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         job_nodes: None,
         jobs: Vec::new(),
         firmware: Default::default(),
+        hardware: None,
         checkpoint: None,
         until: None,
         timeout: None,

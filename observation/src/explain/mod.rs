@@ -81,7 +81,7 @@ use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::node::Node;
 use narthex_machine::run::{Explanation, Finished, Halt, Monitor, Progress, SCHEMA_VERSION, simulate};
 use narthex_machine::sha256::sha256;
-use narthex_machine::{Failure, FirmwareFile, RunRequest};
+use narthex_machine::{Failure, FirmwareFile, HardwareRequest, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -132,6 +132,9 @@ pub struct ExplainRequest {
     /// The firmware of processors that run some, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub firmware: BTreeMap<String, FirmwareFile>,
+    /// The hardware that stands in the place of the interface's model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware: Option<HardwareRequest>,
 }
 
 /// Of what has a size.
@@ -457,6 +460,7 @@ impl ExplainRequest {
             job_nodes: None,
             jobs: Vec::new(),
             firmware: self.firmware.clone(),
+            hardware: self.hardware.clone(),
             checkpoint: None,
             until: None,
             timeout: None,

@@ -25,6 +25,7 @@ from narthex.cli import (
     experiments,
     explaining,
     fitting,
+    hardware,
     machines,
     networks,
     projects,
@@ -67,13 +68,14 @@ app = typer.Typer(
         "narthex sweep queue-size.toml --jobs 4",
         "narthex fit logp --interface CNI32Qm",
         "narthex network cluster --pattern transpose",
+        "narthex hardware area CNI32Qm",
         "narthex report result.json",
         "narthex diff before.json after.json",
     ),
 )
 for module in (
     catalogue, runs, differing, explaining, experiments, sweeping, fitting, calibrating, networks,
-    compiling, checking, machines, projects, reporting, doctor,
+    compiling, checking, hardware, machines, projects, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 

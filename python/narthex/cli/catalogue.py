@@ -69,6 +69,7 @@ def list_(
     if Kind.INTERFACES in kinds:
         say("Sizes are free: CNI64Qm and CNI128Q are interfaces too. Case does not matter.")
         say("NAME on PLACE attaches an interface elsewhere than on the memory bus: NI2w on io-bus.")
+        say("NAME@rtl, or NAME@./FOLDER of your own, is hardware in a model's place: NI2w@rtl.")
 
 
 COLUMNS = ["name", "what it is"]

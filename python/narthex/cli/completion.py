@@ -68,6 +68,17 @@ def calibrations(incomplete: str) -> Offered:
     return _beginning(incomplete, ((name, "") for name in names()))
 
 
+def designs(incomplete: str) -> Offered:
+    """Offer the designs of hardware that come with Narthex, and groups of them."""
+    from narthex.synthesis import designs
+
+    try:
+        names = [*designs.GROUPS, *designs.names()]
+    except NarthexError:  # without the extra
+        return []
+    return _beginning(incomplete, ((name, "") for name in names))
+
+
 def keys(context: typer.Context, incomplete: str) -> Offered:
     """Offer the keys of the machine that an option of the command line names.
 

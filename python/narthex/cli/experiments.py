@@ -105,7 +105,7 @@ def experiment(
     from narthex.validation import plots
 
     target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
-    names = validation.names() if names == [ALL] else names
+    names = _all_that_can_be() if names == [ALL] else names
     interfaces = split_names(interface)
     if [name.casefold() for name in interfaces] == [ALL]:
         interfaces = []
@@ -156,6 +156,20 @@ def experiment(
             lambda: page.write_document(document),
         )
     raise typer.Exit(code)
+
+
+def _all_that_can_be() -> list[str]:
+    """Return every experiment but those whose extra is missing, which are told of."""
+    from narthex import extras, validation
+
+    names = []
+    for name in validation.names():
+        extra = validation.load(name).needs
+        if extra and extras.lacking(extra):
+            tell(f"{name}: skipped: needs narthex[{extra}] ({extras.remedy(extra)})")
+        else:
+            names.append(name)
+    return names
 
 
 def _made(name: str, measured: dict[str, Any]) -> "Outcome":

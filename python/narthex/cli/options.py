@@ -34,7 +34,8 @@ INTERFACE = typer.Option(
     "-i",
     metavar="NAME",
     help="The network interface. It is on the memory bus; NAME on io-bus, on cache-bus or on "
-    "register is elsewhere, where the machine has that.",
+    "register is elsewhere, where the machine has that. NAME@rtl, or NAME@./FOLDER with a design "
+    "of your own, is hardware in its place.",
     autocompletion=completion.interfaces,
 )
 SEVERAL = "with commas between, or one behind each -i"
@@ -97,6 +98,18 @@ TIMEOUT = typer.Option(
     "--timeout",
     metavar="TIME",
     help="Stop after this much of this computer's time (60s), and say how the program stands.",
+)
+WAVES = typer.Option(
+    None,
+    "--waves",
+    metavar="FILE",
+    help="Write the signals of hardware in the interface's place (NAME@rtl) into this VCD file.",
+)
+WAVES_NODE = typer.Option(
+    None,
+    "--waves-node",
+    metavar="NODE",
+    help="The node whose signals --waves writes; 0 if not given.",
 )
 TRACE = typer.Option(
     None,

@@ -6,7 +6,9 @@ from narthex.cli.console import examples
 from narthex.cli.terminal import say
 
 new = typer.Typer(
-    help="Begin a program or an interface of your own.", no_args_is_help=True, rich_markup_mode=None
+    help="Begin a program, an interface or hardware of your own.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -17,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 @new.callback()
 def _group() -> None:
-    """Begin a program or an interface of your own."""
+    """Begin a program, an interface or hardware of your own."""
 
 
 @new.command(epilog=examples("narthex new program stencil"))
@@ -48,3 +50,18 @@ def interface(
     folder = made[0].parent
     say(f"\nTo build it, in a clone of Narthex: make setup MODELS={folder.absolute()}")
     say(f"To run it: cd {folder} && narthex run roundtrip 64 1000")
+
+
+@new.command(epilog=examples("narthex new hardware doorbell"))
+def hardware(
+    name: str = typer.Argument(..., help="What the module and its folder are called."),
+) -> None:
+    """Make a folder with hardware in Verilog that stands in an interface's place, and its tests.
+
+    It is compiled when it is run, which needs narthex[hardware].
+    """
+    from narthex.projects import new_hardware
+
+    for file in new_hardware(name):
+        say(str(file))
+    say(f"\nTo run it: cd {name} && narthex run roundtrip 64 1000")

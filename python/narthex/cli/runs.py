@@ -55,6 +55,8 @@ from narthex.cli.options import (
     TRACE_TO,
     TRAFFIC,
     UNTIL,
+    WAVES,
+    WAVES_NODE,
     WHERE,
 )
 from narthex.cli.reporting import (
@@ -114,6 +116,7 @@ def register(app: typer.Typer) -> None:
             "narthex run roundtrip 64 --trace buses.vcd --trace-nodes 0",
             "narthex run --job 'em3d 256' --job 'gauss 64' --set machine.processors_per_node=2",
             "narthex run --job 'em3d 256 @ 0-7' --job 'gauss 64 @ 8-15'",
+            "narthex run roundtrip 64 -i NI2w@rtl --waves ni2w.vcd",
             "narthex run roundtrip 64 -m forwarder.toml -i NI2w --firmware forwarder=mine.c",
         )
         + SURROUNDINGS,
@@ -151,6 +154,8 @@ def run(
     until: str | None = UNTIL,
     timeout: str | None = TIMEOUT,
     execute_wait_loops: bool = EXECUTE_WAIT_LOOPS,
+    waves: Path | None = WAVES,
+    waves_node: int | None = WAVES_NODE,
     trace: Path | None = TRACE,
     trace_nodes: str | None = TRACE_NODES,
     trace_from: str | None = TRACE_FROM,
@@ -181,6 +186,8 @@ def run(
     )
     if trace:
         check_writable(trace, "--trace")
+    if waves:
+        check_writable(waves, "--waves")
     if live_page:
         check_writable(live_page, "--live-page")
     keeper = ProfileTarget(profile, by_node=profile_by_node)
@@ -202,6 +209,8 @@ def run(
         until=until,
         timeout=timeout,
         execute_wait_loops=execute_wait_loops,
+        waves=waves,
+        waves_node=waves_node,
         checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
     )
     running.check_traffic(wanted, traffic=traffic)

@@ -254,6 +254,10 @@ class Experiment:
     latency of its packets in ns, or what each node receives in MB/s (of a permutation,
     the node that receives least). A workload's arguments are the pattern and the offered
     load. Each of `interfaces` is a name for a network; or else:"""
+    hardware: bool = False
+    """The values are gates: of a design of hardware, without programs. Each of `interfaces` is a
+    name for a design (`narthex hardware area`), a workload's argument the target on which it is
+    measured; or else:"""
     load_cycles: int = 20_000
     """Cycles of the links for which a load is measured."""
     region: str = "main"
@@ -334,7 +338,14 @@ class Experiment:
     @property
     def programs(self) -> list[str]:
         """Every program, once."""
-        return [] if self.load else list(dict.fromkeys(map(self.program_of, self.workload)))
+        if self.load or self.hardware:
+            return []
+        return list(dict.fromkeys(map(self.program_of, self.workload)))
+
+    @property
+    def needs(self) -> str:
+        """The extra of Narthex that its cells need; empty if none."""
+        return "hardware" if self.hardware else ""
 
     @property
     def larger_is_better(self) -> bool:

@@ -15,11 +15,13 @@ from typing import Any
 from narthex import _native, arguments, loads
 from narthex.arguments import Settings
 from narthex.batch import Batch, Progress
-from narthex.errors import NarthexError
+from narthex.errors import NarthexError, unknown
 from narthex.jobs import ALL_NODES
 from narthex.jobs import request as jobs_request
 from narthex.programs import Program, find
 from narthex.running import request
+from narthex.synthesis import area, designs, figure
+from narthex.synthesis.targets import find as find_target
 from narthex.validation.definition import Experiment, Interface, Workload
 from narthex.validation.loading import load, only
 from narthex.validation.outcome import Failure, Outcome, assess
@@ -89,7 +91,7 @@ def experiment(
     tried = swept(definition, settings)
     untried: list[Untried] = []
     if sensitivity:
-        others, untried = assumed(definition, settings, keys)
+        others, untried = ([], []) if definition.hardware else assumed(definition, settings, keys)
         tried += others
     runs = _Runs(definition, settings, fresh)
     made = runs.make_all([*_cells(definition), *chain(*map(_changed, tried))], jobs, progress)
@@ -111,11 +113,21 @@ def check(definition: Experiment, place: str, settings: Sequence[str] = ()) -> N
 
     `place` is the experiment's name or file, as the user calls it.
     """
+    if definition.hardware:
+        _check_designs(definition, place)
     for asked in choices(definition, settings):
         try:
             _native.machine_show(asked["machine"], asked["set"], False)
         except NarthexError as error:
             raise NarthexError(f"{place}: {error}", error.exit_code) from error
+
+
+def _check_designs(definition: Experiment, place: str) -> None:
+    """Refuse a design that is not there, or all of them without the extra."""
+    known = designs.names()
+    for interface in definition.interfaces:
+        if interface.spelt not in known:
+            raise unknown(f"design of {place}", interface.spelt, known)
 
 
 def choices(definition: Experiment, settings: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -182,6 +194,8 @@ class _Runs:
         """Make a run; returns the seconds that it took, if it was not made before."""
         if self._definition.load:
             return self._measure(cell)
+        if self._definition.hardware:
+            return self._synthesise(cell)
         program = self._programs[self._definition.program_of(cell.workload)]
         start = time.monotonic()
         try:
@@ -210,6 +224,18 @@ class _Runs:
             return Sample(value), time.monotonic() - start
         except NarthexError as error:
             names = definition.name, cell.interface.name, cell.workload.name, cell.seed
+            return Failure(*names, str(error), error.exit_code), time.monotonic() - start
+
+    def _synthesise(self, cell: Cell) -> tuple[Sample | Failure, float | None]:
+        """Measure the gates of the cell's design on the workload's target."""
+        start = time.monotonic()
+        try:
+            design, target = designs.design(cell.interface.spelt), find_target(*cell.workload.args)
+            found = area.area(design, target)
+            made = Sample(found.gates, gates_by_block=figure.by_block(found))
+            return made, time.monotonic() - start
+        except NarthexError as error:
+            names = self._definition.name, cell.interface.name, cell.workload.name, cell.seed
             return Failure(*names, str(error), error.exit_code), time.monotonic() - start
 
     def machine(self) -> dict[str, Any]:

@@ -14,10 +14,17 @@ from pathlib import Path
 from narthex import arguments, assets, loads, strict
 from narthex.assets import experiment_names as names
 from narthex.errors import NarthexError, unknown
+from narthex.synthesis.targets import TARGETS
 from narthex.validation import claims
-from narthex.validation.definition import BreakEven, Comparison, Derived, Experiment
+from narthex.validation.definition import (
+    BreakEven,
+    Comparison,
+    Derived,
+    Experiment,
+    Workload,
+)
 
-VALUES = ("report", "statistic", "ledger", "message_sizes", "load")
+VALUES = ("report", "statistic", "ledger", "message_sizes", "load", "hardware")
 """The keys that say what is measured: one of them."""
 
 CURVES = [["{curve}", "{x}"], ["{curve}", "{panel}", "{x}"]]
@@ -150,6 +157,8 @@ def _check_value(experiment: Experiment, file: Path) -> None:
     for workload in experiment.workload:
         if experiment.load:
             loads.check_workload(workload.args, f"{file}: workload '{workload.name}'")
+        elif experiment.hardware:
+            _check_target(workload, file)
         elif not experiment.program_of(workload):
             raise NarthexError(
                 f"{file}: workload '{workload.name}' has no 'program', and neither has the file"
@@ -169,6 +178,16 @@ def _check_value(experiment: Experiment, file: Path) -> None:
             raise NarthexError(
                 f"{file}: workload '{workload.name}' {lacks}: they go with message_sizes = true"
             )
+
+
+def _check_target(workload: Workload, file: Path) -> None:
+    """Refuse a workload of hardware that does not name the target alone."""
+    if len(workload.args) != 1:
+        raise NarthexError(f"{file}: workload '{workload.name}': 'args' names one target")
+    if workload.args[0] not in TARGETS:
+        raise unknown(
+            f"target (of workload '{workload.name}' in {file})", workload.args[0], TARGETS
+        )
 
 
 def _check_names(experiment: Experiment, file: Path) -> None:

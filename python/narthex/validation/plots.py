@@ -5,9 +5,9 @@ follows is below. A program's bars stand side by side, one for each interface: t
 relative to the interface that the experiment is normalised to, as the papers
 draw it, divided by what the processors did meanwhile (the time ledger of the
 main part, all nodes together). Where messages are counted by size, a bar is the
-share of a size, beside the paper's. Where `curves` says how the names of workloads
-are read, the values are curves over the number in them. The values of a single interface are bars:
-relative to itself it would always be one.
+share of a size, beside the paper's; where designs are measured, their gates by block. Where
+`curves` says how the names of workloads are read, the values are curves over the number in them.
+The values of a single interface are bars: relative to itself it would always be one.
 
 An HTML file holds all that it shows: no network is needed to look at it. The
 drawing is Vega-Altair's; it is loaded only where something is drawn.
@@ -25,6 +25,7 @@ from narthex.charts.looks import Rows
 from narthex.errors import NarthexError
 from narthex.report import pictures
 from narthex.report.parts import Chart, Table, columns, number
+from narthex.synthesis import figure
 from narthex.validation.outcome import Outcome
 from narthex.validation.sampling import SEPARATOR
 
@@ -71,6 +72,9 @@ def charts(outcome: Outcome) -> list[Chart]:
     from narthex.report.experiments import beside_published
 
     experiment, rows = outcome.experiment, outcome.rows
+    if experiment.hardware:
+        derived = [row for row in rows if row.baseline is not None]
+        return [chart(outcome), *beside_published(outcome.summary, derived)]
     if experiment.message_sizes:
         return [chart(outcome)]
     if experiment.curves:  # published values of measured rows are at the curves
@@ -90,6 +94,8 @@ def chart(outcome: Outcome) -> Chart:
     """Return the experiment as a chart of a page."""
     if outcome.experiment.curves:
         return _curves_chart(outcome)
+    if outcome.experiment.hardware:
+        return _area_chart(outcome)
     rows = size_rows(outcome) if outcome.experiment.message_sizes else time_rows(outcome)
     if not rows:
         raise NarthexError(f"{outcome.experiment.name} has nothing to draw: no run gave a value")
@@ -127,6 +133,21 @@ def _time_chart(outcome: Outcome, rows: Rows) -> Chart:
     told = f"Stacked bars: {unit}, by activity of the processors"
     specification = _in_panels(bars, outcome, len(experiment.interfaces))
     return Chart(experiment.title, told, specification, _table(experiment.title, rows))
+
+
+def _area_chart(outcome: Outcome) -> Chart:
+    """Stack the blocks of each design on the first target."""
+    workload = outcome.experiment.workload_names[0]
+    bars = {
+        interface: sample.gates_by_block
+        for (interface, of), samples in outcome.samples.items()
+        for sample in samples
+        if of == workload
+    }
+    if not bars:
+        raise NarthexError(f"{outcome.experiment.name} has nothing to draw: no design has an area")
+    base = _base(outcome)
+    return figure.chart(bars, base if base in bars else None)
 
 
 def _values_chart(outcome: Outcome) -> Chart:

@@ -4,6 +4,7 @@
     statistic = ["bus_occupied"]       the nodes' statistics in a region, added up
     ledger = ["buffering"]             the processors' time in a region, by what it went to
     message_sizes = true               the messages of a region, by size
+    hardware = true                    the gates of a design, by block: no run, and no region
 
 The region is the program's main part (guest/programs/measure.h), so that making
 the input and checking the result count for nothing. Firmware has no regions: with
@@ -43,6 +44,8 @@ class Sample:
     """The time of all processors in the region, by activity and occupation."""
     message_sizes: dict[int, int] = field(default_factory=dict)
     """The number of messages of each size sent in the region."""
+    gates_by_block: dict[str, float] = field(default_factory=dict)
+    """What the blocks of a design come to."""
 
 
 def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample:

@@ -1,5 +1,8 @@
 //! A chip without processors: accesses are made by hand, and a network on chip carries packets
 //! in the time that a test says.
+//!
+//! Where the environment names a tile's compiled RTL (NARTHEX_SARC_RTL), a bench that is over repeats
+//! what has happened to each tile in lock-step with it: the model's tests are the RTL's, too.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,8 +20,11 @@ use crate::interface::Chip;
 use crate::models::sarc::MODEL;
 use crate::on_chip::{Effects, End, FirstLevel, Packet};
 use crate::sarc::config::Config;
+use crate::sarc::lockstep::hardware::Rtl;
+use crate::sarc::lockstep::{Access, Lockstep, Owned, Shape, Stimulus};
 use crate::sarc::registers::{Role, STATE, STATE_BYTES, request};
-use crate::sarc::space::address_of;
+use crate::sarc::rtl::Tile;
+use crate::sarc::space::{Area, Space, address_of};
 use crate::sarc::{Build, Sarc};
 
 /// A cycle of the sample, in picoseconds.
@@ -96,6 +102,32 @@ pub struct Bench {
     /// Cycle and tile at which a first level took a line (true) or lost it, and its address.
     pub first_level: Vec<(u64, u16, u64, bool)>,
     processes: u8,
+    /// What has happened to the tiles; none if a tile of the RTL's kind knows no such thing: swapped
+    /// lines, regions of one's own, DRAM, processes of several tiles.
+    happened: Option<Vec<(u16, Stimulus)>>,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let (Some(library), Some(happened)) = (std::env::var_os("NARTHEX_SARC_RTL"), self.happened.take())
+        else {
+            return;
+        };
+        if std::thread::panicking() {
+            return;
+        }
+        for tile in 0..Shape::SMALL.tiles {
+            let shape = Shape { tile, ..Shape::SMALL };
+            let own = happened.iter().filter(|(at, _)| *at == tile);
+            let batches: Vec<Vec<Stimulus>> = own.map(|&(_, stimulus)| vec![stimulus]).collect();
+            let loaded = Tile::load(library.as_ref(), shape.sizes(), tile);
+            let mut rtl = Rtl::new(loaded.unwrap_or_else(|problem| panic!("{problem}")), shape);
+            let mut both = Lockstep::new(shape, &mut rtl);
+            if let Err(difference) = both.run(&batches) {
+                panic!("tile {tile}: {difference}");
+            }
+        }
+    }
 }
 
 impl Bench {
@@ -142,6 +174,7 @@ impl Bench {
             faults: Vec::new(),
             first_level: Vec::new(),
             processes,
+            happened: (tiles_of_process == 1 && !returns_when_full).then(Vec::new),
         }
     }
 
@@ -190,6 +223,29 @@ impl Bench {
         (result, effects.is_later)
     }
 
+    fn record(&mut self, tile: u16, stimulus: Stimulus) {
+        self.happened.iter_mut().for_each(|happened| happened.push((tile, stimulus)));
+    }
+
+    /// What the kernel agent has done to lines.
+    fn record_call(&mut self, request: u64, words: &[u64; request::WORDS]) {
+        let tile = words[0] as u16;
+        match request {
+            request::ALLOCATE => {
+                let first = (words[3] % STATE / 64) as usize;
+                let owned = if words[2] & request::SHARED != 0 { Owned::ByAll } else { Owned::ByItsProcess };
+                self.record(tile, Stimulus::Give { first, lines: words[1] as usize, owned });
+            }
+            request::FREE => {
+                let tile = ((words[0] - window(0)) / (window(1) - window(0))) as u16;
+                let first = (words[0] % STATE / 64) as usize;
+                self.record(tile, Stimulus::TakeBack { first, lines: words[1] as usize });
+            }
+            request::QUERY => {}
+            _ => self.happened = None,
+        }
+    }
+
     fn schedule(&mut self, at: Time, event: Event) {
         self.events.insert((at, self.order), event);
         self.order += 1;
@@ -204,6 +260,10 @@ impl Bench {
         value: u64,
     ) -> Result<Option<u64>, String> {
         let node_address = u64::from(self.process_of(tile)) * Translation::SPACE_BYTES + address;
+        if Space::area_of(address) == Some(Area::Tiles(0)) {
+            let is_load = kind == Kind::UncachedLoad;
+            self.record(tile, Stimulus::Access(Access { is_load, address, size, value }));
+        }
         let transaction = Transaction::uncached(AgentId(tile as u8), kind, node_address, size, value);
         let mut response = Response::default();
         let (done, is_later) = self.with_device(tile, |device, context, _| {
@@ -253,6 +313,9 @@ impl Bench {
             }
             Event::Arrives(to, content) => {
                 let tile = if let End::Tile(tile) = to { tile } else { 0 };
+                if let End::Tile(tile) = to {
+                    self.record(tile, Stimulus::Arrives(*self.device.message(content)));
+                }
                 self.with_device(tile, |device, context, _| device.packet(to, context, content));
             }
         }
@@ -279,9 +342,11 @@ impl Bench {
         let (answer, _) = self
             .with_device(tile, |device, context, system| device.call(tile.into(), context, &call, system));
         answer?;
-        Ok(std::array::from_fn(|word| {
+        let words = std::array::from_fn(|word| {
             self.system.words.get(&(ARGUMENT + word as u64 * 8)).copied().unwrap_or(0)
-        }))
+        });
+        self.record_call(request, &words);
+        Ok(words)
     }
 
     /// Lines of a tile, which all processes may use.

@@ -171,3 +171,21 @@ fn a_read_of_a_counter_is_answered_with_its_value() {
     bench.rest();
     assert_eq!(bench.load(0, there), 5);
 }
+
+#[test]
+fn a_copy_of_a_counter_that_is_not_of_whole_words_is_refused_however_long_it_is() {
+    for (bytes, is_refused) in [(8, false), (13, true), (64, false), (115, true), (120, false)] {
+        let mut bench = Bench::new();
+        let (command, there) = (bench.line(0, Role::CommandBuffer), bench.allocate(1, 2));
+        let counter = bench.line(0, Role::Counter);
+        bench.allocate(0, 1);
+        bench.store_words(0, command, &[first(operation::COPY, bytes), there, 0, counter]);
+        bench.rest();
+        let problems: Vec<&str> = bench.faults.iter().map(|(_, problem)| &**problem).collect();
+        assert_eq!(problems.len(), usize::from(is_refused), "{bytes} bytes: {problems:?}");
+        assert!(
+            problems.iter().all(|problem| problem.contains("which has words of 8 bytes")),
+            "{problems:?}"
+        );
+    }
+}

