@@ -127,20 +127,9 @@ class Bench:
             seen += [self.tile.invalidate.valid, self.tile.invalidate.line]
         while True:
             ctx.set(port.ready, self.lanes_are_ready)
-            (
-                _,
-                _,
-                valid,
-                ready,
-                lane,
-                flit,
-                last,
-                target,
-                first,
-                is_fault,
-                code,
-                *invalidated,
-            ) = await ctx.tick().sample(*seen)
+            _, _, valid, ready, lane, flit, last, target, first, is_fault, code, *invalidated = (
+                await ctx.tick().sample(*seen)
+            )
             if is_fault:
                 self.faults.append(formats.Fault(code))
             if invalidated and invalidated[0]:
@@ -165,9 +154,7 @@ class Bench:
 
     def send(self, packet):
         flits = list(packet.flits())
-        self._coming[packet.lane] += [
-            [flit, own == len(flits) - 1, False] for own, flit in enumerate(flits)
-        ]
+        self._coming[packet.lane] += [[flit, own == len(flits) - 1, False] for own, flit in enumerate(flits)]
 
     # The processor.
 

@@ -31,12 +31,7 @@ def scenario(parameters=SMALL):
 
 def write(line, *words, word=0, operation=Operation.WRITE, acknowledgement=0, size=None, **header):
     return Packet(
-        operation,
-        size or 8 * len(words),
-        line_at(line, word),
-        acknowledgement,
-        words=words,
-        **header,
+        operation, size or 8 * len(words), line_at(line, word), acknowledgement, words=words, **header
     )
 
 
@@ -286,13 +281,7 @@ async def test_messages_and_stores_have_their_words_in_the_command(bench):
 @scenario()
 async def test_wrong_commands_are_refused(bench):
     await bench.lock(1, COMMAND)
-    for operation, size in (
-        (5, 8),
-        (Operation.COPY, 65537),
-        (MESSAGE, 48),
-        (MESSAGE, 4),
-        (WORD, 4),
-    ):
+    for operation, size in ((5, 8), (Operation.COPY, 65537), (MESSAGE, 48), (MESSAGE, 4), (WORD, 4)):
         assert (await bench.access(line_at(1), operation | size << 8))[1] == Fault.COMMAND
     await bench.store(line_at(1), Operation.COPY | 8 << 8)
     assert (await bench.access(line_at(1), 1))[1] == Fault.STORED_TWICE
@@ -340,9 +329,7 @@ async def test_a_shifter_copies_at_any_alignment(bench):
         value = int.from_bytes(bytes(source[8 * word : 8 * word + 8]), "little")
         await bench.store(line_at(2) + 8 * word, value)
     for begin, to, size in ((0, 3, 61), (5, 0, 64), (7, 6, 20), (1, 7, 9), (60, 4, 5), (3, 3, 1)):
-        await command(
-            bench, 1, Operation.COPY, size, line_at(9, tile=2) + to, 0, line_at(2) + begin
-        )
+        await command(bench, 1, Operation.COPY, size, line_at(9, tile=2) + to, 0, line_at(2) + begin)
         await bench.until(lambda size=size: sum(each.bytes for each in bench.packets) == size)
         written = {}
         for packet in bench.packets:
@@ -418,16 +405,7 @@ async def test_a_single_reader_queue_keeps_items_in_their_order_until_it_is_full
     await bench.store(line_at(4, 2), 3)
     for number in range(4, 7):
         await bench.store(line_at(4), number)
-    assert [await bench.load(line_at(5) + 8 * word) for word in range(8)] == [
-        4,
-        0,
-        5,
-        0,
-        6,
-        0,
-        3,
-        103,
-    ]
+    assert [await bench.load(line_at(5) + 8 * word) for word in range(8)] == [4, 0, 5, 0, 6, 0, 3, 103]
     assert await bench.load(line_at(4, 1)) == 7
     assert (await bench.access(line_at(4)))[1] == Fault.POINTER
 
