@@ -41,23 +41,31 @@ port to DRAM. A read of a line must not pass a write-back of it that left the ti
 | `combining` | remote stores that wait for each other |
 | `tile` | a controller with its arrays and its table of regions |
 | `partitioned` | a cache and a scratchpad with an interface, each with a controller of its own |
+| `requests` | what a request of the processor means |
+| `queues` | the states of the events for queues |
+| `fetching`, `alignment` | what the engine does before a packet; the barrel shifter |
+| `region_table` | the table of regions |
+| `properties`, `mutants` | what is proven of it, and faults that the proofs have to find |
 
 ## Where it differs from the model in `interfaces/src/sarc`
 
-- A command's words are read, and its addresses translated, when its job is at the head of the list
-  (Section 3.2: "such arguments are read ... when the relevant job description appears at the top of
-  the job-list"); until then its buffer is `QUEUED`. The model reads them when the command is complete.
-  So is a counter's notification: one job, whose word and addresses are read in its turn.
+- A command's words are read, and its addresses translated, when its job is at the head of the
+  list (Section 3.2: "such arguments are read ... when the relevant job description appears at the
+  top of the job-list"); until then its buffer is `QUEUED`. The model reads them when the command is
+  complete. So is a counter's notification: one job, whose word and addresses are read in its turn.
 - The job list has an end also for what the interface itself has to send: near it, packets that
   could lead to a job wait in their lanes. The model's list grows.
-- Who owns a remote line is checked where it is, when the packet comes; the model looks there before.
+- Who owns a remote line is checked where it is, when the packet comes; the model looks there
+  before.
 - Words of a packet are checked one by one: of a write that is refused, the words before stay.
-- A request that waits in a queue keeps its reader's addresses without the model's adder: bit 62 says
-  whether there is an acknowledgement, and bits 33 to 3 of each address stand at 31 and 0.
+- A request that waits in a queue keeps its reader's addresses without the model's adder: bit 62
+  says whether there is an acknowledgement, and bits 33 to 3 of each address stand at 31 and 0.
 - A chip of one: no packet goes to other chips (`Stored`), no full queue returns one (`Returned`).
   That a remote store has arrived is told by the crossbar (`landed`, `arrived`).
 - Marking a line checks no notification addresses and no shape: they are checked when they are used.
 - `invalidate` names every line selected for the first level that a packet changes, whether it is
   there or not.
-- Lock box and registers of the chip's other parts are elsewhere: only the tile's registers are here.
+- Lock box and registers of the chip's other parts are elsewhere: here are only the tile's.
+- Acknowledgements go before answers, and both before jobs; the model has one list for the two.
+- The line of a queue's slot is checked whenever a slot is used, not when the shape is stored.
 """

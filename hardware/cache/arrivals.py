@@ -47,7 +47,7 @@ class Arrivals(Elaboratable):
         self.acknowledges = Signal()
         self.landed = Signal()
         self.over = Signal()
-        self.is_idle = Signal()
+        self.is_idle, self.is_header = Signal(), Signal()
 
     def elaborate(self, platform: object) -> Module:
         """Build it."""
@@ -65,7 +65,10 @@ class Arrivals(Elaboratable):
             m.d.sync += self.is_refused.eq(1)
 
         with m.FSM(name="arrival") as states:
-            m.d.comb += self.is_idle.eq(states.ongoing("LANE"))
+            m.d.comb += [
+                self.is_idle.eq(states.ongoing("LANE")),
+                self.is_header.eq(states.ongoing("HEADER")),
+            ]
             with m.State("LANE"), m.If(self.network.valid.any() & self.has_room):
                 m.d.sync += lane.eq(self._highest())
                 m.next = "HEADER"
@@ -78,6 +81,7 @@ class Arrivals(Elaboratable):
                     self.tile.eq(header.tile),
                     self.process.eq(header.process),
                     self.acknowledgement.eq(0),
+                    self.offset.eq(0),
                     self.is_refused.eq(0),
                     first.eq(1),
                 ]
@@ -115,12 +119,16 @@ class Arrivals(Elaboratable):
                 with m.If(self.done | is_refused):
                     m.d.comb += [
                         self.over.eq(1),
-                        self.acknowledges.eq(~is_refused & (self.acknowledgement != 0)),
+                        self.acknowledges.eq(self.is_acknowledged(is_refused)),
                         self.landed.eq(self.operation == Operation.STORE),
                     ]
                     m.next = "LANE"
         self._accesses(m, flit, first, last, end)
         return m
+
+    def is_acknowledged(self, is_refused: Value) -> Value:
+        """Return whether a write that is over is acknowledged."""
+        return ~is_refused & (self.acknowledgement != 0)
 
     def _highest(self) -> Value:
         valid = self.network.valid

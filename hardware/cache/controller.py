@@ -1,14 +1,14 @@
 """The controller: the pipeline that all accesses take, and what stands around it.
 
 ```text
-  cycle 0   arrivals, engine, processor ──► one gets the port; its set is asked for
-  cycle 1   states and tags are there: hit? whose way? what does its role do? ──► word array
+  cycle 0   arrivals, engine, processor: one gets the port; its set is asked for
+  cycle 1   states and tags are there: hit? which way? what does its role do? ──► words
   cycle 2   the word is there: response, or a packet's data
 ```
 
-The processor's request stays in its register until it is answered; whatever keeps it (a miss, a full
-job list, a load from elsewhere, an empty queue) it tries again, or waits for the answer. Packets and
-the engine have a register beside it, and so pass a request that waits.
+The processor's request stays in its register until it is answered. What keeps it waiting is a miss,
+a full job list, a load from elsewhere, an empty queue: it tries again, or is answered later.
+Packets and the engine have a register beside it, and so pass a request that waits.
 """
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -72,6 +72,10 @@ class Controller(wiring.Component):
         self.engine_reads = Signal()
         # No event and no flush has the pipeline.
         self.is_free = Signal()
+        self.is_of_request = Signal()  # whose event goes on is the request's
+        self.space = Space(p, self.request.address)
+        # The word that an access brings.
+        self.data = Signal(64)
         # The line that is written.
         self.writes_line = Signal()
         if p.scratchpad:
@@ -82,10 +86,19 @@ class Controller(wiring.Component):
         self.pushes_job = Signal()
         self.new_job = Signal(job_layout(p))
         # Who asks: a processor or a packet, and where what it reads is to go.
-        self.process = Signal(p.process_bits)
-        self.origin_tile = Signal(p.tile_bits)
-        self.reader_destination = Signal(ADDRESS_BITS)
-        self.reader_acknowledgement = Signal(ADDRESS_BITS)
+        self.context = context = Signal(job_layout(p))
+        self.process, self.origin_tile = context.process, context.tile
+        self.reader_destination = context.destination
+        self.reader_acknowledgement = context.acknowledgement
+        # The word that an answer or a job gets: what the access brings, or one of these.
+        self.given = Signal(64)
+        self.gives_read, self.gives_value = Signal(), Signal()
+        # The value that is kept: what is shown of a line or a register, or what the access brings.
+        self.shown = Signal(64)
+        self.keeps_shown, self.keeps_data = Signal(), Signal()
+        # What is written instead of what the access brings: nothing, or a queue's request.
+        self.pads, self.parks = Signal(), Signal()
+        self.uses_slot = Signal()
         # A request that could lead to a job has to wait for room, or for what goes before it.
         self.lacks_room = Signal()
         self.must_wait = Signal()
@@ -141,7 +154,7 @@ class Controller(wiring.Component):
     # Cycle 0.
 
     def _grant(self, m: Module) -> None:
-        """Give the port away: packets that come first, then those that leave, then the processor."""
+        """Give the port away: to packets that come, then those that leave, then the processor."""
         arrivals, engine, lines = self.arrivals, self.engine, self.lines
         is_free, again, is_taken = self.is_free, self.again, self.is_taken
         wants_flit = Const(0)
@@ -208,9 +221,8 @@ class Controller(wiring.Component):
 
     def _look_up(self, m: Module) -> None:
         p, lookup = self.parameters, self.lookup
-        self.space = space = Space(p, self.request.address)
+        space = self.space
         ways = slice(3 + p.set_bits, 3 + p.line_bits)
-        self.is_of_request = Signal()  # the access whose event goes on
         is_of_request = self.has_request
         if p.scratchpad:
             held = Signal()
@@ -236,6 +248,7 @@ class Controller(wiring.Component):
             with m.If(self.sees_slot):
                 m.d.comb += lookup.sees.eq(1)
             m.d.comb += lookup.seen_way.eq(self.slot_line[p.set_bits :])
+        self._words(m, is_of_request)
         # What is written to the line that was looked up is what it has, but for what follows.
         m.d.comb += [
             self.lines.write_ways.eq(self.writes_line << found),
@@ -245,6 +258,36 @@ class Controller(wiring.Component):
             self.lines.write_state.eq(lookup.state),
             self.lines.write_tag.eq(lookup.tag),
         ]
+
+    def _words(self, m: Module, is_of_request: Value) -> None:
+        """Choose the word that is accessed, and what is written."""
+        p, space, words = self.parameters, self.space, self.words
+        own = Cat(space.word, space.set, self.lookup.way)
+        place = Mux(is_of_request, own, self.access.place)
+        m.d.comb += [
+            self.data.eq(Mux(is_of_request, self.request.data, self.access.data)),
+            words.address.eq(place),
+            words.write_data.eq(self.data),
+        ]
+        if not p.scratchpad:
+            return
+        m.d.comb += words.address.eq(Cat(self.events.chosen_word, place[3:]))
+        data = self.data
+        if p.queues:
+            direct = Mux(is_of_request, Cat(space.set, space.way), self.access.place[3:])
+            line = Mux(self.uses_slot, self.slot_line, Mux(self.events.goes_on, direct, place[3:]))
+            data = Mux(self.pads, 0, self.data)
+            m.d.comb += words.address.eq(Cat(self.events.chosen_word, line))
+            m.d.comb += words.write_data.eq(data)
+        if p.multiple_reader_queues:
+            m.d.comb += words.write_data.eq(Mux(self.parks, self.events.queues.request(), data))
+        if self.combining is not None:
+            data = Mux(self.flushes, self.combining.word, data)
+        given = Mux(self.gives_value, self.value, data)
+        m.d.comb += self.given.eq(Mux(self.gives_read, words.read_data, given))
+        with m.If(self.keeps_shown | self.keeps_data):
+            m.d.sync += self.value.eq(Mux(self.keeps_data, self.data, self.shown))
+        m.d.comb += self.shown.eq(self.events.shown)
 
     def is_permitted(self, process: Value) -> Value:
         """Return whether a process may use the line (Section 3.1)."""
@@ -258,28 +301,25 @@ class Controller(wiring.Component):
         m.d.comb += [arrivals.done.eq(self.access_done)]
         m.d.sync += self.engine.has_word.eq(self.engine_reads)
         m.d.comb += self.engine.word.eq(words.read_data)
-        with m.If(self.has_access):
-            with m.Switch(access.action):
-                with m.Case(Action.PLAIN):
+        with m.If(self.has_access), m.Switch(access.action):
+            with m.Case(Action.PLAIN):
+                m.d.comb += [words.enable.eq(1), self.engine_reads.eq(1)]
+            if self.parameters.scratchpad:
+                with m.Case(Action.TAKE):
                     m.d.comb += [
                         words.enable.eq(1),
-                        words.address.eq(access.place),
                         self.engine_reads.eq(1),
+                        self.writes_line.eq(1),
+                        self.lines.write_tag.eq(0),
                     ]
-                if self.parameters.scratchpad:
-                    with m.Case(Action.TAKE):
-                        m.d.comb += [
-                            words.enable.eq(1),
-                            words.address.eq(access.place),
-                            self.engine_reads.eq(1),
-                            self.writes_line.eq(1),
-                            self.lines.write_tag.eq(0),
-                        ]
-                    with m.Case(Action.ANSWER):
-                        m.d.sync += self.value.eq(access.data)
-                        m.d.comb += [self.delivers.eq(1), self.access_done.eq(1)]
-                with m.Default():
-                    self._serve_line(m)
+                with m.Case(Action.ANSWER):
+                    m.d.comb += [
+                        self.keeps_data.eq(1),
+                        self.delivers.eq(1),
+                        self.access_done.eq(1),
+                    ]
+            with m.Default():
+                self._serve_line(m)
 
     def _serve_line(self, m: Module) -> None:
         """Serve an access to a line of any role."""
@@ -314,9 +354,7 @@ class Controller(wiring.Component):
         access, words, lines = self.access, self.words, self.lines
         m.d.comb += [
             words.enable.eq(1),
-            words.address.eq(access.place),
             words.write_bytes.eq(0xFF),
-            words.write_data.eq(access.data),
             self.access_done.eq(1),
         ]
         with m.If(access.last):
@@ -331,16 +369,16 @@ class Controller(wiring.Component):
 
     def _events(self, m: Module) -> None:
         events, request, access = self.events, self.request, self.access
-        engine, arrivals, p = self.engine, self.arrivals, self.parameters
+        p = self.parameters
         is_request, is_engine = self.is_of_request, ~self.is_of_request & self.is_engines
         own = Cat(self.space.word, self.space.set, self.space.way)
-        job = Mux(is_engine, engine.job.bytes, arrivals.bytes)
-        words = Mux(job[6:].any(), 8, job[3:6])
+        size = self.context.bytes
+        words = Mux(size[6:].any(), 8, size[3:6])
         m.d.comb += [
             events.is_request.eq(is_request),
             events.is_engine.eq(is_engine),
             events.place.eq(Mux(is_request, own, access.place)),
-            events.data.eq(Mux(is_request, request.data, access.data)),
+            events.data.eq(self.data),
             events.bytes.eq(
                 Mux(is_request, lanes_of(request.address[:3], request.size), access.bytes)
             ),
@@ -352,22 +390,6 @@ class Controller(wiring.Component):
                 ~is_request & ((access.action == Action.READ) | (access.action == Action.PROBE))
             ),
             events.read_words.eq(words),
-            self.process.eq(
-                Mux(
-                    is_request,
-                    request.process,
-                    Mux(is_engine, engine.job.process, arrivals.process),
-                )
-            ),
-            self.origin_tile.eq(
-                Mux(is_request, self.tile, Mux(is_engine, engine.job.tile, arrivals.tile))
-            ),
-            self.reader_destination.eq(
-                Mux(is_engine, engine.job.destination, arrivals.destination)
-            ),
-            self.reader_acknowledgement.eq(
-                Mux(is_engine, engine.job.acknowledgement, arrivals.acknowledgement)
-            ),
         ]
         m.d.comb += [
             self.lacks_room.eq(is_request & ~self.jobs.has_room_for_requests),
@@ -407,24 +429,18 @@ class Controller(wiring.Component):
         """Fill the job list: an event's job, then a combined store's, then the rest of a copy."""
         jobs, arrivals, engine = self.jobs, self.arrivals, self.engine
         job, list_ = self.new_job, self.jobs.list
-        source = Const(WINDOW, ADDRESS_BITS) | (self.tile << 20) | (self.events.place << 3)
-        offset = Mux(job.operation == Operation.COPY, arrivals.offset, 0)
+        is_idle = self._contexts(m)
         m.d.comb += [
-            job.source.eq(source | offset),
-            job.destination.eq(self.reader_destination),
-            job.acknowledgement.eq(self.reader_acknowledgement),
-            job.bytes.eq(arrivals.bytes),
-            job.tile.eq(self.origin_tile),
-            job.process.eq(self.process),
-            list_.push.eq(self.pushes_job),
+            job.eq(self.context),
+            engine.recycled.eq(engine.recycles & is_idle),
+            list_.push.eq(self.pushes_job | engine.recycled),
             list_.input.eq(job),
+            jobs.payload.input.eq(self.given),
+            jobs.answers.input.value.eq(self.given),
         ]
-        others = engine.recycles & ~self.pushes_job
         if self.combining is not None:
-            is_leaving = self._combined(m)
-            others &= ~is_leaving
-        with m.If(others):
-            m.d.comb += [list_.push.eq(1), list_.input.eq(engine.job), engine.recycled.eq(1)]
+            with m.If(self._combined(m)):
+                m.d.comb += engine.recycled.eq(0)
         is_new = self.pushes_job & (job.operation == Operation.STORE)
         if self.combining is not None:
             is_new = self.combining.put & self.combining.is_empty
@@ -437,6 +453,37 @@ class Controller(wiring.Component):
             acknowledgements.input.tile.eq(arrivals.tile),
             acknowledgements.input.process.eq(arrivals.process),
         ]
+
+    def _contexts(self, m: Module) -> Value:
+        """Find for whom a job is: a packet, the processor, or the engine, also for its own rest.
+
+        Returns whether no access needs its own job now: then the engine may give a copy back.
+        """
+        request, arrivals, context = self.request, self.arrivals, self.context
+        needs_none = ~self.has_request | self.space.is_cached
+        is_idle = Signal()
+        m.d.comb += is_idle.eq(needs_none & ~self.has_access & ~self.events.goes_on)
+        own = Const(WINDOW, ADDRESS_BITS) | (self.tile << 20) | (self.access.place << 3)
+        with m.If(is_idle | ~self.is_of_request & self.is_engines):
+            m.d.comb += context.eq(self.engine.job)
+        with m.Elif(self.is_of_request):
+            m.d.comb += [
+                context.source.eq(request.address),
+                context.destination.eq(request.address),
+                context.bytes.eq(1 << request.size),
+                context.tile.eq(self.tile),
+                context.process.eq(request.process),
+            ]
+        with m.Else():
+            m.d.comb += [
+                context.source.eq(own | arrivals.offset),
+                context.destination.eq(arrivals.destination),
+                context.acknowledgement.eq(arrivals.acknowledgement),
+                context.bytes.eq(arrivals.bytes),
+                context.tile.eq(arrivals.tile),
+                context.process.eq(arrivals.process),
+            ]
+        return is_idle
 
     def _combined(self, m: Module) -> Value:
         """Take a word out of the combining buffer; the last one takes the job with it."""
@@ -455,7 +502,6 @@ class Controller(wiring.Component):
         with m.If(is_taken):
             m.d.comb += [
                 jobs.payload.push.eq(1),
-                jobs.payload.input.eq(combining.word),
                 list_.push.eq(combining.is_last),
                 list_.input.operation.eq(Operation.STORE),
                 list_.input.destination.eq(combining.start),

@@ -256,7 +256,7 @@ class Engine(Elaboratable):
             self._send_words(m)
 
     def _short_packets(self, m: Module) -> None:
-        """End an acknowledgement or answer with its second flit; acknowledged writes have a third."""
+        """End an acknowledgement or answer with its second flit; others may have a third."""
         job, out, answers = self.job, self.network, self.jobs.answers
         with m.If(job.acknowledgement != 0):
             m.next = "ACKNOWLEDGEMENT"

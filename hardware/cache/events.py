@@ -51,12 +51,17 @@ class Events:
         self.is_memory = Signal()  # what is read goes to memory
         self.read_words = Signal(4)  # how many are read then
         self.fault = Signal(len(controller.fault.code))
+        self.chosen_word = Signal(3)
+        self.shown = Signal(64)
         # What becomes of it in this cycle.
         self.ends = Signal()
         self.is_over = Signal()
+        self.goes_on = Signal()
         self.is_busy = Signal()
         self.wants_flit = Signal()
+        self.in_queue, self.decides = Signal(), Signal()
         self.got = Signal(4)
+        self.queues = Queues(self) if p.queues else None
 
     @property
     def word(self) -> Value:
@@ -75,23 +80,20 @@ class Events:
 
     # What the states do.
 
-    def read_word(self, m: Module, place: Value) -> None:
-        """Ask for a word, which is there in the next cycle."""
-        m.d.comb += [self.controller.words.enable.eq(1), self.controller.words.address.eq(place)]
+    # Data are chosen once, outside of what decides whether they are used: here are only enables.
 
-    def write_word(self, m: Module, place: Value, value: Value, bytes_: Value | int = 0xFF) -> None:
-        """Write a word."""
-        words = self.controller.words
+    def read_word(self, m: Module, word: Value | int | None = None) -> None:
+        """Ask for a word of the line, which is there in the next cycle."""
+        m.d.comb += self.controller.words.enable.eq(1)
+        if word is not None:
+            m.d.comb += self.chosen_word.eq(word)
+
+    def write_word(self, m: Module, bytes_: Value | int = 0xFF) -> None:
+        """Write the word that the access brings."""
         m.d.comb += [
-            words.enable.eq(1),
-            words.address.eq(place),
-            words.write_bytes.eq(bytes_),
-            words.write_data.eq(value),
+            self.controller.words.enable.eq(1),
+            self.controller.words.write_bytes.eq(bytes_),
         ]
-
-    def own_word(self, word: int) -> Value:
-        """Return the place of a word of the line."""
-        return Cat(Const(word, 3), self.place[3:])
 
     def set_tag(self, m: Module, tag: Value) -> None:
         """Write the tag of the line that was looked up."""
@@ -108,9 +110,9 @@ class Events:
         m.d.comb += self.ends.eq(1)
         m.next = "ACCESS"
 
-    def show(self, m: Module, value: Value) -> None:
-        """Give a value that stands in no word to the reader."""
-        m.d.sync += self.controller.value.eq(value)
+    def show(self, m: Module) -> None:
+        """Give the reader the value of the tag, which stands in no word."""
+        m.d.comb += self.controller.keeps_shown.eq(1)
         with m.If(self.is_request):
             m.d.comb += self.controller.responds_value.eq(1)
             self.finish(m)
@@ -122,46 +124,52 @@ class Events:
         controller, job = self.controller, self.controller.new_job
         m.d.comb += [controller.pushes_job.eq(1), job.operation.eq(operation)]
 
-    def push_answer(self, m: Module, value: Value, tile: Value) -> None:
-        """Answer a load of the processor of another tile."""
+    def push_answer(self, m: Module, tile: Value) -> None:
+        """Answer a load of the processor of another tile with what is given."""
         answers = self.controller.jobs.answers
         m.d.comb += [
             answers.push.eq(1),
-            answers.input.value.eq(value),
             answers.input.tile.eq(tile),
             answers.input.process.eq(self.controller.process),
         ]
 
-    def push_payload(self, m: Module, value: Value) -> None:
-        """Put a word behind those of the jobs before."""
-        payload = self.controller.jobs.payload
-        m.d.comb += [payload.push.eq(1), payload.input.eq(value)]
+    def push_payload(self, m: Module) -> None:
+        """Put what is given behind the words of the jobs before."""
+        m.d.comb += self.controller.jobs.payload.push.eq(1)
+
+    def give_read(self, m: Module) -> None:
+        """Give the word that was read."""
+        m.d.comb += self.controller.gives_read.eq(1)
 
     # The states.
 
     def states(self, m: Module) -> None:
         """Add the state machine."""
         p = self.parameters
-        queues = Queues(self) if p.queues else None
+        queues = self.queues
+        self.commands(m)
+        m.d.comb += self.chosen_word.eq(self.word)
         if queues is not None:
             queues.pointers(m)
+        self._shown(m)
         with m.FSM(name="event") as states:
             with m.State("ACCESS"), m.If(self.valid):
                 self._access(m, queues)
             with m.State("OPERATION_ASK"):
-                self.read_word(m, self.own_word(0))
+                self.read_word(m, 0)
                 m.next = "OPERATION"
             with m.State("OPERATION"):
-                self._check_command(m, self.controller.words.read_data)
+                self._launch(m)
             with m.State("GET_ASK"):
                 self._ask_next(m)
             with m.State("GET"):
                 self._get(m)
             with m.State("VALUE"):
-                self._value(m, self.controller.value)
+                m.d.comb += self.controller.gives_value.eq(1)
+                self._last_word(m)
             if p.counters:
                 with m.State("RESET_ASK"):
-                    self.read_word(m, self.own_word(1))
+                    self.read_word(m, 1)
                     m.next = "RESET"
                 with m.State("RESET"):
                     self.set_tag(m, self.controller.words.read_data[: p.counter_bits])
@@ -170,10 +178,28 @@ class Events:
                     self.finish(m)
             if queues is not None:
                 queues.states(m)
+            if queues is not None:
+                m.d.comb += [
+                    self.decides.eq(states.ongoing("DECIDE")),
+                    self.in_queue.eq(queues.is_ongoing(states)),
+                ]
             m.d.comb += [
-                self.is_busy.eq(~states.ongoing("ACCESS") | (self.valid & ~self.ends)),
+                self.goes_on.eq(~states.ongoing("ACCESS")),
+                self.is_busy.eq(self.goes_on | (self.valid & ~self.ends)),
                 self.wants_flit.eq(states.ongoing("FLIT") if queues is not None else 0),
             ]
+
+    def _shown(self, m: Module) -> None:
+        """Find what a tag shows of its line."""
+        p = self.parameters
+        with m.Switch(self.role):
+            with m.Case(Role.COMMAND_BUFFER):
+                m.d.comb += self.shown.eq(self.tag != 0)
+            if p.counters:
+                with m.Case(Role.COUNTER):
+                    m.d.comb += self.shown.eq(self.tag[: p.counter_bits].as_signed())
+            if self.queues is not None:
+                self.queues.show(m)
 
     def _access(self, m: Module, queues: "Queues | None") -> None:
         p = self.parameters
@@ -197,18 +223,17 @@ class Events:
             with m.Case(Role.SCRATCHPAD):
                 self._load_scratchpad(m)
             with m.Case(Role.COMMAND_BUFFER):
-                self._show_or_load(m, self.word == 0, self.tag != 0)
+                self._show_or_load(m)
             if p.counters:
                 with m.Case(Role.COUNTER):
-                    count = self.tag[: p.counter_bits].as_signed()
-                    self._show_or_load(m, self.word == 0, count)
+                    self._show_or_load(m)
             if queues is not None:
                 queues.load(m)
             with m.Default():
                 self.load(m)
 
     def _store(self, m: Module) -> None:
-        self.write_word(m, self.place, self.data, self.bytes)
+        self.write_word(m, self.bytes)
         self.finish(m)
 
     def _load_scratchpad(self, m: Module) -> None:
@@ -222,15 +247,15 @@ class Events:
         with m.Else():
             self.load(m)
 
-    def _show_or_load(self, m: Module, is_shown: Value, value: Value) -> None:
-        with m.If(is_shown):
-            self.show(m, value)
+    def _show_or_load(self, m: Module) -> None:
+        with m.If(self.word == 0):
+            self.show(m)
         with m.Else():
             self.load(m)
 
     def load(self, m: Module) -> None:
         """Load words of the line as they are."""
-        self.read_word(m, self.place)
+        self.read_word(m)
         with m.If(self.is_request):
             m.d.comb += self.controller.responds_word.eq(1)
             self.finish(m)
@@ -238,39 +263,36 @@ class Events:
             m.next = "GET"
 
     def _ask_next(self, m: Module) -> None:
-        self.read_word(m, Cat((self.place[:3] + self.got)[:3], self.place[3:]))
+        self.read_word(m, (self.place[:3] + self.got)[:3])
         m.next = "GET"
 
     def _get(self, m: Module) -> None:
-        """A word that was asked for is there: more are read if memory is to have them."""
-        read = self.controller.words.read_data
+        """Take a word that was asked for; read more if memory is to have them."""
+        self.give_read(m)
         m.d.sync += self.got.eq(self.got + 1)
-        with m.If(~self.is_memory):
-            self._value(m, read)
-        with m.Elif(self.got + 1 == self.read_words):
-            self._value(m, read)
+        with m.If(~self.is_memory | (self.got + 1 == self.read_words)):
+            self._last_word(m)
         with m.Else():
-            self.push_payload(m, read)
+            self.push_payload(m)
             m.next = "GET_ASK"
 
-    def _value(self, m: Module, value: Value) -> None:
-        """The last word for a reader that is no own processor."""
+    def _last_word(self, m: Module) -> None:
+        """Give the last word to a reader that is no own processor."""
         with m.If(self.is_memory):
-            self.push_payload(m, value)
+            self.push_payload(m)
             self.push_job(m, Operation.REPLY)
             m.d.comb += [
                 self.controller.new_job.bytes.eq(Cat(Const(0, 3), self.got + 1)),
                 self.controller.engine.served.eq(self.is_engine),
             ]
         with m.Else():
-            self.push_answer(m, value, self.controller.origin_tile)
+            self.push_answer(m, self.controller.origin_tile)
         self.finish(m)
 
     # Command buffers.
 
     def _store_command(self, m: Module) -> None:
-        stored = Signal(8)
-        m.d.comb += stored.eq(self.tag[:8] | (1 << self.word))
+        stored = self.stored
         is_again = self.tag[:8].bit_select(self.word, 1) | (self.tag & QUEUED).any()
         with m.If(is_again):
             self.refuse(m, Fault.STORED_TWICE)
@@ -278,22 +300,24 @@ class Events:
             m.d.comb += [self.controller.tries_again.eq(1), self.controller.drains.eq(1)]
             self.finish(m)
         with m.Else():
-            self.write_word(m, self.place, self.data)
+            self.write_word(m)
             with m.If(self.word == 0):
-                self._check_command(m, self.data)
+                self._launch(m)
             with m.Elif(stored[:4].all()):
                 m.next = "OPERATION_ASK"
             with m.Else():
                 self.set_tag(m, stored)
                 self.finish(m)
 
-    def _check_command(self, m: Module, first: Value) -> None:
-        """Launch the command if all its words are there."""
-        stored = Signal(8)
+    def commands(self, m: Module) -> None:
+        """Find what a command's first word says: the stored one, or the one that was read."""
+        self.stored, self.is_right, self.is_complete = Signal(8), Signal(), Signal()
+        stored, is_right = self.stored, self.is_right
+        first = Mux(self.goes_on, self.controller.words.read_data, self.data)
         m.d.comb += stored.eq(self.tag[:8] | (1 << self.word))
         operation, size = first[:8], first[8:]
         words = size[3:6]
-        is_message, is_right = Signal(), Signal()
+        is_message = Signal()
         m.d.comb += is_message.eq(operation == Operation.WRITE)
         with m.Switch(operation):
             with m.Case(Operation.COPY):
@@ -305,12 +329,17 @@ class Events:
             with m.Case(Operation.READ):
                 m.d.comb += is_right.eq(size <= LINE_BYTES)
         needed = Mux(is_message, ((((1 << words) - 1) << 3) | 0b111)[:8], 0b1111)
-        is_complete = (stored & needed) == needed
-        with m.If(~is_right | (size == 0)):
+        m.d.comb += self.is_complete.eq((stored & needed) == needed)
+        with m.If(size == 0):
+            m.d.comb += is_right.eq(0)
+
+    def _launch(self, m: Module) -> None:
+        """Launch the command if all its words are there."""
+        with m.If(~self.is_right):
             self.refuse(m, Fault.COMMAND)
         with m.Else():
-            self.set_tag(m, Mux(is_complete, QUEUED, stored))
-            with m.If(is_complete):
+            self.set_tag(m, Mux(self.is_complete, QUEUED, self.stored))
+            with m.If(self.is_complete):
                 self.push_job(m, COMMAND)
             self.finish(m)
 

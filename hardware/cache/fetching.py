@@ -1,10 +1,10 @@
 """What the engine does before the header of a packet, and behind the packet.
 
-Of a command the engine reads words 0 to 2, asks the table of regions for the place of each address,
-and then takes word 3: the source of a copy, whose buffer is free with that. A message's words stay in
-the buffer until they have left. Of a counter it reads one address after the other. Of a copy it
-asks by a probe whether its bytes may be read: a line that is sensitive to events is read as a
-packet would do it, and the copy is over.
+Of a command the engine reads words 0 to 2, asks the table of regions for the place of each
+address, and then takes word 3: the source of a copy, whose buffer is free with that. A message's
+words stay in the buffer until they have left. Of a counter it reads one address after the other.
+Of a copy it asks by a probe whether its bytes may be read: a line that is sensitive to events is
+read as a packet would do it, and the copy is over.
 """
 
 from typing import TYPE_CHECKING

@@ -4,9 +4,8 @@ Addresses of the hardware have 37 bits. Below bit 36 is memory that is cached; a
 
 ```text
   36  35  34   33 32   31 .. 27   26 .. 20   19      18 .. 0
- | 1 | 0 | 0 | area  |  chip    |  tile    | state | offset        area 0: a tile's window
-                                                                        1: registers (bit 20: lock box)
-                                                                        2: DRAM that is not cached
+ | 1 | 0 | 0 | area  |  chip    |  tile    | state | offset
+   area 0: a tile's window, 1: registers (bit 20: lock box), 2: DRAM that is not cached
 ```
 
 and an offset in a window is way, set, word, byte: `| way | set | word | byte |`.

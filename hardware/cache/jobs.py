@@ -6,7 +6,7 @@ stand in a FIFO of their own: jobs that have such words are never recycled, so b
 Acknowledgements and answers to loads go before jobs; they need few bits.
 """
 
-from amaranth.hdl import Elaboratable, Module, Signal, unsigned
+from amaranth.hdl import Elaboratable, Module, Signal, Value, unsigned
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
 
@@ -89,8 +89,12 @@ class Fifo(Elaboratable):
             m.d.sync += last.eq(last + 1)
         with m.If(self.pop):
             m.d.sync += first.eq(first + 1)
-        m.d.sync += self.count.eq(self.count + self.push - self.pop)
+        m.d.sync += self.count.eq(self.next_count())
         return m
+
+    def next_count(self) -> Value:
+        """Return how many there are in the next cycle."""
+        return self.count + self.push - self.pop
 
 
 class Jobs(Elaboratable):
@@ -99,6 +103,9 @@ class Jobs(Elaboratable):
     Two levels of room keep the list from overrunning: a processor's request needs a few entries
     more than a packet, and the engine's own job always finds the entry that it has left.
     """
+
+    KEPT_ENTRIES = 2
+    """Of the job list, which a packet finds: one for it, one for a request in the pipeline."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.list = Fifo(job_layout(parameters), parameters.job_entries)
@@ -126,12 +133,12 @@ class Jobs(Elaboratable):
             # An item of a queue takes up to a line's words.
             self.has_room_for_item.eq(words <= most_words - LINE_WORDS),
             self.has_room_for_packets.eq(
-                (used <= most - 2)
+                (used <= most - self.KEPT_ENTRIES)
                 & (words <= most_words - 2 * LINE_WORDS)
                 & (self.acknowledgements.count <= self.acknowledgements.entries - 2)
             ),
             self.has_room_for_requests.eq(
-                (used <= most - 3) & (words <= most_words - 3 * LINE_WORDS)
+                (used < most - self.KEPT_ENTRIES) & (words <= most_words - 3 * LINE_WORDS)
             ),
             self.waiting.eq(used + self.acknowledgements.count + self.answers.count),
         ]

@@ -46,11 +46,12 @@ class Lookup(Elaboratable):
             way = Mux(self.is_direct, self.direct_way, self._of_memory(m))
         if self.parameters.queues:
             way = Mux(self.sees, self.seen_way, way)
-        m.d.comb += [
-            self.way.eq(way),
-            self.state.eq(self.states[self.way]),
-            self.tag.eq(self.tags[self.way]),
-        ]
+        m.d.comb += self.way.eq(way)
+        # Not by an index: yosys would multiply it by the width of an element.
+        with m.Switch(self.way):
+            for own in range(self.parameters.ways):
+                with m.Case(own):
+                    m.d.comb += [self.state.eq(self.states[own]), self.tag.eq(self.tags[own])]
         return m
 
     def _is_cached(self, way: int) -> Value:

@@ -1,8 +1,8 @@
 """A cache and a scratchpad beside each other: what the integrated design is compared with.
 
 Each has a controller of its own, with its own pipeline, its own packets in and out and its own
-arrays (Figure 7, "partitioned"). Only the processor has one port for both: an address tells which one
-is asked, and one is asked no more before the other has answered.
+arrays (Figure 7, "partitioned"). Only the processor has one port for both: an address tells which
+one is asked, and none is asked before the other has answered.
 """
 
 from dataclasses import replace

@@ -72,8 +72,11 @@ class FlitsIn(wiring.Signature):
 
 
 class FlitsOut(wiring.Signature):
-    """Flits that leave. `ready` of a lane promises room for a whole packet when its first flit is
-    taken: a packet has no gap for which the controller would have to wait for the network."""
+    """Flits that leave.
+
+    `ready` of a lane promises room for a whole packet when its first flit is taken: a packet has no
+    gap for which the controller would have to wait for the network.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -105,8 +108,11 @@ class Table(wiring.Signature):
 
 
 class LineArray(wiring.Signature):
-    """States and tags of all lines. What is read appears a cycle later, with what is written in the
-    cycle of the request: the array hides no write from a read of the same set."""
+    """States and tags of all lines.
+
+    What is read appears a cycle later, with what is written in the cycle of the request: the array
+    hides no write from a read of the same set. Until the next read it stays.
+    """
 
     def __init__(self, parameters: Parameters) -> None:
         state = state_layout(parameters)
@@ -140,8 +146,10 @@ class WordArray(wiring.Signature):
 
 
 class Faults(wiring.Signature):
-    """A packet or job that the hardware has refused and dropped; a processor's own access says so
-    in its response."""
+    """A packet or job that the hardware has refused and dropped.
+
+    A processor's own access says so in its response.
+    """
 
     def __init__(self, parameters: Parameters) -> None:
         super().__init__(

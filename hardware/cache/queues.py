@@ -23,6 +23,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from narthex.hardware.cache.formats import ADDRESS_BITS, Fault, Operation, Role, state_layout
 
 if TYPE_CHECKING:
+    from amaranth.hdl._dsl import FSM
+
     from narthex.hardware.cache.events import Events
 
 POINTER_BITS = 14
@@ -52,6 +54,10 @@ class Queues:
         self.is_processors = Signal()  # that is a processor
         self.moved = Signal(4)
         self._line = events.place[3:]
+        self.used, self.mask = Signal(POINTER_BITS), Signal(POINTER_BITS)
+        self.is_full, self.is_at_head = Signal(), Signal()
+        self.next_pointer = Signal(POINTER_BITS)
+        self.slot = Signal(len(events.place))
 
     # Accesses, in the cycle of their look-up.
 
@@ -73,20 +79,18 @@ class Queues:
                     with m.Elif(events.word == HEAD):
                         self._begin(m)
                 with m.Else():
-                    events.write_word(m, events.place, events.data)
+                    events.write_word(m)
                     events.finish(m)
 
     def load(self, m: Module) -> None:
         """Add the loads of descriptors to the switch of roles."""
-        events, tag = self.events, self.events.tag
+        events = self.events
         if Role.SINGLE_READER_QUEUE in self._kinds():
             with m.Case(Role.SINGLE_READER_QUEUE):
                 with m.If(events.word == 0):
                     events.refuse(m, Fault.POINTER)
-                with m.Elif(events.word == TAIL):
-                    events.show(m, tag[16 : 16 + POINTER_BITS])
-                with m.Elif(events.word == HEAD):
-                    events.show(m, tag[:POINTER_BITS])
+                with m.Elif((events.word == TAIL) | (events.word == HEAD)):
+                    events.show(m)
                 with m.Else():
                     events.load(m)
         if self.has_several_readers:
@@ -95,6 +99,19 @@ class Queues:
                     self._begin(m)
                 with m.Else():
                     events.load(m)
+
+    def show(self, m: Module) -> None:
+        """Add what descriptors show to the switch of roles."""
+        events, tag = self.events, self.events.tag
+        if Role.SINGLE_READER_QUEUE in self._kinds():
+            head, tail = tag[:POINTER_BITS], tag[16 : 16 + POINTER_BITS]
+            with m.Case(Role.SINGLE_READER_QUEUE):
+                m.d.comb += events.shown.eq(Mux(events.word == HEAD, head, tail))
+        if self.has_several_readers:
+            count = Signal(16)
+            m.d.comb += count.eq(Mux(self.holds_requests, -self.used, self.used))
+            with m.Case(Role.MULTIPLE_READER_QUEUE):
+                m.d.comb += events.shown.eq(count.as_signed())
 
     def _kinds(self) -> list[Role]:
         p = self.events.parameters
@@ -125,7 +142,7 @@ class Queues:
         events = self.events
         read = events.controller.words.read_data
         with m.State("SHAPE_ASK"):
-            events.read_word(m, events.own_word(SHAPE))
+            events.read_word(m, SHAPE)
             m.next = "SHAPE"
         with m.State("SHAPE"):
             m.d.sync += [self.words.eq(read[:4]), self.items.eq(read[16 : 16 + POINTER_BITS])]
@@ -143,21 +160,24 @@ class Queues:
         with m.State("FLIT"), m.If(events.valid):
             self._put_word(m)
         with m.State("PAD"):
-            self._move(m, Const(0, 64))
+            m.d.comb += events.controller.pads.eq(1)
+            self._move(m)
             self._count(m)
         if self.has_several_readers:
             self._requests(m, read)
 
+    def is_ongoing(self, states: "FSM") -> Value:
+        """Return whether one of the states goes on that know the queue's shape."""
+        names = ["DECIDE", "SLOT", "PUT", "FLIT", "PAD"]
+        if self.has_several_readers:
+            names += ["REQUEST", "MATCH_ASK", "MATCH", "GET_SLOT_ASK", "GET_SLOT"]
+        return Cat(states.ongoing(name) for name in names).any()
+
     def pointers(self, m: Module) -> None:
         """Build what all states know: how far the pointers are apart, which slot is meant."""
-        mask, pointer, number = Signal(POINTER_BITS), Signal(POINTER_BITS), Signal(POINTER_BITS)
-        self.mask, self.used = mask, Signal(POINTER_BITS)
-        self.is_at_head = Signal()
-        self.is_full = Signal()
-        self.next_pointer = Signal(POINTER_BITS)
-        self.slot = Signal(len(self.events.place))
+        mask, pointer, number = self.mask, Signal(POINTER_BITS), Signal(POINTER_BITS)
         m.d.comb += [
-            mask.eq((self.items << 1) - 1),
+            mask.eq(self.range_of(self.items) - 1),
             self.used.eq((self.tail - self.head) & mask),
             self.is_full.eq(self.used == self.items),
             pointer.eq(Mux(self.is_at_head, self.head, self.tail)),
@@ -192,9 +212,7 @@ class Queues:
         with m.Elif(word == HEAD):
             self._set_head(m)
         with m.Else():
-            count = Signal(16)
-            m.d.comb += count.eq(Mux(self.holds_requests, -self.used, self.used))
-            events.show(m, count.as_signed())
+            events.show(m)
 
     def _set_head(self, m: Module) -> None:
         """Take items out: their reader has them."""
@@ -213,21 +231,30 @@ class Queues:
         events = self.events
         slot = events.controller.lookup.state
         m.d.comb += events.controller.sees_slot.eq(1)
-        is_its = (slot.role == Role.SCRATCHPAD) & (slot.owner == self.state.owner)
-        with m.If(~is_its):
+        with m.If(~self.is_its(slot)):
             events.refuse(m, Fault.SHAPE)
         with m.Elif(self.is_item & ~self.is_delivered):
             m.d.comb += events.controller.changes_slot.eq(slot.selected)
             m.next = "PUT"
         if self.has_several_readers:
             with m.Elif(self.is_item):
-                events.read_word(m, self.slot)
+                self._use_slot(m)
+                events.read_word(m)
                 m.next = "REQUEST"
             with m.Elif(self.is_at_head):
                 m.next = "GET_SLOT_ASK"
             with m.Else():
                 m.d.comb += events.controller.changes_slot.eq(slot.selected)
                 self._park(m)
+
+    def is_its(self, slot: Value) -> Value:
+        """Return whether the line of a slot is the queue's own."""
+        return (slot.role == Role.SCRATCHPAD) & (slot.owner == self.state.owner)
+
+    @staticmethod
+    def range_of(items: Value) -> Value:
+        """Return how far pointers count: twice round, so that full is not empty."""
+        return items << 1
 
     def _commit(self, m: Module, head: Value, tail: Value, requests: Value | int) -> None:
         """Write the descriptor's tag; the access is over."""
@@ -247,23 +274,29 @@ class Queues:
         with m.If(self.moved == self.words):
             self.events.refuse(m, Fault.SHAPE)
         with m.Else():
-            self._move(m, self.events.data)
-            with m.If(self.moved == 0):
-                m.d.sync += self.events.controller.value.eq(self.events.data)
+            self._move(m)
+            m.d.comb += self.events.controller.keeps_data.eq(self.moved == 0)
             with m.If(self.events.is_last):
                 self._count(m)
             with m.Else():
                 m.d.sync += self.moved.eq(self.moved + 1)
                 m.next = "FLIT"
 
-    def _move(self, m: Module, word: Value) -> None:
+    def _move(self, m: Module) -> None:
         """Put a word into the slot, or behind the payload; of a processor it gets the first one."""
         events = self.events
         with m.If(~self.is_delivered):
-            place = self.slot | self.moved[:3]
-            events.write_word(m, place, word)
+            self._use_slot(m)
+            events.write_word(m)
         with m.Elif(~self.is_processors):
-            events.push_payload(m, word)
+            events.push_payload(m)
+
+    def _use_slot(self, m: Module) -> None:
+        """Mean the word of the slot, not one of the descriptor."""
+        m.d.comb += [
+            self.events.controller.uses_slot.eq(1),
+            self.events.chosen_word.eq(self.slot[:3] | self.moved[:3]),
+        ]
 
     def _count(self, m: Module) -> None:
         """Fill the slot up, then let the queue know."""
@@ -283,21 +316,27 @@ class Queues:
     def _park(self, m: Module) -> None:
         """Keep a request: the reader waits."""
         events, controller = self.events, self.events.controller
-        acknowledgement = controller.reader_acknowledgement
+        self._use_slot(m)
+        events.write_word(m)
+        m.d.comb += [
+            controller.parks.eq(1),
+            controller.waits.eq(events.is_request),
+            controller.engine.served.eq(events.is_engine),
+        ]
+        self._commit(m, self.head, self.next_pointer, 1)
+
+    def request(self) -> Value:
+        """Return the reader's request, as it stands in a queue."""
+        controller = self.events.controller
+        tile, acknowledgement = controller.origin_tile, controller.reader_acknowledgement
+        to_processor = Cat(tile, Const(0, 63 - len(tile)), Const(1, 1))
         to_memory = Cat(
             acknowledgement[PLACE],
             controller.reader_destination[PLACE],
             acknowledgement != 0,
             Const(0, 1),
         )
-        tile = controller.origin_tile
-        to_processor = Cat(tile, Const(0, 63 - len(tile)), Const(1, 1))
-        events.write_word(m, self.slot, Mux(events.is_memory, to_memory, to_processor))
-        m.d.comb += [
-            controller.waits.eq(events.is_request),
-            controller.engine.served.eq(events.is_engine),
-        ]
-        self._commit(m, self.head, self.next_pointer, 1)
+        return Mux(self.events.is_memory, to_memory, to_processor)
 
     def _requests(self, m: Module, read: Value) -> None:
         events, controller = self.events, self.events.controller
@@ -305,18 +344,20 @@ class Queues:
             m.d.sync += self.is_processors.eq(read[63])
             m.next = "PUT"
         with m.State("MATCH_ASK"):
-            events.read_word(m, self.slot)
+            self._use_slot(m)
+            events.read_word(m, self.slot[:3])
             m.next = "MATCH"
         with m.State("MATCH"):
             self._match(m, read)
         with m.State("GET_SLOT_ASK"):
-            events.read_word(m, self.slot | self.moved[:3])
+            self._use_slot(m)
+            events.read_word(m)
             m.next = "GET_SLOT"
             with m.If(events.is_request):
                 m.d.comb += controller.responds_word.eq(1)
                 self._commit(m, self.next_pointer, self.tail, 0)
         with m.State("GET_SLOT"):
-            self._get(m, read)
+            self._get(m)
 
     def _match(self, m: Module, read: Value) -> None:
         """Send the item to the reader that has waited longest."""
@@ -332,18 +373,20 @@ class Queues:
         with m.Elif(tile == controller.tile):
             m.d.comb += controller.delivers.eq(1)
         with m.Else():
-            events.push_answer(m, controller.value, tile)
+            m.d.comb += controller.gives_value.eq(1)
+            events.push_answer(m, tile)
         self._commit(m, self.next_pointer, self.tail, 1)
 
-    def _get(self, m: Module, read: Value) -> None:
+    def _get(self, m: Module) -> None:
         """Give a word of the oldest item to a reader that is no own processor."""
         events, controller = self.events, self.events.controller
         m.d.sync += self.moved.eq(self.moved + 1)
+        events.give_read(m)
         with m.If(~events.is_memory):
-            events.push_answer(m, read, controller.origin_tile)
+            events.push_answer(m, controller.origin_tile)
             self._commit(m, self.next_pointer, self.tail, 0)
         with m.Else():
-            events.push_payload(m, read)
+            events.push_payload(m)
             m.next = "GET_SLOT_ASK"
             with m.If(self.moved + 1 == self.words):
                 events.push_job(m, Operation.REPLY)

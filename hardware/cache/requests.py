@@ -1,5 +1,4 @@
-"""What a request of the processor means: memory, an own line or its state, a register, or a place
-elsewhere.
+"""What a request of the processor means.
 
 | address | load | store |
 | --- | --- | --- |
@@ -74,16 +73,13 @@ class RequestsOfProcessor:
 
     def _memory(self, m: Module) -> None:
         controller, lookup = self.controller, self.controller.lookup
-        request, space, words = controller.request, controller.space, controller.words
+        request, words = controller.request, controller.words
         lines, state = controller.lines, lookup.state
-        place = Cat(space.word, space.set, lookup.way)
         with m.If(lookup.hit):
             m.d.comb += [
                 controller.responds.eq(1),
                 controller.responds_word.eq(1),
                 words.enable.eq(1),
-                words.address.eq(place),
-                words.write_data.eq(request.data),
             ]
             with m.If(request.store):
                 m.d.comb += [
@@ -102,7 +98,7 @@ class RequestsOfProcessor:
             ]
 
     def _miss(self, m: Module, is_dirty: Value, *, leaves: bool) -> None:
-        """A line leaves the cache; unless that is all, another one comes in its place."""
+        """Let a line leave the cache; unless that is all, another one comes in its place."""
         controller, lookup, misses = self.controller, self.controller.lookup, self.controller.misses
         space = controller.space
         set_ = space.state_set if leaves else space.set
@@ -152,8 +148,12 @@ class RequestsOfProcessor:
                 state.role, Const(0, LOCKED - 3), is_locked, state.shared, state.selected,
                 Const(0, OWNER - SELECTED - 1), state.owner,
             )  # fmt: skip
-            m.d.sync += controller.value.eq(Mux(is_tag, self._tag(), shown))
-            m.d.comb += [controller.responds.eq(1), controller.responds_value.eq(1)]
+            m.d.comb += [
+                controller.shown.eq(Mux(is_tag, self._tag(), shown)),
+                controller.keeps_shown.eq(1),
+                controller.responds.eq(1),
+                controller.responds_value.eq(1),
+            ]
         with m.Elif(request.privileged):
             self._lock(m, is_tag)
         with m.Elif(~is_locked):
@@ -250,8 +250,12 @@ class RequestsOfProcessor:
             with m.Switch(offset):
                 for number, value in enumerate(values):
                     with m.Case(number):
-                        m.d.sync += controller.value.eq(value)
-            m.d.comb += [controller.responds.eq(1), controller.responds_value.eq(1)]
+                        m.d.comb += controller.shown.eq(value)
+            m.d.comb += [
+                controller.keeps_shown.eq(1),
+                controller.responds.eq(1),
+                controller.responds_value.eq(1),
+            ]
 
     def _jobs(self) -> Value:
         combining = self.controller.combining
@@ -262,7 +266,6 @@ class RequestsOfProcessor:
 
     def _elsewhere(self, m: Module) -> None:
         controller, request = self.controller, self.controller.request
-        job = controller.new_job
         combining = controller.combining
         with m.If(request.store):
             if combining is not None:
@@ -274,12 +277,6 @@ class RequestsOfProcessor:
                 self._send(m, Operation.STORE)
         with m.Else():
             self._send(m, Operation.LOAD)
-        m.d.comb += [
-            job.source.eq(request.address),
-            job.destination.eq(request.address),
-            job.acknowledgement.eq(0),
-            job.bytes.eq(1 << request.size),
-        ]
 
     def _send(self, m: Module, operation: Operation) -> None:
         controller, payload = self.controller, self.controller.jobs.payload
@@ -291,7 +288,6 @@ class RequestsOfProcessor:
                 m.d.comb += [
                     controller.responds.eq(1),
                     payload.push.eq(1),
-                    payload.input.eq(controller.request.data),
                 ]
             else:
                 m.d.comb += controller.waits.eq(1)

@@ -1,4 +1,4 @@
-"""A tile of `narthex.hardware.cache` in Amaranth's simulator, with a processor, a network and memory."""
+"""A tile of `narthex.hardware.cache` in Amaranth's simulator, with all that is around it."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
@@ -7,7 +7,16 @@ from amaranth.sim import Simulator
 
 from narthex.hardware.cache import formats
 from narthex.hardware.cache.formats import (
-    DRAM, REGISTERS, STATE, STATE_BYTES, TARGET_MEMORY, WINDOW, WINDOW_BYTES, Lane, Operation, Role,
+    DRAM,
+    REGISTERS,
+    STATE,
+    STATE_BYTES,
+    TARGET_MEMORY,
+    WINDOW,
+    WINDOW_BYTES,
+    Lane,
+    Operation,
+    Role,
 )  # fmt: skip
 from narthex.hardware.cache.parameters import EVERYTHING, LINE_BYTES, Parameters
 from narthex.hardware.cache.tile import Tile
@@ -127,9 +136,20 @@ class Bench:
             seen += [self.tile.invalidate.valid, self.tile.invalidate.line]
         while True:
             ctx.set(port.ready, self.lanes_are_ready)
-            _, _, valid, ready, lane, flit, last, target, first, is_fault, code, *invalidated = (
-                await ctx.tick().sample(*seen)
-            )
+            (
+                _,
+                _,
+                valid,
+                ready,
+                lane,
+                flit,
+                last,
+                target,
+                first,
+                is_fault,
+                code,
+                *invalidated,
+            ) = await ctx.tick().sample(*seen)
             if is_fault:
                 self.faults.append(formats.Fault(code))
             if invalidated and invalidated[0]:
@@ -154,7 +174,8 @@ class Bench:
 
     def send(self, packet):
         flits = list(packet.flits())
-        self._coming[packet.lane] += [[flit, own == len(flits) - 1, False] for own, flit in enumerate(flits)]
+        last = len(flits) - 1
+        self._coming[packet.lane] += [[flit, own == last, False] for own, flit in enumerate(flits)]
 
     # The processor.
 

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("amaranth", reason="needs narthex[hardware]")
 
 from cache_bench import DRAM, REGISTERS, SMALL, TILE, Bench, Packet, line_at, state_at
+
 from narthex.hardware.cache.formats import Fault, Operation, Role
 from narthex.hardware.cache.parameters import CACHE_ONLY, INTEGRATED, VARIANTS
 
@@ -31,7 +32,12 @@ def scenario(parameters=SMALL):
 
 def write(line, *words, word=0, operation=Operation.WRITE, acknowledgement=0, size=None, **header):
     return Packet(
-        operation, size or 8 * len(words), line_at(line, word), acknowledgement, words=words, **header
+        operation,
+        size or 8 * len(words),
+        line_at(line, word),
+        acknowledgement,
+        words=words,
+        **header,
     )
 
 
@@ -167,7 +173,8 @@ async def test_a_write_of_any_bytes_is_acknowledged_with_its_size(bench):
         0xFFFFFF0000000000, MINUS_ONE, 0xFFFFFF,
     ]  # fmt: skip
     acknowledged = Packet(Operation.ACKNOWLEDGEMENT, 16, line_at(0, tile=2))
-    assert bench.packets == [acknowledged] and bench.packets[0].target == 2
+    assert bench.packets == [acknowledged]
+    assert bench.packets[0].target == 2
 
 
 @scenario()
@@ -215,7 +222,8 @@ async def test_a_remote_store_is_under_way_until_it_has_landed(bench):
     await bench.store(there, 0xABCD, size=2)
     await bench.until(lambda: bench.packets)
     stored = Packet(Operation.STORE, 2, there, words=(0xABCD << 32,), tile=TILE)
-    assert bench.packets == [stored] and bench.packets[0].target == 3
+    assert bench.packets == [stored]
+    assert bench.packets[0].target == 3
     assert await bench.load(REGISTERS + 0x58) == 1
     bench.ctx.set(bench.tile.arrived, 1)
     await bench.ctx.tick()
@@ -281,7 +289,13 @@ async def test_messages_and_stores_have_their_words_in_the_command(bench):
 @scenario()
 async def test_wrong_commands_are_refused(bench):
     await bench.lock(1, COMMAND)
-    for operation, size in ((5, 8), (Operation.COPY, 65537), (MESSAGE, 48), (MESSAGE, 4), (WORD, 4)):
+    for operation, size in (
+        (5, 8),
+        (Operation.COPY, 65537),
+        (MESSAGE, 48),
+        (MESSAGE, 4),
+        (WORD, 4),
+    ):
         assert (await bench.access(line_at(1), operation | size << 8))[1] == Fault.COMMAND
     await bench.store(line_at(1), Operation.COPY | 8 << 8)
     assert (await bench.access(line_at(1), 1))[1] == Fault.STORED_TWICE
@@ -289,7 +303,8 @@ async def test_wrong_commands_are_refused(bench):
         await bench.store(line_at(1, word), line_at(2))
     await bench.store(line_at(1, 3), 0x1000)  # no region
     await bench.wait()
-    assert bench.faults == [Fault.REGION] and bench.packets == []
+    assert bench.faults == [Fault.REGION]
+    assert bench.packets == []
     assert await bench.load(line_at(1)) == 0
 
 
@@ -316,7 +331,8 @@ async def test_without_a_shifter_copies_are_of_whole_aligned_words(bench):
     for size, source in ((12, line_at(2)), (8, line_at(2) + 4)):
         await command(bench, 1, Operation.COPY, size, line_at(9, tile=2), 0, source)
         await bench.wait()
-    assert bench.faults == [Fault.ALIGNMENT] * 2 and bench.packets == []
+    assert bench.faults == [Fault.ALIGNMENT] * 2
+    assert bench.packets == []
 
 
 @scenario()
@@ -329,7 +345,9 @@ async def test_a_shifter_copies_at_any_alignment(bench):
         value = int.from_bytes(bytes(source[8 * word : 8 * word + 8]), "little")
         await bench.store(line_at(2) + 8 * word, value)
     for begin, to, size in ((0, 3, 61), (5, 0, 64), (7, 6, 20), (1, 7, 9), (60, 4, 5), (3, 3, 1)):
-        await command(bench, 1, Operation.COPY, size, line_at(9, tile=2) + to, 0, line_at(2) + begin)
+        await command(
+            bench, 1, Operation.COPY, size, line_at(9, tile=2) + to, 0, line_at(2) + begin
+        )
         await bench.until(lambda size=size: sum(each.bytes for each in bench.packets) == size)
         written = {}
         for packet in bench.packets:
@@ -405,7 +423,16 @@ async def test_a_single_reader_queue_keeps_items_in_their_order_until_it_is_full
     await bench.store(line_at(4, 2), 3)
     for number in range(4, 7):
         await bench.store(line_at(4), number)
-    assert [await bench.load(line_at(5) + 8 * word) for word in range(8)] == [4, 0, 5, 0, 6, 0, 3, 103]
+    assert [await bench.load(line_at(5) + 8 * word) for word in range(8)] == [
+        4,
+        0,
+        5,
+        0,
+        6,
+        0,
+        3,
+        103,
+    ]
     assert await bench.load(line_at(4, 1)) == 7
     assert (await bench.access(line_at(4)))[1] == Fault.POINTER
 

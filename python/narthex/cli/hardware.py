@@ -18,10 +18,11 @@ from narthex.cli.console import (
 from narthex.cli.reporting import PLOT_OPTION, PlotTarget
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
-from narthex.errors import USAGE, NarthexError
+from narthex.errors import USAGE, NarthexError, unknown
 
 if TYPE_CHECKING:
     from narthex.synthesis.measuring import Measured, Measurement
+    from narthex.synthesis.proofs import Outcome
     from narthex.synthesis.sources import Design
 
 hardware = typer.Typer(
@@ -154,3 +155,80 @@ def _show_blocks(each: "Measured", target: str) -> None:
     rows.append(["at boundaries", "", "", f"{-area.boundaries:,g}", ""])
     numbers = ["LUTs", "flip-flops", "gates", "%"]
     print_table(f"{each.name} on {target}, by block", ["block", *numbers], rows, numbers)
+
+
+@hardware.command(
+    epilog=examples(
+        "narthex hardware prove",
+        "narthex hardware prove queues --cycles 8",
+        "narthex hardware prove acknowledgements --mutants --json proofs.json",
+    )
+)
+def prove(
+    names: list[str] = typer.Argument(
+        None,
+        metavar="[PROPERTY]...",
+        help="regions, lists, acknowledgements, packets, queues; all if none is named.",
+    ),
+    cycles: int | None = typer.Option(
+        None, "--cycles", min=1, max=100, help="The depth; without it each property's own."
+    ),
+    mutants: bool = typer.Option(
+        False, "--mutants", help="Also build a fault in, which each proof has to find."
+    ),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Prove what the cache with its network interface keeps to, for so many cycles.
+
+    A property is checked for all inputs and all contents of a small cache, from
+    the first cycle to the depth: beyond it nothing is proven. It takes minutes;
+    what was proven before is found again. Needs narthex[hardware]. The exit code is
+    1 if a property breaks, or a proof does not find its mutant's fault.
+    """
+    from narthex.synthesis import tools
+
+    json_target = JsonTarget(json_file)
+    tools.require()
+    from narthex.hardware.cache.mutants import MUTANTS
+    from narthex.hardware.cache.properties import PROPERTIES
+    from narthex.synthesis import proofs
+
+    for name in names or []:
+        if name not in PROPERTIES:
+            raise unknown("property", name, list(PROPERTIES))
+    asked = [
+        (PROPERTIES[name], mutant)
+        for name in names or PROPERTIES
+        for mutant in ([None, MUTANTS[name]] if mutants else [None])
+    ]
+    outcomes = []
+    with Waiting("Proving") as waiting:
+        for number, (property_, mutant) in enumerate(asked):
+            waiting.update(property_.name, number, len(asked))
+            outcomes.append(proofs.prove(property_, cycles, mutant))
+    finish(
+        lambda: json_target.write({"proofs": [outcome.document for outcome in outcomes]}),
+        lambda: None if json_target.to_stdout else _show_proofs(outcomes),
+    )
+    wrong = [outcome for outcome in outcomes if not outcome.is_as_it_should_be]
+    if wrong:
+        raise NarthexError(
+            "; ".join(
+                f"'{each.name}' breaks in cycle {each.breaks_in}"
+                if each.mutant is None
+                else f"'{each.name}' does not find in {each.cycles} cycles that {each.mutant}"
+                for each in wrong
+            )
+        )
+
+
+def _show_proofs(outcomes: "list[Outcome]") -> None:
+    rows = [
+        [each.name, each.meaning if each.mutant is None else f"mutant: {each.mutant}",
+         f"{each.cycles}", "holds" if each.breaks_in is None else f"breaks in {each.breaks_in}",
+         f"{each.variables:,}", f"{each.seconds:.0f}"]
+        for each in outcomes
+    ]  # fmt: skip
+    numbers = ["cycles", "variables", "s"]
+    header = ["property", "meaning", "cycles", "outcome", "variables", "s"]
+    print_table("Proofs", header, rows, numbers, keys=2)
