@@ -89,10 +89,12 @@ python-test: setup $(VENV)/.develop ## Run the Python tests.
 
 # The tests of the hardware, those that take minutes too, and the cost of every design. Without the
 # extra `hardware`, which the developers' packages have, `make test` says that it skips them.
-hardware: setup $(VENV)/.develop ## Test the hardware and synthesise every design: results/area.json.
-	$(BIN)/pytest -n auto -m 'long or not long' python/tests/test_hardware*.py python/tests/test_synthesis.py python/tests/test_cosimulation.py
+hardware: setup $(VENV)/.develop ## Test the hardware, synthesise every design (results/area.json), prove its properties.
+	$(BIN)/pytest -n auto -m 'long or not long' python/tests/test_hardware*.py python/tests/test_synthesis.py \
+		python/tests/test_cosimulation.py python/tests/test_lockstep.py
 	@mkdir -p results
 	$(NARTHEX) hardware area --frequency --json results/area.json
+	$(NARTHEX) hardware prove
 
 bench: setup ## Measure the simulator's speed: QUICK=1, ONLY=steps, AGAINST=earlier.json, JSON=file.
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(ONLY),--only '$(ONLY)') \

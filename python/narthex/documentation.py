@@ -168,7 +168,7 @@ def measured(directive: Directive) -> list[str]:
     workloads = dict.fromkeys(row.workload for row in plain)
     body = [[each, *(cells.get((each, one), "") for one in heads)] for each in workloads]
     units = ", ".join(dict.fromkeys(row.unit for row in plain))
-    lines = markdown_table([f"`{name}`, {units}", *heads], body, right=heads)
+    lines = markdown_table([f"`{name}`, {units}", *heads], body, right=heads) if body else []
     derived = [
         [label(row), f"{row.value:,.3g} {row.unit}", *_published(row)]
         for row in rows
@@ -176,7 +176,7 @@ def measured(directive: Directive) -> list[str]:
     ]
     if derived:
         columns = [f"`{name}`", "measured", "published", "error"]
-        lines += ["", *markdown_table(columns, derived, right=columns[1:])]
+        lines += [*([""] if lines else []), *markdown_table(columns, derived, right=columns[1:])]
     return lines
 
 

@@ -109,11 +109,14 @@ def check_libraries() -> tuple[State, str, str]:
 
 
 def check_extras() -> tuple[State, str, str]:
-    """Check which extras are there: what frames, charts, pages and sweeps, and own C, take."""
+    """Check which extras are there: what frames, charts, pages and sweeps, and own C, take.
+
+    Who measures no hardware misses nothing without `hardware`.
+    """
     from narthex import extras
 
     lacking = {extra: extras.lacking(extra) for extra in ("compiler", "report")}
-    there = [extra for extra, missing in lacking.items() if not missing]
+    there = [extra for extra in (*lacking, "hardware") if not extras.lacking(extra)]
     missing = [extra for extra, modules in lacking.items() if modules]
     found = ", ".join(there) or "none"
     if not missing:

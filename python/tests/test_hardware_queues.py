@@ -362,3 +362,23 @@ def test_read_messages_are_dropped_for_a_new_one():
         assert await served(context, dut) == (Kind.INVALIDATE, RECEIVE_QUEUE + 0x400)
 
     queues(scenario, 512, 16, "bypass")
+
+
+def test_a_poll_of_an_empty_entry_is_answered_for_a_memory_that_holds_old_messages():
+    async def scenario(context, dut):
+        async def answered(address):
+            context.set(dut.snooped.kind, Kind.READ)
+            context.set(dut.snooped.address, address)
+            context.set(dut.snooped.valid, 1)
+            found = context.get(dut.supplies_empty), context.get(dut.snooped.supplies)
+            await context.tick()
+            context.set(dut.snooped.valid, 0)
+            return found
+
+        assert await answered(RECEIVE_QUEUE) == (1, 0)
+        assert await answered(RECEIVE_QUEUE + 0x40) == (0, 0)  # no first block
+        await filled(context, dut, 1)
+        assert await answered(RECEIVE_QUEUE) == (0, 1)
+        assert await answered(RECEIVE_QUEUE + 0x100) == (1, 0)
+
+    queues(scenario, 512, 32, "bypass")

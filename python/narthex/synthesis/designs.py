@@ -52,5 +52,7 @@ def _makers(group: str) -> dict[str, Callable[[], object]]:
         return DESIGNS
     from narthex.hardware.cache.controller import Controller
     from narthex.hardware.cache.parameters import VARIANTS
+    from narthex.hardware.cache.partitioned import Partitioned
 
-    return {name: partial(Controller, of) for name, of in VARIANTS.items()}
+    controllers = {name: partial(Controller, of) for name, of in VARIANTS.items()}
+    return {**controllers, "partitioned": Partitioned}
