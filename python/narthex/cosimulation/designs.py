@@ -145,7 +145,7 @@ def load(folder: Path, name: str) -> tuple[str, Design]:
     described = strict.table(Description, given, str(file))
     if not described.sources:
         raise NarthexError(f"{file}: 'sources' must name at least one file")
-    sources = {}
+    sources: dict[str, str] = {}
     for source in described.sources:
         sources |= _source(folder, source, described.top, parameters)
     is_python = any(source.endswith(".py") for source in described.sources)
