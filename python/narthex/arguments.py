@@ -21,6 +21,7 @@ RANGES = {
     "cycles": range(1, 100_000_000 + 1),
     "states": range(1, 1 << 63),
     "evictions": range(1 << 32),
+    "waves_node": range(4_096),
 }
 """The whole numbers that each of these can be. Those of a machine's file are TOML's, of 63 bits."""
 
