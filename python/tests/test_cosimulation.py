@@ -52,7 +52,7 @@ def test_hardware_is_told_apart_from_a_place_as_the_simulator_tells_it():
         _native.machine_settings("isca96", [], text)
     for text in ("NI2w", "NI2w@io-bus", "NI2w on cache-bus"):
         assert designs.hardware_of(text) is None
-    with pytest.raises(NarthexError, match="@rtl or @.*FOLDER for hardware in a model's place"):
+    with pytest.raises(NarthexError, match=r"@rtl or @.*FOLDER for hardware in a model's place"):
         narthex.run("roundtrip", interface="NI2w@rlt")
 
 
@@ -171,6 +171,13 @@ def test_waves_show_the_ports_of_one_node(tmp_path):
     assert times[-1] <= with_waves.document["simulated_ps"] + 4000
     with pytest.raises(NarthexError, match="waves of node 2 are asked for; nodes are 0 to 1"):
         narthex.run("roundtrip", interface="NI2w@rtl", nodes=2, waves=file, waves_node=2)
+
+
+@needs_extra
+def test_a_message_over_hardware_is_explained():
+    explained = narthex.explain("NI2w@rtl", 8)
+    assert explained.document["interface"] == "NI2w@rtl"
+    assert explained.breakdown["time_ps"].sum() == explained.latency_ps
 
 
 @needs_extra

@@ -317,7 +317,7 @@ fn document(
         "program": request.program,
         "arguments": request.args,
         "binary_sha256": sha256(elf),
-        "interface": finished.interface.to_string(),
+        "interface": request.interface_name(&finished.interface),
         "machine": finished.machine.resolved(),
         "ends": ends(finished),
         "packets": life.packets,
