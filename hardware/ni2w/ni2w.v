@@ -110,7 +110,9 @@ module ni2w #(
     // When each packet can be seen: cycles that are left.
     reg [15:0] until_seen [0:PACKETS-1];
 
-    wire full = deposited - popped_packets == PACKETS;
+    // As wide as the counters, which wrap: a comparison with a parameter would widen the difference.
+    wire [PACKET:0] held = deposited - popped_packets;
+    wire full = held == PACKETS;
     wire deposits = receive_valid & ~full & ~whole_deposit;
     wire deposit_begins = deposits & deposited_words == 0;
     wire deposit_is_busy = deposited_words != 0 | whole_deposit;

