@@ -217,7 +217,12 @@ fn regions_and_reports_go_on_from_any_instant() {
 fn a_time_between_checkpoints_has_a_unit_and_is_not_too_short() {
     let refusal = |every: &str| {
         let checkpoint = CheckpointRequest { file: place("never"), every: Some(every.into()), resume: false };
-        let identity = Identity::new(&request("hpca98", "NI2w"), b"", "NI2w", serde_json::Value::Null);
+        let identity = Identity::new(
+            &request("hpca98", "NI2w"),
+            b"",
+            "NI2w".parse().expect("an interface"),
+            serde_json::Value::Null,
+        );
         Keeper::new(&checkpoint, identity).err().expect("a refusal").message
     };
     assert!(refusal("30").contains("\"30\" has no unit"), "{}", refusal("30"));
@@ -232,7 +237,8 @@ fn place(name: &str) -> PathBuf {
 fn keeper(file: &Path, resume: bool, args: &[&str]) -> Result<Keeper, String> {
     let request =
         RunRequest { args: args.iter().map(|&arg| arg.into()).collect(), ..request("hpca98", "NI2w") };
-    let identity = Identity::new(&request, b"", "NI2w", serde_json::Value::Null);
+    let identity =
+        Identity::new(&request, b"", "NI2w".parse().expect("an interface"), serde_json::Value::Null);
     let checkpoint = CheckpointRequest { file: file.to_path_buf(), every: None, resume };
     Keeper::new(&checkpoint, identity).map_err(|failure| failure.message)
 }

@@ -168,7 +168,12 @@ fn a_memory_of_firmware_has_whole_pages_and_that_of_programs_no_bounds() {
 fn a_checkpoint_is_not_resumed_with_other_firmware() {
     let machine = MachineFile::new("checkpoint");
     let identity = |firmware: &[(&str, Vec<u8>)]| {
-        Identity::new(&request_with(&machine, &[], firmware), &program("exit 0"), "NI2w", Value::Null)
+        Identity::new(
+            &request_with(&machine, &[], firmware),
+            &program("exit 0"),
+            "NI2w".parse().expect("an interface"),
+            Value::Null,
+        )
     };
     let one = identity(&[("service", assembled(0x1_0000, REST))]);
     assert_eq!(one.difference(&one.clone()), None);

@@ -173,6 +173,10 @@ def build(
     """
     from narthex.cosimulation import designs
 
+    if Path(interface).exists():
+        raise NarthexError(
+            f"'{interface}' says no interface; in NI2w's place it is NI2w@./{Path(interface)}", USAGE
+        )
     found = designs.request(interface, progress=inform)
     if found is None:
         raise NarthexError(f"'{interface}' is a model; its hardware is {interface}@rtl", USAGE)
