@@ -282,7 +282,8 @@ class Controller(wiring.Component):
         if p.multiple_reader_queues:
             m.d.comb += words.write_data.eq(Mux(self.parks, self.events.queues.request(), data))
         if self.combining is not None:
-            data = Mux(self.flushes, self.combining.word, data)
+            # An access that is under way when the buffer begins to leave gives its own word.
+            data = Mux(self.combining.pushed, self.combining.word, data)
         given = Mux(self.gives_value, self.value, data)
         m.d.comb += self.given.eq(Mux(self.gives_read, words.read_data, given))
         with m.If(self.keeps_shown | self.keeps_data):
@@ -501,7 +502,7 @@ class Controller(wiring.Component):
             combining.drain.eq(self.drains),
         ]
         is_taken = Signal()
-        is_idle = ~self.has_request & ~self.has_access & ~self.events.is_busy
+        is_idle = ~self.has_request & ~self.has_access & ~self.events.goes_on
         m.d.comb += [is_taken.eq(self.flushes & is_idle), combining.pushed.eq(is_taken)]
         with m.If(is_taken):
             m.d.comb += [

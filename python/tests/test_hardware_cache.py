@@ -573,6 +573,22 @@ async def test_a_command_behind_a_message_is_fetched_from_its_own_first_word(ben
 
 
 @scenario()
+async def test_a_reply_carries_its_item_while_a_combined_store_begins_to_leave(bench):
+    await make_queue(bench, MULTIPLE, 4, 1, 8)
+    there, reader = line_at(9, tile=2), line_at(8, tile=2)
+    for pause in range(6):
+        bench.send(Packet(Operation.READ, 8, reader, source=line_at(4), tile=2))
+        await bench.wait(40)
+        await bench.store(there, 100 + pause)
+        await bench.wait(pause)
+        await bench.store(line_at(4), 200 + pause)
+        await bench.until(lambda: len(bench.packets) == 2)
+        left = {packet.operation: packet.words for packet in bench.packets}
+        assert left == {Operation.STORE: (100 + pause,), Operation.REPLY: (200 + pause,)}
+        bench.packets.clear()
+
+
+@scenario()
 async def test_a_copy_does_not_run_from_scratchpad_into_a_counter(bench):
     await bench.lock(3)
     await bench.lock(4, COUNTER)
