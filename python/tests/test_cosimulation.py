@@ -10,6 +10,7 @@ import pytest
 
 import narthex
 from narthex import _native, projects
+from narthex.cli import main
 from narthex.cosimulation import designs
 from narthex.errors import GUEST_FAILED, NarthexError
 from narthex.extras import lacking
@@ -67,6 +68,13 @@ def test_hardware_that_is_not_there_is_refused_with_what_is():
         designs.request("NI2w", waves="x.vcd")
     with pytest.raises(NarthexError, match="add --waves"):
         designs.request("NI2w", waves_node=1)
+
+
+def test_a_folder_alone_is_answered_with_the_choice_that_it_stands_in(tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["hardware", "build", str(tmp_path)])
+    assert ended.value.code == 2
+    assert f"it is NI2w@{tmp_path}" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_missing_extra_says_how_it_is_installed(monkeypatch):

@@ -174,8 +174,9 @@ def build(
     from narthex.cosimulation import designs
 
     if Path(interface).exists():
+        folder = interface if interface.startswith((".", "/")) else f"./{interface}"
         raise NarthexError(
-            f"'{interface}' says no interface; in NI2w's place it is NI2w@./{Path(interface)}", USAGE
+            f"'{interface}' names no interface; in the place of NI2w it is NI2w@{folder}", USAGE
         )
     found = designs.request(interface, progress=inform)
     if found is None:
