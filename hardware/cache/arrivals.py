@@ -6,7 +6,8 @@
 ```
 
 A packet is taken from its lane when there is room for all that it may lead to: a job, words, an
-acknowledgement. A lane above goes before a lane below. A refused packet is taken to its end, and
+acknowledgement. Where it runs into the next line, which may have a job of its own, it waits for
+room again. A lane above goes before a lane below. A refused packet is taken to its end, and
 leads to nothing more.
 """
 
@@ -104,7 +105,10 @@ class Arrivals(Elaboratable):
             if is_scratchpad:
                 self._requests(m, flit, valid, take)
             with m.State("WORDS"):
-                m.d.comb += self.asks.eq(valid & ~self.is_refused)
+                # Words of a second line may lead to a job of their own.
+                is_next_line = ~first & (self.destination[3:6] == 0)
+                has_room = self.has_room | ~is_next_line
+                m.d.comb += self.asks.eq(valid & ~self.is_refused & has_room)
                 with m.If(self.granted | (valid & self.is_refused)):
                     m.d.comb += take.eq(1)
                     m.d.sync += [

@@ -378,6 +378,35 @@ async def test_a_full_job_list_keeps_processors_waiting_and_loses_nothing(bench)
     assert [packet.words[0] for packet in bench.packets] == stores
 
 
+@scenario(replace(SMALL, job_entries=4, combining=False))
+async def test_a_packet_that_completes_commands_in_two_lines_overruns_no_list(bench):
+    for line, role in ((1, COMMAND), (2, COMMAND), (3, COMMAND), (4, Role.SCRATCHPAD)):
+        await bench.lock(line, role)
+    to = [line_at(own, tile=2) for own in range(5)]
+    for word, value in enumerate((MESSAGE | 40 << 8, to[0], 0, 1, 2, 3, 4)):
+        await bench.store(line_at(1, word), value)
+    for word, value in ((1, to[1]), (2, 0), (3, 6)):
+        await bench.store(line_at(2, word), value)
+    bench.lanes_are_ready = 0
+    await command(bench, 3, Operation.COPY, 64, to[2] + 32, 0, line_at(4))
+    await bench.wait()  # the copy's first packet waits for the network
+    for own in (3, 4):
+        await bench.store(to[own], own)
+    bench.send(write(1, 5, WORD | 8 << 8, word=7))
+    await bench.wait()
+    bench.lanes_are_ready = 0b111
+    await bench.until(lambda: len(bench.packets) == 6)
+    left = sorted((packet.destination, packet.words) for packet in bench.packets)
+    assert left == [
+        (to[0], (1, 2, 3, 4, 5)),
+        (to[1], (6,)),
+        (to[2] + 32, (0,) * 4),
+        (to[3], (0,) * 4),
+        (to[3], (3,)),
+        (to[4], (4,)),
+    ]
+
+
 # Counters.
 
 
