@@ -5,9 +5,10 @@
                                                                 └─► last one done: acknowledgement
 ```
 
-A packet is taken from its lane when there is room for all that it may lead to: a job, words, an
-acknowledgement. Where it runs into the next line, which may have a job of its own, it waits for
-room again. A lane above goes before a lane below. A refused packet is taken to its end, and
+A packet is taken from its lane when there is room for all that its first access may lead to: a
+job, words, an acknowledgement. Each further word waits for room again: a packet may complete
+commands in two lines, and a store to a tag may let it complete one twice. Only the words of an item
+do not, which hold the pipeline. A lane above goes before a lane below. A refused packet is taken to its end, and
 leads to nothing more.
 """
 
@@ -28,6 +29,7 @@ class Arrivals(Elaboratable):
         self.network = wiring.flipped(FlitsIn().create())
         # Whether there is room for what a packet may lead to.
         self.has_room = Signal()
+        self.is_awaited = Signal()  # a queue awaits the next word of its item
         # An access is asked for, and gets the port.
         self.asks = Signal()
         self.access = Signal(access_layout(parameters))
@@ -105,9 +107,7 @@ class Arrivals(Elaboratable):
             if is_scratchpad:
                 self._requests(m, flit, valid, take)
             with m.State("WORDS"):
-                # Words of a second line may lead to a job of their own.
-                is_next_line = ~first & (self.destination[3:6] == 0)
-                has_room = self.has_room | ~is_next_line
+                has_room = self.has_room | first | self.is_awaited
                 m.d.comb += self.asks.eq(valid & ~self.is_refused & has_room)
                 with m.If(self.granted | (valid & self.is_refused)):
                     m.d.comb += take.eq(1)

@@ -145,6 +145,7 @@ class Controller(wiring.Component):
             wiring.connect(m, wiring.flipped(self.table), engine.table)
             m.d.comb += [
                 arrivals.has_room.eq(self.jobs.has_room_for_packets),
+                arrivals.is_awaited.eq(self.events.wants_flit),
                 self.landed.valid.eq(arrivals.landed),
                 self.landed.tile.eq(arrivals.tile),
             ]
