@@ -7,9 +7,9 @@
 
 A packet is taken from its lane when there is room for all that its first access may lead to: a
 job, words, an acknowledgement. Each further word waits for room again: a packet may complete
-commands in two lines, and a store to a tag may let it complete one twice. Only the words of an item
-do not, which hold the pipeline. A lane above goes before a lane below. A refused packet is taken to its end, and
-leads to nothing more.
+commands in two lines, and a store to a tag may let it complete one twice. Only the words of an
+item, which holds the pipeline, do not wait. A lane above goes before a lane below. A refused packet
+is taken to its end, and leads to nothing more.
 """
 
 from amaranth.hdl import Array, Cat, Elaboratable, Module, Mux, Signal, Value

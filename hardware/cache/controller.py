@@ -428,7 +428,8 @@ class Controller(wiring.Component):
         m.d.comb += self.flushes.eq(
             self.combining.pushes & (self.jobs.has_room_for_requests | begun)
         )
-        m.d.sync += begun.eq(self.flushes & ~(self.combining.pushed & self.combining.is_last))
+        # An event under way may still take the last room: it counts when the first word leaves.
+        m.d.sync += begun.eq(self.combining.pushed & ~self.combining.is_last)
         return self.flushes
 
     def _lists(self, m: Module) -> None:

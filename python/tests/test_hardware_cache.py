@@ -407,6 +407,31 @@ async def test_a_packet_that_completes_commands_in_two_lines_overruns_no_list(be
     ]
 
 
+@scenario(replace(SMALL, job_entries=4))
+async def test_a_combined_store_that_leaves_behind_an_event_overruns_no_list(bench):
+    for line, role in ((1, COMMAND), (4, Role.SCRATCHPAD), (5, COUNTER), (6, COUNTER)):
+        await bench.lock(line, role)
+    to = [line_at(own, tile=2) for own in range(7)]
+    for line in (5, 6):
+        for word, value in ((2, 0x70 + line), (4, to[line]), (0, -8)):
+            await bench.store(line_at(line, word), value)
+    bench.lanes_are_ready = 0
+    await command(bench, 1, Operation.COPY, 64, to[2] + 32, 0, line_at(4))
+    await bench.wait()  # the copy's first packet waits for the network
+    await bench.store(to[0], 1)
+    await bench.wait(20)
+    await bench.store(to[1], 2)
+    # The buffer's time ends while the first counter comes to zero; the second one is a packet's.
+    bench.send(write(6, 8))
+    await bench.store(line_at(5), 8)
+    await bench.wait()
+    bench.lanes_are_ready = 0b111
+    await bench.until(lambda: len(bench.packets) == 6)
+    left = {packet.destination: packet.words for packet in bench.packets}
+    copied = {to[2] + 32: (0,) * 4, to[3]: (0,) * 4}
+    assert left == {to[0]: (1,), to[1]: (2,), to[5]: (0x75,), to[6]: (0x76,)} | copied
+
+
 # Counters.
 
 
