@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Const, Mux
 
 from narthex.hardware.cache.arrivals import Arrivals
-from narthex.hardware.cache.jobs import Fifo
+from narthex.hardware.cache.jobs import Fifo, Jobs
 from narthex.hardware.cache.queues import Queues
 
 
@@ -45,6 +45,7 @@ _once_round: Callable[[Any], Any] = staticmethod(lambda items: items)
 
 MUTANTS = {
     "regions": Mutant("the line of a queue's slot is not looked at", Queues, "is_its", _always),
+    "lists": Mutant("no entry is kept for a packet that comes", Jobs, "KEPT_ENTRIES", 0),
     "acknowledgements": Mutant(
         "a refused write is acknowledged", Arrivals, "is_acknowledged", _always
     ),

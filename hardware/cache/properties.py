@@ -9,6 +9,7 @@ waits for one answer at a time.
 | property | says |
 | --- | --- |
 | `regions` | a word is written only in a line of the cache, or a locked one, for one who may |
+| `lists` | nothing is put into a full list, however full the lists are in the beginning |
 | `acknowledgements` | a write is acknowledged once, with its size, if it was not refused |
 | | a counter adds exactly what is stored to it |
 | `packets` | each remote store leaves once, in order, with its address and word |
@@ -18,12 +19,13 @@ waits for one answer at a time.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from amaranth.hdl import Assert, Assume, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from narthex.hardware.cache.controller import Controller
 from narthex.hardware.cache.formats import Fault, Lane, Operation, Role, state_layout
+from narthex.hardware.cache.jobs import COMMAND, NOTIFICATION
 from narthex.hardware.cache.parameters import Parameters
 from narthex.hardware.cache.ports import signature
 from narthex.hardware.cache.queues import POINTER_BITS
@@ -230,6 +232,42 @@ def regions(proof: Proof, m: Module) -> None:
     )
 
 
+LISTED = (COMMAND, NOTIFICATION, Operation.COPY, Operation.STORE, Operation.REPLY, Operation.LOAD)
+"""Operations of jobs that are put into the job list."""
+
+
+def _is_listed(operation: Value) -> Value:
+    return Cat(operation == each for each in LISTED).any()
+
+
+def lists(proof: Proof, m: Module) -> None:
+    """Nothing is put into a full list, however full the lists are in the beginning.
+
+    Assumed of the beginning: no list has more than its entries, no answer waits, and jobs are of
+    operations that are put into the list, which is proven besides.
+    """
+    jobs = proof.controller.jobs
+    for fifo in (jobs.list, jobs.payload, jobs.acknowledgements, jobs.answers):
+        m.d.comb += Assume(proof.started | (fifo.count <= fifo.entries))
+        m.d.comb += Assert(~(fifo.push & (fifo.count == fifo.entries)))
+    # Jobs of any content take as many words as are there, as those that were put in do.
+    m.d.comb += Assume(~(jobs.payload.pop & jobs.payload.is_empty))
+    m.d.comb += Assume(proof.started | (jobs.answers.count == 0))
+    # The list has jobs of no other operation: none is put there, so none is there at first. An
+    # `ANSWER` among them would take an answer that was never put in.
+    m.d.comb += Assert(~jobs.list.push | _is_listed(jobs.list.input.operation))
+    m.d.comb += Assume(~jobs.list.pop | _is_listed(jobs.list.output.operation))
+    # A processor waits for one answer at a time, also one that waits in a queue since long.
+    answers, engine = jobs.answers, proof.controller.engine
+    answering = Signal(proof.parameters.tiles)
+    m.d.comb += Assume(~answers.push | ~answering.bit_select(answers.input.tile, 1))
+    for tile in range(proof.parameters.tiles):
+        with m.If(answers.pop & (engine.job.tile == tile)):
+            m.d.sync += answering[tile].eq(0)
+        with m.If(answers.push & (answers.input.tile == tile)):
+            m.d.sync += answering[tile].eq(1)
+
+
 def acknowledgements(proof: Proof, m: Module) -> None:
     """Each write is acknowledged once, with its size; a counter adds what is stored to it."""
     controller, arrivals = proof.controller, proof.controller.arrivals
@@ -340,6 +378,7 @@ class Property:
     build: Callable[[Proof, Module], None]
     cycles: int
     parameters: Parameters = SMALL
+    frees_lists: bool = False
 
     @property
     def meaning(self) -> str:
@@ -355,6 +394,7 @@ PROPERTIES = {
     each.name: each
     for each in (
         Property("regions", regions, 9),
+        Property("lists", lists, 16, frees_lists=True),
         Property("acknowledgements", acknowledgements, 8),
         Property("packets", packets, 10),
         Property("queues", queues, 9),

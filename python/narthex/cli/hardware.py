@@ -269,7 +269,7 @@ def prove(
     names: list[str] = typer.Argument(
         None,
         metavar="[PROPERTY]...",
-        help="regions, acknowledgements, packets, queues; all if none is named.",
+        help="regions, lists, acknowledgements, packets, queues; all if none is named.",
     ),
     cycles: int | None = typer.Option(
         None, "--cycles", min=1, max=100, help="The depth; without it each property's own."

