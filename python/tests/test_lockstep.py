@@ -38,6 +38,7 @@ def test_rtl_and_model_do_the_same_one_by_one_and_overlapping(library, capsys):
     assert found["cycles"]["load_cycles"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="skipped: cargo is missing")
 def test_the_models_own_tests_are_the_rtls(library):
     """Each bench of the model's tests repeats in lock-step what has happened to its tiles."""
