@@ -116,8 +116,8 @@ def _shipped(model: str) -> Path:
     if folder is None:
         there = ", ".join(f"{name}@rtl" for name in sorted(known))
         raise NarthexError(
-            f"no hardware comes with Narthex for '{model}' (there is {there}); that of your own stands"
-            " in the place of an NI_i w, as NI2w@./FOLDER, and narthex new hardware begins one"
+            f"no hardware comes with Narthex for '{model}' (there is {there}); your own stands in"
+            " the place of an NI_i w, as NI2w@./FOLDER, and narthex new hardware begins one"
         )
     return folder
 
