@@ -33,8 +33,15 @@ def run(program: Path, *arguments: object, emulated: bool) -> subprocess.Complet
 def build(kind: str, name: str, folder: Path) -> Path:
     if kind == "emulated":
         return compiler.program_path(name)
+    output = folder / name
     source = next(path for path in GUEST.rglob(f"{name}.c"))
-    return native.build([source], folder / name)
+    return output if output.exists() else native.build([source], output)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where each program is built for the host, once."""
+    return tmp_path_factory.mktemp("native")
 
 
 @pytest.fixture(
@@ -43,9 +50,9 @@ def build(kind: str, name: str, folder: Path) -> Path:
         pytest.param("emulated", marks=pytest.mark.skipif(not QEMU, reason="no qemu-riscv64")),
     ]
 )
-def guest(request, tmp_path):
+def guest(request, folder):
     def start(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-        program = build(request.param, name, tmp_path)
+        program = build(request.param, name, folder)
         return run(program, *arguments, emulated=request.param == "emulated")
 
     return start
@@ -97,9 +104,9 @@ def test_a_wrong_call_ends_the_run_and_says_what_is_wrong(guest, arguments, mess
 
 
 @pytest.mark.skipif(not (QEMU and HOST_CC), reason="needs qemu-riscv64 and a host compiler")
-def test_arithmetic_prints_the_same_natively_and_emulated(tmp_path):
-    native = run(build("native", "arithmetic", tmp_path), emulated=False)
-    emulated = run(build("emulated", "arithmetic", tmp_path), emulated=True)
+def test_arithmetic_prints_the_same_natively_and_emulated(folder):
+    native = run(build("native", "arithmetic", folder), emulated=False)
+    emulated = run(build("emulated", "arithmetic", folder), emulated=True)
     assert native.stdout == emulated.stdout != ""
 
 
