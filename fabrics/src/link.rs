@@ -8,13 +8,15 @@
 //! A sender begins a parcel only when the whole of it fits into the buffer of its
 //! lane at the other end: it counts the room there as credits.
 
+use std::collections::BTreeMap;
+
 use narthex_kernel::{Bytes, Clock, Duration, Frequency, Time, statistics};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::parcel::Parcel;
 
-/// The links of a network, which are all alike.
+/// The links of a network: all alike, but for kinds that differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -27,6 +29,65 @@ pub struct Config {
     /// Lanes of a link, each with a buffer of its own behind it; the priorities share them evenly.
     #[schemars(range(min = 1, max = 64))]
     pub lanes: u32,
+    /// What differs at links of a kind: "node" to the nodes, and what the topology has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<String, Kind>,
+}
+
+/// What differs at the links of a kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Kind {
+    /// Bytes that such a link carries in one cycle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<Bytes>,
+    /// Time from such a link's one end to the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Duration>,
+}
+
+impl Config {
+    /// Bytes in a cycle of a kind's links, and their latency.
+    pub fn of_kind(&self, kind: &str) -> (Bytes, Duration) {
+        let own = self.kinds.get(kind);
+        let width = own.and_then(|own| own.width).unwrap_or(self.width);
+        (width, own.and_then(|own| own.latency).unwrap_or(self.latency))
+    }
+}
+
+/// How long things take on the links of each kind; the first is that of nodes.
+#[derive(Clone, Debug)]
+pub struct Timings(Vec<Timing>);
+
+impl Timings {
+    /// Those of these kinds of links, with switches of this delay behind them.
+    pub fn new(links: &Config, kinds: &[String], delay: Duration, stores: bool) -> Self {
+        Timings(kinds.iter().map(|kind| Timing::of_kind(links, kind, delay, stores)).collect())
+    }
+
+    /// That of a kind.
+    #[inline]
+    pub fn of(&self, kind: u8) -> &Timing {
+        &self.0[usize::from(kind)]
+    }
+
+    /// That of the links to nodes.
+    #[inline]
+    pub fn of_nodes(&self) -> &Timing {
+        &self.0[0]
+    }
+
+    /// Nothing crosses a link sooner, if no parcel is smaller than `smallest` bytes.
+    pub fn lookahead(&self, smallest: u32) -> Duration {
+        self.0.iter().map(|timing| timing.lookahead(smallest)).min().expect("links to nodes")
+    }
+
+    /// The same for links to switches, between switches and to nodes.
+    pub fn hops(&self, smallest: u32) -> Hops {
+        let to_nodes = self.of_nodes().hops(smallest);
+        let between = self.0[1..].iter().map(|timing| timing.hops(smallest).between_switches).min();
+        Hops { between_switches: between.unwrap_or(to_nodes.between_switches), ..to_nodes }
+    }
 }
 
 /// How long things take on a link and behind it.
@@ -53,10 +114,19 @@ pub struct Hops {
 }
 
 impl Timing {
-    /// That of these links, with switches of this delay behind them.
-    pub fn new(links: &Config, delay: Duration, stores: bool) -> Self {
-        let (width_bytes, clock) = (links.width.as_u64().max(1), links.clock.clock());
-        Timing { width_bytes, clock, latency: links.latency, delay, stores }
+    fn of_kind(links: &Config, kind: &str, delay: Duration, stores: bool) -> Self {
+        let (width, latency) = links.of_kind(kind);
+        Timing { width_bytes: width.as_u64().max(1), clock: links.clock.clock(), latency, delay, stores }
+    }
+
+    /// How much later than its head a parcel that came over this link goes on over a faster one, so
+    /// that it does not run out of bytes; nothing where it has been stored.
+    #[inline]
+    pub fn head_start(&self, next: &Timing, bytes: u32) -> Duration {
+        if self.stores || self.width_bytes >= next.width_bytes {
+            return Duration::ZERO;
+        }
+        self.serialization(bytes) - next.serialization(bytes)
     }
 
     /// The time that a link is busy with this many bytes.
@@ -102,15 +172,6 @@ impl Timing {
             between_switches: to_switch.min(serialization + credit),
             to_node: self.latency + serialization,
         }
-    }
-
-    /// What a parcel takes that meets no other: from the hand-over of its last byte to
-    /// the arrival of its last byte, through this many switches.
-    pub fn zero_load(&self, switches: u32, bytes: u32) -> Duration {
-        let serialization = self.serialization(bytes);
-        let hops = u64::from(switches);
-        let stored = if self.stores { serialization * hops } else { Duration::ZERO };
-        self.latency * (hops + 1) + self.delay * hops + stored + serialization
     }
 }
 
@@ -198,8 +259,9 @@ mod tests {
             clock: "250MHz".parse().expect("a frequency"),
             latency: Duration::from_ns(20),
             lanes: 1,
+            kinds: BTreeMap::new(),
         };
-        Timing::new(&links, Duration::from_ns(30), stores)
+        Timing::of_kind(&links, "node", Duration::from_ns(30), stores)
     }
 
     #[test]
@@ -214,14 +276,31 @@ mod tests {
     }
 
     #[test]
-    fn without_load_each_switch_adds_its_delay_and_a_link() {
-        assert_eq!(timing(false).zero_load(3, 18), Duration::from_ns(4 * 20 + 3 * 30 + 20));
-        assert_eq!(timing(true).zero_load(3, 18), Duration::from_ns(4 * 20 + 3 * 30 + 4 * 20));
-    }
-
-    #[test]
     fn the_lookahead_is_a_latency_and_what_is_shorter_of_a_delay_and_a_parcel() {
         assert_eq!(timing(false).lookahead(8), Duration::from_ns(28));
         assert_eq!(timing(false).lookahead(400), Duration::from_ns(50));
+    }
+
+    #[test]
+    fn a_kind_of_links_has_its_own_width_and_latency_and_the_rest_of_the_others() {
+        let mut links = Config {
+            width: Bytes::new(4),
+            clock: "250MHz".parse().expect("a frequency"),
+            latency: Duration::from_ns(20),
+            lanes: 1,
+            kinds: BTreeMap::new(),
+        };
+        let kind = Kind { width: Some(Bytes::new(16)), latency: None };
+        links.kinds.insert("global".into(), kind);
+        let kinds = ["node".to_owned(), "global".to_owned()];
+        let timings = Timings::new(&links, &kinds, Duration::from_ns(30), false);
+        let [slow, fast] = [0, 1].map(|kind| *timings.of(kind));
+        assert_eq!(
+            (slow.serialization(64), fast.serialization(64)),
+            (Duration::from_ns(64), Duration::from_ns(16))
+        );
+        assert_eq!(slow.head_start(&fast, 64), Duration::from_ns(48));
+        assert_eq!(fast.head_start(&slow, 64), Duration::ZERO);
+        assert_eq!(timings.lookahead(8), Duration::from_ns(20 + 4));
     }
 }

@@ -370,7 +370,7 @@ mod tests {
 
     fn config(columns: u32, rows: u32) -> Config {
         Config {
-            topology: topologies::Config::Mesh(mesh::Config { columns, rows }),
+            topology: topologies::Config::Mesh(mesh::Config { dimensions: vec![columns, rows] }),
             width: Bytes::new(16),
             clock: "1GHz".parse().unwrap(),
             hop_time: Duration::from_ns(3),
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn every_topology_carries_messages_between_all_its_places() {
         let torus = Config {
-            topology: topologies::Config::Torus(torus::Config { columns: 4, rows: 4 }),
+            topology: topologies::Config::Torus(torus::Config { dimensions: vec![4, 4] }),
             ..config(1, 1)
         };
         let mut torus = OnChip::new(&torus);
@@ -454,8 +454,8 @@ mod tests {
     #[test]
     fn adaptive_routes_are_shortest_ones() {
         let topologies = [
-            topologies::Config::Mesh(mesh::Config { columns: 4, rows: 4 }),
-            topologies::Config::Torus(torus::Config { columns: 4, rows: 4 }),
+            topologies::Config::Mesh(mesh::Config { dimensions: vec![4, 4] }),
+            topologies::Config::Torus(torus::Config { dimensions: vec![4, 4] }),
         ];
         for topology in topologies {
             let fixed = Config { topology, ..config(1, 1) };
@@ -484,9 +484,9 @@ mod tests {
     fn parameters_that_carry_nothing_or_too_few_lanes_are_refused() {
         let wrong = Config { lanes: 2, width: Bytes::new(0), hop_time: Duration::ZERO, ..config(0, 64) };
         let keys: Vec<String> = wrong.problems(3).into_iter().map(|(key, _)| key).collect();
-        assert_eq!(keys, ["topology.columns", "width", "hop_time", "lanes"]);
+        assert_eq!(keys, ["topology.dimensions", "width", "hop_time", "lanes"]);
         let large = config(64, 64).problems(3);
-        assert_eq!(large[0].0, "topology.rows");
+        assert_eq!(large[0].0, "topology.dimensions");
         assert_eq!(config(4, 4).problems(3), []);
     }
 }

@@ -157,14 +157,14 @@ impl<T: Topology> Graph<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topologies::{dragonfly, fat_tree, mesh, torus};
+    use crate::topologies::{dragonfly, fat_tree, hyperx, mesh, torus, wiring};
 
     #[test]
     fn a_ring_without_dateline_lanes_is_a_circle_that_is_printed() {
-        let torus = torus::Config { columns: 3, rows: 1 };
+        let torus = torus::Config { dimensions: vec![3, 1] };
         let circle = circle(&torus, 3, 1);
         assert_eq!(circle, None, "in a ring of three nobody goes two links the same way");
-        let torus = torus::Config { columns: 5, rows: 1 };
+        let torus = torus::Config { dimensions: vec![5, 1] };
         let found = super::circle(&torus, 5, 1).expect("a ring is a circle");
         assert_eq!(
             in_words(&torus, &found),
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn tori_and_dragonflies_need_their_second_lane_and_other_topologies_do_not() {
-        let torus = torus::Config { columns: 6, rows: 5 };
+        let torus = torus::Config { dimensions: vec![6, 5] };
         assert!(circle(&torus, 30, 1).is_some() && circle(&torus, 30, 2).is_none());
         for (global_links_per_switch, groups) in [(2, 9), (2, 5), (3, 3)] {
             let dragonfly = dragonfly::Config {
@@ -189,9 +189,32 @@ mod tests {
             let nodes = dragonfly.places() as u32;
             assert!(circle(&dragonfly, nodes, 1).is_some() && circle(&dragonfly, nodes, 2).is_none());
         }
-        assert!(circle(&mesh::Config { columns: 6, rows: 5 }, 30, 1).is_none());
+        assert!(circle(&mesh::Config { dimensions: vec![6, 5] }, 30, 1).is_none());
+        assert!(circle(&mesh::Config { dimensions: vec![3, 2, 4] }, 24, 1).is_none());
+        let torus = torus::Config { dimensions: vec![5, 3, 5] };
+        assert!(circle(&torus, 75, 1).is_some() && circle(&torus, 75, 2).is_none());
+        let hyperx = hyperx::Config { dimensions: vec![3, 4], nodes_per_switch: 2 };
+        assert!(circle(&hyperx, 24, 1).is_none());
         for ascent in [fat_tree::Ascent::Deterministic, fat_tree::Ascent::Random] {
-            assert!(circle(&fat_tree::Config { arity: 3, levels: 3, ascent }, 27, 1).is_none());
+            for up in [vec![], vec![2, 1]] {
+                assert!(circle(&fat_tree::Config { arity: 3, levels: 3, up, ascent }, 27, 1).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn no_wiring_needs_a_second_lane() {
+        let mut random = narthex_kernel::random::Stream::new(1, "wirings");
+        for switches in 2..20 {
+            let mut other = || random.below(switches) as u32;
+            // A ring, so that all are connected, and as many links between any two.
+            let ring = (0..switches as u32).map(|switch| (switch, (switch + 1) % switches as u32));
+            let more = (0..switches).map(|_| (other(), other())).filter(|(one, other)| one != other);
+            let links: Vec<(u32, u32)> = ring.chain(more).collect();
+            let nodes = (0..switches as u32).collect();
+            let wiring = wiring::Config::new(nodes, links, fat_tree::Ascent::Random);
+            assert_eq!(wiring.problems(), []);
+            assert!(circle(&wiring, switches as u32, 1).is_none(), "{wiring:?}");
         }
     }
 }

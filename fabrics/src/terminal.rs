@@ -127,9 +127,9 @@ impl<C> Terminal<C> {
             let parcel = self.queues[lane].pop_front().expect("it waits");
             self.queued_bytes -= u64::from(parcel.bytes);
             let waited = now.saturating_since(parcel.handed_over);
-            let serialization = self.sender.start(now, &self.plan.timing, &parcel, waited);
+            let serialization = self.sender.start(now, self.plan.timings.of_nodes(), &parcel, waited);
             let (partition, port) = self.switch;
-            let arrival = self.plan.timing.at_switch(now, serialization);
+            let arrival = self.plan.timings.of_nodes().at_switch(now, serialization);
             send((arrival, partition, Mail::Parcel { port, parcel }));
         }
         let at = self.sender.free_at();
@@ -172,7 +172,7 @@ impl<C> Terminal<C> {
 
     /// Tells the switch that there is room.
     pub fn release(&self, now: Time, credit: Credit) -> Sending<C> {
-        (self.plan.timing.credited(now), self.switch.0, Mail::Credit(credit))
+        (self.plan.timings.of_nodes().credited(now), self.switch.0, Mail::Credit(credit))
     }
 
     /// What it saw.

@@ -3,7 +3,7 @@
 use narthex_fabrics::NodeId;
 use narthex_fabrics::load::{Load, Measurement, Pattern, Verdict};
 use narthex_fabrics::networks;
-use narthex_fabrics::topologies::{Topology, path};
+use narthex_fabrics::topologies::{NODE_LINKS, Topology};
 use narthex_kernel::Time;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -64,14 +64,14 @@ pub fn network_load(
     let mut points = Vec::new();
     for &permille in &request.loads_permille {
         let load = Load {
-            pattern: request.pattern,
+            pattern: request.pattern.clone(),
             permille,
             packet_bytes: request.packet_bytes,
             warm_up_cycles: request.warm_up_cycles,
             measured_cycles: request.measured_cycles,
             seed,
         };
-        let problems = load.problems(nodes, network.switches.buffer.as_u64() as u32);
+        let problems = load.problems(nodes, network);
         if let Some((key, problem)) = problems.into_iter().next() {
             return Err(Failure::usage(format!("{key}: {problem}")));
         }
@@ -81,17 +81,17 @@ pub fn network_load(
         points.push(point(permille, &measured));
     }
     let plan = network.plan(nodes);
-    let from_first = |node: u32| path(&network.topology, NodeId(0), NodeId(node as u16)).len() as u32;
-    let farthest = (0..nodes).map(from_first).max().unwrap_or(1);
+    let from_first = |node: u32| plan.zero_load(NodeId(0), NodeId(node as u16), request.packet_bytes);
+    let farthest = (0..nodes).map(from_first).max().unwrap_or_default();
     Ok(json!({
         "machine": machine.resolved(),
         "warnings": machine.warnings().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "nodes": nodes,
         "pattern": request.pattern,
         "packet_bytes": request.packet_bytes,
-        "link_bytes_per_second": network.links.width.as_u64() * network.links.clock.as_hz(),
+        "link_bytes_per_second": network.links.of_kind(NODE_LINKS).0.as_u64() * network.links.clock.as_hz(),
         "switches": network.topology.switches(),
-        "farthest_from_node_0_ps": plan.timing.zero_load(farthest, request.packet_bytes).as_ps(),
+        "farthest_from_node_0_ps": farthest.as_ps(),
         "points": points,
     }))
 }

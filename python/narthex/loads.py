@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from narthex import _native, arguments
+from narthex import _native, arguments, files
 from narthex.arguments import Settings
 from narthex.documents import Saved
 from narthex.errors import NarthexError, shown, unknown
@@ -21,14 +21,27 @@ if TYPE_CHECKING:
 
     from narthex.report.parts import Chart
 
-Pattern = Literal["uniform", "transpose", "hot-spot", "neighbour"]
+Pattern = Literal[
+    "uniform",
+    "transpose",
+    "hot-spot",
+    "neighbour",
+    "bit-complement",
+    "tornado",
+    "next-group",
+]
 PATTERNS: tuple[str, ...] = get_args(Pattern)
+PERMUTATIONS = ("transpose", "neighbour", "bit-complement", "tornado")
+"""Patterns in which each node receives from one node, so that all are to receive as much."""
 
 MACHINE = "cluster"
 LOADS = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 PACKET_BYTES = 64
 WARM_UP_CYCLES, MEASURED_CYCLES = 5_000, 20_000
 """Cycles of the links before measuring, and of the first window that is measured."""
+FILE_ENDINGS = (".csv", ".txt")
+"""A pattern that ends like this is a file."""
+MOST_PATTERN_BYTES = 256 << 20
 PERMILLE = 1_000
 BYTES_PER_MB = 1_000_000
 
@@ -76,9 +89,15 @@ class NetworkLoad(Saved):
     def received_mb_s(self) -> float:
         """Return what a node receives at the only load: of a permutation, the one with least."""
         (point,) = self.document["points"]
-        is_permutation = self.document["pattern"] in ("transpose", "neighbour")
+        is_permutation = self.pattern in PERMUTATIONS
         share = point["accepted_least" if is_permutation else "accepted"]
         return share * self.document["link_bytes_per_second"] / BYTES_PER_MB
+
+    @property
+    def pattern(self) -> str:
+        """The name of the pattern; "permutation" or "matrix" where a file or a list states it."""
+        pattern = self.document["pattern"]
+        return pattern if isinstance(pattern, str) else next(iter(pattern))
 
     @property
     def title(self) -> str:
@@ -92,7 +111,7 @@ class NetworkLoad(Saved):
         """Draw latency over offered load."""
         from narthex.charts.standalone import standalone
 
-        words = f"{self.document['pattern']} traffic of {self.document['packet_bytes']} bytes"
+        words = f"{self.pattern} traffic of {self.document['packet_bytes']} bytes"
         return standalone(self.curve(), words + self._without_latency())
 
     def curve(self) -> "Chart":
@@ -134,7 +153,7 @@ def is_saturated(point: dict[str, Any]) -> bool:
 def network(
     machine: str | Path = MACHINE,
     *,
-    pattern: str = "uniform",
+    pattern: str | Path | Sequence[int] | Sequence[Sequence[int]] = "uniform",
     loads: Sequence[float] = LOADS,
     nodes: int | None = None,
     packet_bytes: int = PACKET_BYTES,
@@ -151,6 +170,10 @@ def network(
     windows, the first of `measured_cycles`, each next one twice as long, up to 32 times as long,
     until one shows a steady state or that the network is saturated.
 
+    `pattern` is a name, or the destination of each node, or in row *i* the shares in which node *i*
+    sends to each node; a path names a file with these numbers, a line for each node, with commas
+    between.
+
     >>> import narthex
     >>> found = narthex.network("cluster", loads=[0.1, 0.5])
     >>> found.points["saturated"].to_list()
@@ -159,13 +182,11 @@ def network(
     Raises `NarthexError` when something is wrong with the arguments, or the machine's
     network is ideal.
     """
-    if pattern not in PATTERNS:
-        raise unknown("pattern", pattern, PATTERNS)
     request = {
         "machine": arguments.text("machine", machine),
         "nodes": arguments.whole_number_or_none("nodes", nodes),
         "set": arguments.settings(set),
-        "pattern": pattern,
+        "pattern": _pattern(pattern),
         "loads_permille": [_permille(load) for load in loads],
         "packet_bytes": arguments.whole_number("bytes", packet_bytes),
         "warm_up_cycles": arguments.whole_number("cycles", warm_up_cycles),
@@ -176,6 +197,40 @@ def network(
     if not request["loads_permille"]:
         raise NarthexError("loads must name at least one load, such as 0.1")
     return NetworkLoad(json.loads(_native.network_load(json.dumps(request), observer)))
+
+
+def _pattern(
+    pattern: str | Path | Sequence[int] | Sequence[Sequence[int]],
+) -> str | dict[str, Any]:
+    """Return a pattern as the request has it."""
+    if isinstance(pattern, Path) or (isinstance(pattern, str) and pattern.endswith(FILE_ENDINGS)):
+        pattern = _read_pattern(Path(pattern))
+    if isinstance(pattern, str):
+        if pattern not in PATTERNS:
+            raise unknown("pattern", pattern, (*PATTERNS, "a file that ends with .csv or .txt"))
+        return pattern
+    is_matrix = any(isinstance(row, Sequence) for row in pattern)
+    return {"matrix" if is_matrix else "permutation": [*pattern]}
+
+
+def _read_pattern(file: Path) -> list[int] | list[list[int]]:
+    """Read a destination a line, or a row of shares a line."""
+    rows: list[list[int]] = []
+    text = files.read(file, "the pattern", MOST_PATTERN_BYTES).decode(errors="replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append([int(word) for word in line.split(",")])
+        except ValueError:
+            raise NarthexError(
+                f"{file}, line {number}: '{line}' are not whole numbers with commas between"
+            ) from None
+        if min(rows[-1]) < 0:
+            raise NarthexError(f"{file}, line {number}: {min(rows[-1])} is less than 0")
+    if not rows:
+        raise NarthexError(f"{file} is empty; expected a line for each node")
+    return rows if len(rows[0]) > 1 or len(rows) == 1 else [row[0] for row in rows]
 
 
 def check_workload(given: Sequence[str], place: str) -> None:

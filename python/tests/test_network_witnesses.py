@@ -29,7 +29,7 @@ MESH = [
     'network.switches={switching="virtual-cut-through", delay="8ns", buffer="2KiB", '
     'queues="by-output", arbitration="age"}',
     "network.priorities={packets=0, acknowledgements=0, returned_packets=0}",
-    f'network.topology={{kind="mesh", columns={SIDE}, rows={SIDE}}}',
+    f'network.topology={{kind="mesh", dimensions=[{SIDE}, {SIDE}]}}',
 ]
 
 Link = tuple[int, int]

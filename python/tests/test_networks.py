@@ -13,7 +13,7 @@ from narthex.loads import check_workload
 from narthex.report import networks
 
 TORUS = [
-    'network.topology={kind="torus", columns=4, rows=4}',
+    'network.topology={kind="torus", dimensions=[4, 4]}',
     "network.links.lanes=4",
 ]
 
@@ -67,7 +67,7 @@ def test_a_load_that_cannot_be_is_refused_by_its_name() -> None:
         ({"machine": "hpca98"}, 'network.kind is "ideal"'),
         ({"nodes": 15, "pattern": "transpose"}, "square number of nodes"),
         ({"packet_bytes": 1024}, "packet_bytes: 1024B is not from 1B to the buffer of 512B"),
-        ({"set": ["network.links.lanes=4", *TORUS[:1], "network.topology.rows=3"]}, "rows"),
+        ({"set": ["network.links.lanes=4", *TORUS[:1], "network.topology.dimensions=[4, 3]"]}, "dimensions"),
     ]:
         with pytest.raises(narthex.NarthexError, match=r".") as refused:
             narthex.network(**given)  # type: ignore[arg-type]

@@ -13,8 +13,7 @@ THREADS = {
     "set": {
         "machine.processors_per_node": 2,
         "machine.processors_per_process": 2,
-        "network_on_chip.topology.columns": 2,
-        "network_on_chip.topology.rows": 1,
+        "network_on_chip.topology.dimensions": [2, 1],
         "node.memories.main_memory.at": [0, 1],
         "node.interface.at": 0,
     },

@@ -109,8 +109,9 @@ pub struct Measurement {
 
 impl Load {
     /// What is wrong with it, for a network of this many nodes.
-    pub fn problems(&self, nodes: u32, buffer_bytes: u32) -> Vec<(&'static str, String)> {
-        let mut problems = self.pattern.problems(nodes);
+    pub fn problems(&self, nodes: u32, network: &switched::Config) -> Vec<(&'static str, String)> {
+        let buffer_bytes = network.switches.buffer.as_u64() as u32;
+        let mut problems = self.pattern.problems(nodes, &network.topology);
         if !(1..=ALL_PERMILLE).contains(&self.permille) {
             problems.push(("load", format!("{} thousandths are not from 1 to 1000", self.permille)));
         }
@@ -204,7 +205,7 @@ impl Load {
             .map(|node| Part::Source(Box::new(Source::new(node as u16, plan, schedule, self.seed))));
         let switches =
             (0..plan.topology.switches()).map(|number| Part::Switch(Box::new(Switch::new(number, plan))));
-        Simulation::new(sources.chain(switches).collect(), plan.timing.lookahead(self.packet_bytes))
+        Simulation::new(sources.chain(switches).collect(), plan.timings.lookahead(self.packet_bytes))
     }
 
     fn result(&self, simulation: &mut Simulation<Part>, schedule: &Schedule, window: u32) -> Measurement {

@@ -7,9 +7,10 @@ use narthex_kernel::random::Stream;
 use narthex_kernel::statistics::Histogram;
 use narthex_kernel::{Clock, Duration, EventQueue, Time};
 
+use super::Load;
+use super::patterns::Destinations;
 use super::steadiness::Backlog;
 use super::windows::{QUARTERS, Windows};
-use super::{Load, Pattern};
 use crate::packet::NodeId;
 use crate::parcel::{Credit, Mail, Sending};
 use crate::switch::{Plan, Switch};
@@ -18,7 +19,7 @@ use crate::terminal::Terminal;
 /// What all sources have in common.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    pattern: Pattern,
+    destinations: Destinations,
     nodes: u32,
     packet_bytes: u32,
     cycle: Clock,
@@ -64,12 +65,12 @@ impl Quarter {
 
 impl Schedule {
     pub(super) fn new(load: &Load, plan: &Plan, cycle: Clock, nodes: u32, windows: Windows) -> Self {
-        let serialization = plan.timing.serialization(load.packet_bytes);
+        let serialization = plan.timings.of_nodes().serialization(load.packet_bytes);
         let cycles = u128::from(serialization.as_ps() / cycle.cycles(1).as_ps().max(1)).max(1);
         // A probability as a share of 2^64, computed with integers only.
         let threshold = (u128::from(load.permille) << 64) / (1000 * cycles);
         Schedule {
-            pattern: load.pattern,
+            destinations: load.pattern.destinations(nodes, &plan.topology),
             nodes,
             packet_bytes: load.packet_bytes,
             cycle,
@@ -178,8 +179,8 @@ impl Source {
         let mut send = |(arrival, partition, mail): Sending<()>| outbox.send(arrival, partition, mail);
         match event {
             Event::Make => {
-                let Schedule { pattern, nodes, packet_bytes, .. } = *self.schedule;
-                let destination = pattern.destination(self.own, nodes, &mut self.random);
+                let Schedule { ref destinations, nodes, packet_bytes, .. } = *self.schedule;
+                let destination = destinations.next(self.own, nodes, &mut self.random);
                 self.terminal.hand_over(now, destination, packet_bytes, 0, ());
                 if let Some(quarter) = windows.quarter_at(now) {
                     self.quarters[quarter].made += 1;

@@ -6,6 +6,8 @@
 //! each output and large buffers, and the oldest packet goes first; what smaller
 //! switches lose is shown by the experiment.
 
+use std::collections::BTreeMap;
+
 use narthex_kernel::{Bytes, Duration};
 
 use super::*;
@@ -24,6 +26,7 @@ fn network(topology: topologies::Config, lanes: u32) -> switched::Config {
             clock: "250MHz".parse().expect("a frequency"),
             latency: Duration::from_ns(4),
             lanes,
+            kinds: BTreeMap::new(),
         },
         switches: switch::Config {
             switching: Switching::VirtualCutThrough,
@@ -37,16 +40,16 @@ fn network(topology: topologies::Config, lanes: u32) -> switched::Config {
 }
 
 fn mesh() -> switched::Config {
-    network(topologies::Config::Mesh(mesh::Config { columns: SIDE, rows: SIDE }), 1)
+    network(topologies::Config::Mesh(mesh::Config { dimensions: vec![SIDE, SIDE] }), 1)
 }
 
 fn torus() -> switched::Config {
-    network(topologies::Config::Torus(torus::Config { columns: SIDE, rows: SIDE }), 2)
+    network(topologies::Config::Torus(torus::Config { dimensions: vec![SIDE, SIDE] }), 2)
 }
 
 fn tree() -> switched::Config {
     let ascent = fat_tree::Ascent::Random;
-    network(topologies::Config::FatTree(fat_tree::Config { arity: 4, levels: 3, ascent }), 1)
+    network(topologies::Config::FatTree(fat_tree::Config { arity: 4, levels: 3, up: vec![], ascent }), 1)
 }
 
 fn measured(
@@ -63,7 +66,7 @@ fn measured(
         measured_cycles,
         seed: 1,
     };
-    assert_eq!(load.problems(NODES, 2048), []);
+    assert_eq!(load.problems(NODES, network), []);
     load.measure(network, NODES, Threads::UpTo(1), &mut |_| true).expect("nobody ends it")
 }
 
@@ -85,7 +88,8 @@ fn latency_without_load_is_that_of_the_average_distance() {
     let side = f64::from(SIDE);
     for (network, hops) in [(mesh(), 2.0 * side / 3.0), (torus(), 2.0 * side / 4.0)] {
         for pattern in [Pattern::Uniform, Pattern::Transpose] {
-            let mean = measured(&network, pattern, 10, 6_000).latency.mean().expect("packets") / 1000.0;
+            let mean =
+                measured(&network, pattern.clone(), 10, 6_000).latency.mean().expect("packets") / 1000.0;
             assert_within_a_tenth(mean, zero_load_ns(hops), &format!("{pattern:?}"));
         }
     }
@@ -116,7 +120,7 @@ fn throughput_under_transpose_traffic_is_that_of_the_busiest_link() {
 #[test]
 fn a_fat_tree_has_full_bisection_whatever_the_permutation() {
     for pattern in [Pattern::Uniform, Pattern::Transpose, Pattern::Neighbour] {
-        let found = measured(&tree(), pattern, 1000, 6_000);
+        let found = measured(&tree(), pattern.clone(), 1000, 6_000);
         assert_within_a_tenth(found.accepted, 1.0, &format!("{pattern:?}"));
     }
 }
@@ -193,6 +197,6 @@ fn a_load_that_cannot_be_is_refused_with_its_key() {
         measured_cycles: 0,
         seed: 1,
     };
-    let keys: Vec<&str> = load.problems(63, 2048).into_iter().map(|(key, _)| key).collect();
+    let keys: Vec<&str> = load.problems(63, &mesh()).into_iter().map(|(key, _)| key).collect();
     assert_eq!(keys, ["pattern", "load", "packet_bytes", "cycles"]);
 }

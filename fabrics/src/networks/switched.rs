@@ -12,12 +12,12 @@
 
 use std::sync::Arc;
 
-use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
+use narthex_kernel::{Archive, Archived, Bytes, Damage, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Network, Parameters, Surroundings};
-use crate::link::{self, Hops, Timing};
+use crate::link::{self, Hops, Timings};
 use crate::packet::{Frame, Header, NodeId};
 use crate::parcel::Sending;
 use crate::routes;
@@ -93,6 +93,20 @@ fn bytes_of(frame: &Frame) -> u32 {
 
 type Problems = Vec<(String, String)>;
 
+/// What is wrong with the width and the latency of links.
+fn value_problems(table: &str, width: Bytes, latency: Duration) -> Problems {
+    let mut problems = Problems::new();
+    if width.as_u64() == 0 {
+        let message = "0B would carry nothing; at least 1B is needed";
+        problems.push((format!("{table}.width"), message.into()));
+    }
+    if latency.is_zero() {
+        let message = "0ps leaves the partitions of the simulation no lookahead; expected a time such as 1ns";
+        problems.push((format!("{table}.latency"), message.into()));
+    }
+    problems
+}
+
 impl Config {
     /// What the switches of a machine with this many nodes have in common.
     pub fn plan(&self, nodes: u32) -> Plan {
@@ -101,7 +115,7 @@ impl Config {
         Plan {
             topology: self.topology.clone(),
             nodes,
-            timing: self.timing(stores),
+            timings: self.timings(stores),
             switches: self.switches.clone(),
             lanes: self.links.lanes as u8,
             lanes_per_priority,
@@ -109,21 +123,14 @@ impl Config {
         }
     }
 
-    fn timing(&self, stores: bool) -> Timing {
-        Timing::new(&self.links, self.switches.delay, stores)
+    fn timings(&self, stores: bool) -> Timings {
+        Timings::new(&self.links, &self.topology.link_kinds(), self.switches.delay, stores)
     }
 
     fn link_problems(&self) -> Problems {
-        let mut problems = Vec::new();
-        let link::Config { width, latency, lanes, .. } = &self.links;
-        if width.as_u64() == 0 {
-            problems.push(("links.width".into(), "0B would carry nothing; at least 1B is needed".into()));
-        }
-        if latency.is_zero() {
-            let message =
-                "0ps leaves the partitions of the simulation no lookahead; expected a time such as 1ns";
-            problems.push(("links.latency".into(), message.into()));
-        }
+        let lanes = &self.links.lanes;
+        let mut problems = self.kind_problems();
+        problems.extend(value_problems("links", self.links.width, self.links.latency));
         let known = |&(_, priority): &(&str, u32)| priority > 7;
         if let Some((key, priority)) = self.priorities.all().into_iter().find(known) {
             problems.push((format!("priorities.{key}"), format!("{priority} is not from 0 to 7")));
@@ -149,6 +156,23 @@ impl Config {
                 );
                 problems.push(("links.lanes".into(), message));
             }
+        }
+        problems
+    }
+
+    /// What is wrong with what links of a kind have of their own.
+    fn kind_problems(&self) -> Problems {
+        let known = self.topology.link_kinds();
+        let mut problems = Problems::new();
+        for name in self.links.kinds.keys() {
+            let key = format!("links.kinds.{name}");
+            if !known.contains(name) {
+                let known = known.join(", ");
+                problems.push((key, format!("the topology has no links of this kind; it has {known}")));
+                continue;
+            }
+            let (width, latency) = self.links.of_kind(name);
+            problems.extend(value_problems(&key, width, latency));
         }
         problems
     }
@@ -212,11 +236,11 @@ impl Parameters for Config {
     }
 
     fn lookahead(&self) -> Duration {
-        self.timing(false).lookahead(Header::BYTES as u32)
+        self.timings(false).lookahead(Header::BYTES as u32)
     }
 
     fn hops(&self) -> Option<Hops> {
-        Some(self.timing(self.switches.switching == Switching::StoreAndForward).hops(Header::BYTES as u32))
+        Some(self.timings(self.switches.switching == Switching::StoreAndForward).hops(Header::BYTES as u32))
     }
 
     fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network> {

@@ -37,9 +37,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::link::{Sender, Timing};
+use crate::link::{Sender, Timing, Timings};
+use crate::packet::NodeId;
 use crate::parcel::{Credit, Mail, Parcel};
-use crate::topologies::{self, Peer, Topology};
+use crate::topologies::{self, Hop, Peer, Topology};
 
 pub use queues::{InputStatistics, Queues};
 pub use stuck::StuckParcel;
@@ -103,7 +104,7 @@ pub struct Plan {
     /// How many nodes are attached.
     pub nodes: u32,
     /// How long things take.
-    pub timing: Timing,
+    pub timings: Timings,
     /// The switches.
     pub switches: Config,
     /// Lanes of a link.
@@ -115,6 +116,26 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What a parcel takes from one node to another that meets no other, from the hand-over of its
+    /// last byte to the arrival of its last byte, on the first of its ways.
+    pub fn zero_load(&self, source: NodeId, destination: NodeId, bytes: u32) -> Duration {
+        let start = Time::ZERO;
+        let mut link = *self.timings.of_nodes();
+        let (mut switch, _) = self.topology.attachment(source);
+        let mut head = start;
+        loop {
+            let serialization = link.serialization(bytes);
+            let Hop { port, .. } = self.topology.route(switch, destination, 0);
+            let next = *self.timings.of(self.topology.link_kind(switch, port));
+            head = link.at_switch(head, serialization) + link.head_start(&next, bytes);
+            link = next;
+            match self.topology.peer(switch, port) {
+                Peer::Switch { switch: other, .. } => switch = other,
+                _ => return link.at_node(head, link.serialization(bytes)) - start,
+            }
+        }
+    }
+
     /// The buffer of a lane.
     pub fn buffer_bytes(&self) -> u32 {
         self.switches.buffer.as_u64() as u32
@@ -150,8 +171,10 @@ impl Plan {
 /// What can happen at a switch.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Event<C> {
-    /// A parcel that has come through this port may leave.
+    /// The head of a parcel that has come through this port may leave.
     Parcel(u16, Parcel<C>),
+    /// A parcel that came over a slower link than that of this output has a head start.
+    Started(u16, Hop, Parcel<C>),
     /// There is room behind a link.
     Credit(Credit),
     /// The arbiter of this output was to decide now.
@@ -163,6 +186,7 @@ enum Event<C> {
 struct Output {
     /// The partition behind it, the port there, and whether it is a node.
     end: Option<(usize, u16, bool)>,
+    timing: Timing,
     sender: Sender,
     arbiter: Arbiter,
 }
@@ -183,6 +207,7 @@ impl<C> Switch<C> {
         let slots = usize::from(ports) * usize::from(plan.lanes);
         let output = |port| Output {
             end: plan.other_end(number, port),
+            timing: *plan.timings.of(plan.topology.link_kind(number, port)),
             sender: Sender::new(plan.lanes, plan.buffer_bytes()),
             arbiter: Arbiter::new(slots),
         };
@@ -231,6 +256,17 @@ impl<C> Switch<C> {
         let Plan { topology, .. } = &*self.plan;
         let pick = parcel.pick(topology.alternatives(self.number, parcel.destination));
         let hop = topology.route(self.number, parcel.destination, pick);
+        let head_start = self.outputs[usize::from(port)]
+            .timing
+            .head_start(&self.outputs[usize::from(hop.port)].timing, parcel.bytes);
+        match head_start.is_zero() {
+            true => self.queue(now, port, hop, parcel),
+            false => self.events.schedule(now + head_start, Event::Started(port, hop, parcel)),
+        }
+    }
+
+    /// A parcel waits for its output from now on.
+    fn queue(&mut self, now: Time, port: u16, hop: Hop, mut parcel: Parcel<C>) {
         let slot = Slot { input: port, lane: parcel.lane };
         parcel.lane = self.plan.lane(&parcel, hop.lane);
         if let Some(at) = self.queues.push(now, slot, hop.port, parcel) {
@@ -266,10 +302,10 @@ impl<C> Switch<C> {
             Decision::Again(later) => return self.ask(later, number),
             Decision::NoRoom => return,
         };
-        let timing = &self.plan.timing;
+        let timing = output.timing;
         let waiting = self.queues.pop(slot, number);
         let parcel = waiting.parcel;
-        let serialization = output.sender.start(now, timing, &parcel, now.saturating_since(waiting.since));
+        let serialization = output.sender.start(now, &timing, &parcel, now.saturating_since(waiting.since));
         let left = output.sender.free_at();
         output.arbiter.remove(self.queues.index(slot));
         let bytes = parcel.bytes;
@@ -277,9 +313,10 @@ impl<C> Switch<C> {
         let arrival =
             if is_node { timing.at_node(now, serialization) } else { timing.at_switch(now, serialization) };
         outbox.send(arrival, partition, Mail::Parcel { port, parcel });
-        let (sender, port, _) = self.outputs[usize::from(slot.input)].end.expect("it came over a link");
+        let input = &self.outputs[usize::from(slot.input)];
+        let (sender, port, _) = input.end.expect("it came over a link");
         let credit = Credit { port, lane: slot.lane, bytes };
-        outbox.send(timing.credited(left), sender, Mail::Credit(credit));
+        outbox.send(input.timing.credited(left), sender, Mail::Credit(credit));
         if let Some((at, output)) = self.queues.leave((slot, number), bytes, now, left) {
             self.offer(at, slot, output);
         }
@@ -300,6 +337,7 @@ impl<C: Send> Partition for Switch<C> {
         while let Some((now, event)) = self.events.pop_before(outbox.until()) {
             match event {
                 Event::Parcel(port, parcel) => self.take_in(now, port, parcel),
+                Event::Started(port, hop, parcel) => self.queue(now, port, hop, parcel),
                 Event::Credit(Credit { port, lane, bytes }) => {
                     let output = &mut self.outputs[usize::from(port)];
                     output.sender.credit(lane, bytes);
@@ -335,7 +373,7 @@ impl<C: Serialize + DeserializeOwned> Archived for Switch<C> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Switch { number: _, plan, events, outputs, queues } = self;
         events.archive(archive)?;
-        for Output { end: _, sender, arbiter } in outputs.iter_mut() {
+        for Output { end: _, timing: _, sender, arbiter } in outputs.iter_mut() {
             let lanes = sender.lanes();
             archive.value(sender)?;
             archive.ensure(sender.lanes() == lanes, "a link has other lanes than the machine's")?;
@@ -347,7 +385,8 @@ impl<C: Serialize + DeserializeOwned> Archived for Switch<C> {
         }
         let ports = outputs.len();
         let fits = |event: &Event<C>| match event {
-            Event::Parcel(port, parcel) => {
+            Event::Started(_, hop, _) if usize::from(hop.port) >= ports => false,
+            Event::Parcel(port, parcel) | Event::Started(port, _, parcel) => {
                 usize::from(*port) < ports && plan.fits(parcel) && outputs[usize::from(*port)].end.is_some()
             }
             Event::Credit(credit) => usize::from(credit.port) < ports && credit.lane < plan.lanes,

@@ -45,7 +45,7 @@ impl<C> Switch<C> {
     /// The parcels that are on a link to this switch.
     pub fn under_way(&self) -> impl Iterator<Item = &Parcel<C>> {
         self.events.iter().filter_map(|(_, event)| match event {
-            super::Event::Parcel(_, parcel) => Some(parcel),
+            super::Event::Parcel(_, parcel) | super::Event::Started(_, _, parcel) => Some(parcel),
             super::Event::Credit(_) | super::Event::Arbitrate(_) => None,
         })
     }

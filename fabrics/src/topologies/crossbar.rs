@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Broken, Hop, Peer, Topology};
+use super::{Broken, Hop, NODE_LINKS, Peer, Topology};
 use crate::packet::NodeId;
 
 /// One switch with a port for each node.
@@ -35,6 +35,10 @@ impl Topology for Config {
 
     fn ports(&self) -> u16 {
         self.ports as u16
+    }
+
+    fn link_kinds(&self) -> Vec<String> {
+        vec![NODE_LINKS.into()]
     }
 
     fn attachment(&self, node: NodeId) -> (u32, u16) {

@@ -25,7 +25,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Broken, Hop, Peer, Topology};
+use super::{Broken, Hop, NODE_LINKS, Peer, Topology};
 use crate::packet::NodeId;
 
 /// Groups of switches, every two of them linked.
@@ -159,6 +159,10 @@ impl Topology for Config {
         (self.first_global() + self.global_links_per_switch) as u16
     }
 
+    fn groups(&self) -> u32 {
+        self.groups
+    }
+
     fn attachment(&self, node: NodeId) -> (u32, u16) {
         let node = u32::from(node.0);
         (self.switch_of(node), (node % self.nodes_per_switch) as u16)
@@ -187,6 +191,15 @@ impl Topology for Config {
         let (other, its) = (back / self.global_links_per_switch, back % self.global_links_per_switch);
         let switch = (group + distance) % self.groups * self.switches_per_group + other;
         Peer::Switch { switch, port: (self.first_global() + its) as u16 }
+    }
+
+    fn link_kinds(&self) -> Vec<String> {
+        [NODE_LINKS, "local", "global"].map(str::to_owned).into()
+    }
+
+    fn link_kind(&self, _switch: u32, port: u16) -> u8 {
+        let port = u32::from(port);
+        u8::from(port >= self.nodes_per_switch) + u8::from(port >= self.first_global())
     }
 
     fn route_lanes(&self) -> u8 {

@@ -1,6 +1,5 @@
-//! A fat tree: a tree whose levels all have the same bandwidth, as a k-ary n-tree
-//! of equal switches (Petrini and Vanneschi, "k-ary n-trees", 1997; Leiserson's
-//! fat tree, 1985).
+//! A fat tree: levels of switches, each linked to all that stand for its subtree one level above
+//! (Petrini and Vanneschi, "k-ary n-trees", 1997; Leiserson's fat tree, 1985).
 //!
 //! ```text
 //!   level 1    [ ]     [ ]         arity 2, levels 2:
@@ -9,6 +8,11 @@
 //!             / \      / \
 //!            0   1    2   3
 //! ```
+//!
+//! With as many ports up as down all levels have the same bandwidth. `up` states another number
+//! for each level, and fewer than down *taper* the tree: four down and two up halve what a level
+//! can carry upwards (Öhring, Ibel, Das and Kumar, "On Generalized Fat Trees", 1995). A subtree
+//! of a level then has as many switches as the product of the ports up below it.
 //!
 //! A parcel goes up until a switch is above its destination, then down (up*/down*:
 //! no link up follows one down, so no circle is possible with one lane). Down there
@@ -19,10 +23,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Broken, Hop, Peer, Topology};
+use super::{Broken, Hop, NODE_LINKS, Peer, Topology};
 use crate::packet::NodeId;
 
-/// Levels of switches with as many ports up as down.
+/// Levels of switches, each with ports to all switches above its subtree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -32,6 +36,10 @@ pub struct Config {
     /// Levels of switches: there is room for arity to the power of levels nodes.
     #[schemars(range(min = 1, max = 12))]
     pub levels: u32,
+    /// Ports up of a switch of each level but the highest, if not as many as down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 11), inner(range(min = 1, max = 64)))]
+    pub up: Vec<u32>,
     /// How a parcel chooses its way up.
     pub ascent: Ascent,
 }
@@ -49,48 +57,106 @@ pub enum Ascent {
 /// The most nodes that a machine has.
 const MOST_PLACES: u64 = 4096;
 
+/// A switch's place in the tree.
+#[derive(Clone, Copy)]
+struct Place {
+    level: u32,
+    /// The first switch of the level.
+    first: u32,
+    /// Nodes below each port down of the level.
+    nodes_each: u32,
+    /// Switches that stand for a subtree of the level.
+    replicas: u32,
+    /// Its subtree, and its place among those that stand for it.
+    subtree: u32,
+    replica: u32,
+}
+
+impl Place {
+    fn is_above(&self, node: u32, arity: u32) -> bool {
+        node / self.nodes_each / arity == self.subtree
+    }
+}
+
 impl Config {
-    /// Switches of a level.
-    fn width(&self) -> u32 {
-        self.arity.pow(self.levels - 1)
+    /// Ports up of a level's switches.
+    fn ports_up(&self, level: u32) -> u32 {
+        self.up.get(level as usize).copied().unwrap_or(self.arity)
     }
 
-    /// A switch's level and its place in it.
-    fn place(&self, switch: u32) -> (u32, u32) {
-        (switch / self.width(), switch % self.width())
+    /// Switches of all levels.
+    fn all_switches(&self) -> u64 {
+        let (mut width, mut all) = (u64::from(self.arity).pow(self.levels - 1), 0);
+        for level in 0..self.levels {
+            all = width.saturating_add(all);
+            width = (width / u64::from(self.arity)).saturating_mul(self.ports_up(level).into());
+        }
+        all
     }
 
-    /// A number with its digit of this weight replaced.
-    fn with_digit(&self, number: u32, weight: u32, digit: u32) -> u32 {
-        let old = number / weight % self.arity;
-        number - old * weight + digit * weight
+    /// Where a switch stands.
+    #[inline]
+    fn place(&self, switch: u32) -> Place {
+        let mut width = self.arity.pow(self.levels - 1);
+        let (mut level, mut first, mut nodes_each, mut replicas) = (0, 0, 1, 1);
+        while switch - first >= width {
+            let up = self.ports_up(level);
+            first += width;
+            width = width / self.arity * up;
+            nodes_each *= self.arity;
+            replicas *= up;
+            level += 1;
+        }
+        let (subtree, replica) = ((switch - first) / replicas, (switch - first) % replicas);
+        Place { level, first, nodes_each, replicas, subtree, replica }
     }
 
-    /// The weight of the highest digit of the nodes below a switch of this level.
-    fn weight(&self, level: u32) -> u32 {
-        self.arity.pow(level)
+    /// The other end of a port up.
+    fn above(&self, place: Place, port: u32) -> Peer {
+        let Place { level, first, replicas, subtree, replica, .. } = place;
+        let width = self.arity.pow(self.levels - 1 - level) * replicas;
+        let above = subtree / self.arity * replicas * self.ports_up(level) + port * replicas + replica;
+        Peer::Switch { switch: first + width + above, port: (subtree % self.arity) as u16 }
     }
 
-    fn is_above(&self, level: u32, place: u32, node: u32) -> bool {
-        let weight = self.weight(level);
-        place / weight == node / weight / self.arity
+    /// The other end of a port down.
+    fn below(&self, place: Place, port: u32) -> Peer {
+        let Place { level, first, replicas, subtree, replica, .. } = place;
+        let child = subtree * self.arity + port;
+        if level == 0 {
+            return Peer::Node(NodeId(child as u16));
+        }
+        let its_replicas = replicas / self.ports_up(level - 1);
+        let its_width = self.arity.pow(self.levels - level) * its_replicas;
+        let switch = first - its_width + child * its_replicas + replica % its_replicas;
+        Peer::Switch { switch, port: (self.arity + replica / its_replicas) as u16 }
     }
 }
 
 impl Topology for Config {
     fn problems(&self) -> Vec<Broken> {
         let ranges = [("arity", self.arity, 2, 64), ("levels", self.levels, 1, 12)];
-        let mut problems: Vec<Broken> = ranges
-            .into_iter()
-            .filter_map(|(key, value, from, to)| super::within(key, value, from, to))
-            .collect();
-        if problems.is_empty() && self.places() > MOST_PLACES {
+        let ranges = ranges.into_iter().chain(self.up.iter().map(|&up| ("up", up, 1, 64)));
+        let mut problems: Vec<Broken> =
+            ranges.filter_map(|(key, value, from, to)| super::within(key, value, from, to)).collect();
+        if !problems.is_empty() {
+            return problems;
+        }
+        if !self.up.is_empty() && self.up.len() as u32 != self.levels - 1 {
+            let (given, needed) = (self.up.len(), self.levels - 1);
+            let message = format!("{given} levels have ports up; expected {needed}: all but the highest");
+            problems.push(("up", message));
+        } else if self.places() > MOST_PLACES {
             let (arity, levels, places) = (self.arity, self.levels, self.places());
             let message = format!(
                 "{levels} is too large with arity {arity}: a tree for {places} nodes, and a machine has at most \
                  {MOST_PLACES}"
             );
             problems.push(("levels", message));
+        } else if self.all_switches() > super::MOST_SWITCHES {
+            let (all, most) = (self.all_switches(), super::MOST_SWITCHES);
+            problems
+                .push(("up", format!("{:?} makes {all} switches; a network has at most {most}", self.up)));
         }
         problems
     }
@@ -104,11 +170,12 @@ impl Topology for Config {
     }
 
     fn switches(&self) -> u32 {
-        self.levels * self.width()
+        self.all_switches() as u32
     }
 
     fn ports(&self) -> u16 {
-        2 * self.arity as u16
+        let most_up = self.up.iter().copied().max().unwrap_or(self.arity);
+        (self.arity + most_up) as u16
     }
 
     fn attachment(&self, node: NodeId) -> (u32, u16) {
@@ -117,22 +184,23 @@ impl Topology for Config {
     }
 
     fn peer(&self, switch: u32, port: u16) -> Peer {
-        let (level, place) = self.place(switch);
-        let digit = u32::from(port) % self.arity;
-        let is_up = u32::from(port) >= self.arity;
-        if is_up && level + 1 == self.levels {
-            return Peer::Nothing;
+        let (place, port) = (self.place(switch), u32::from(port));
+        if port < self.arity {
+            return self.below(place, port);
         }
-        if !is_up && level == 0 {
-            return Peer::Node(NodeId((place * self.arity + digit) as u16));
-        }
-        let lower = if is_up { level } else { level - 1 };
-        let weight = self.weight(lower);
-        let own = place / weight % self.arity;
-        let other_level = if is_up { level + 1 } else { lower };
-        let back = if is_up { own } else { self.arity + own };
-        let other = other_level * self.width() + self.with_digit(place, weight, digit);
-        Peer::Switch { switch: other, port: back as u16 }
+        let is_wired = place.level + 1 < self.levels && port - self.arity < self.ports_up(place.level);
+        if is_wired { self.above(place, port - self.arity) } else { Peer::Nothing }
+    }
+
+    fn link_kinds(&self) -> Vec<String> {
+        let of_levels = (1..self.levels).map(|level| format!("level-{level}"));
+        std::iter::once(NODE_LINKS.to_owned()).chain(of_levels).collect()
+    }
+
+    fn link_kind(&self, switch: u32, port: u16) -> u8 {
+        let level = self.place(switch).level as u8;
+        let is_up = u32::from(port) >= self.arity && u32::from(level) + 1 < self.levels;
+        level + u8::from(is_up)
     }
 
     fn is_random(&self) -> bool {
@@ -144,26 +212,26 @@ impl Topology for Config {
         if self.ascent == Ascent::Deterministic {
             return 1;
         }
-        let (level, place) = self.place(switch);
-        if self.is_above(level, place, destination.0.into()) { 1 } else { self.arity }
+        let place = self.place(switch);
+        if place.is_above(destination.0.into(), self.arity) { 1 } else { self.ports_up(place.level) }
     }
 
     #[inline]
     fn route(&self, switch: u32, destination: NodeId, pick: u32) -> Hop {
-        let (level, place) = self.place(switch);
+        let place = self.place(switch);
         let node = u32::from(destination.0);
-        let digit = node / self.weight(level) % self.arity;
-        let port = match (self.is_above(level, place, node), self.ascent) {
+        let digit = node / place.nodes_each % self.arity;
+        let port = match (place.is_above(node, self.arity), self.ascent) {
             (true, _) => digit,
-            (false, Ascent::Deterministic) => self.arity + digit,
+            (false, Ascent::Deterministic) => self.arity + digit % self.ports_up(place.level),
             (false, Ascent::Random) => self.arity + pick,
         };
         Hop { port: port as u16, lane: 0 }
     }
 
     fn name(&self, switch: u32) -> String {
-        let (level, place) = self.place(switch);
-        format!("switch {place} of level {level}")
+        let Place { level, first, .. } = self.place(switch);
+        format!("switch {} of level {level}", switch - first)
     }
 }
 
@@ -173,7 +241,7 @@ mod tests {
     use crate::topologies::path;
 
     fn tree(ascent: Ascent) -> Config {
-        Config { arity: 4, levels: 2, ascent }
+        Config { arity: 4, levels: 2, up: vec![], ascent }
     }
 
     #[test]
@@ -193,7 +261,23 @@ mod tests {
 
     #[test]
     fn a_tree_for_more_nodes_than_a_machine_has_is_refused() {
-        let tree = Config { arity: 16, levels: 4, ascent: Ascent::Random };
+        let tree = Config { arity: 16, levels: 4, up: vec![], ascent: Ascent::Random };
         assert_eq!(tree.problems()[0].0, "levels");
+    }
+
+    #[test]
+    fn a_tapered_tree_has_fewer_switches_above_and_all_of_its_ports_up_carry_as_much() {
+        let tree = Config { arity: 4, levels: 3, up: vec![2, 1], ascent: Ascent::Deterministic };
+        assert_eq!((tree.problems(), tree.switches(), tree.ports()), (vec![], 16 + 8 + 2, 6));
+        assert_eq!(path(&tree, NodeId(0), NodeId(21)), [0, 17, 25, 19, 5]);
+        let ports_up: Vec<u16> = (4..16).map(|node| tree.route(0, NodeId(node), 0).port).collect();
+        assert_eq!(ports_up, [4, 5].repeat(6));
+    }
+
+    #[test]
+    fn ports_up_for_other_levels_than_the_tree_has_are_refused() {
+        let tree = Config { arity: 4, levels: 3, up: vec![2], ascent: Ascent::Random };
+        let message = "1 levels have ports up; expected 2: all but the highest";
+        assert_eq!(tree.problems(), [("up", message.to_owned())]);
     }
 }

@@ -1,82 +1,100 @@
-//! What a mesh and a torus have in common: switches in rows and columns, a node at
-//! each, and links to the neighbours in the row and in the column.
+//! What a mesh and a torus have in common: switches at the places of a grid of any number of
+//! dimensions, a node at each, and links to the two neighbours in each dimension.
+//!
+//! Switches are counted along the first dimension, then along the second, and so on. Port 0 is the
+//! node's; ports 1 and 2 lead to the next and to the previous switch of the first dimension, ports 3
+//! and 4 to those of the second. A parcel goes through the dimensions in their order
+//! (dimension-order routing; Dally and Towles, Principles and Practices of Interconnection
+//! Networks, Section 8.4).
 
 use super::{Broken, Hop, Peer, Topology};
 use crate::packet::NodeId;
 
 /// The port of a switch's node.
-pub(super) const NODE: u16 = 0;
-/// The port to the next switch of the row.
-pub(super) const EAST: u16 = 1;
-/// The port to the one before it.
-pub(super) const WEST: u16 = 2;
-/// The port to the next row.
-pub(super) const NORTH: u16 = 3;
-/// The port to the row before it.
-pub(super) const SOUTH: u16 = 4;
+const NODE: u16 = 0;
 
-/// A switch's place: its column and its row.
-pub(super) type Place = (u32, u32);
+/// Dimensions of the largest grid.
+const MOST_DIMENSIONS: usize = 8;
+
+/// Which way a parcel goes in a dimension, and in which lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Way {
+    /// Whether it goes to the next switch, not to the previous one.
+    pub is_up: bool,
+    /// The lane, among those that the grid needs.
+    pub lane: u8,
+}
 
 /// A topology whose switches stand in a grid.
 pub(super) trait Grid {
-    /// How many columns and rows it has.
-    fn size(&self) -> Place;
+    /// How many switches it has in each dimension.
+    fn dimensions(&self) -> &[u32];
 
-    /// The place at the other end of a port that leads to a switch.
-    fn neighbour(&self, place: Place, port: u16) -> Option<Place>;
+    /// The neighbour of a switch in a dimension of this length.
+    fn neighbour(&self, length: u32, place: u32, is_up: bool) -> Option<u32>;
 
-    /// What a parcel does next that is not at its destination's switch.
-    fn step(&self, place: Place, destination: Place) -> Hop;
+    /// The way from one place of a dimension of this length to another.
+    fn way(&self, length: u32, from: u32, to: u32) -> Way;
 
     /// Lanes that the routes need so that no parcels wait for each other in a circle.
     fn lanes(&self) -> u8 {
         1
     }
-
-    /// Where a switch is.
-    #[inline]
-    fn place(&self, switch: u32) -> Place {
-        let (columns, _) = self.size();
-        (switch % columns, switch / columns)
-    }
 }
 
-/// The port at the other end of a link.
-fn opposite(port: u16) -> u16 {
-    match port {
-        EAST => WEST,
-        WEST => EAST,
-        NORTH => SOUTH,
-        _ => NORTH,
+/// What is wrong with the lengths of dimensions.
+pub(super) fn problems_of(dimensions: &[u32]) -> Vec<Broken> {
+    let wrong = |message| vec![("dimensions", message)];
+    if dimensions.is_empty() || dimensions.len() > MOST_DIMENSIONS {
+        return wrong(format!("{} dimensions are not from 1 to {MOST_DIMENSIONS}", dimensions.len()));
     }
+    let problems: Vec<Broken> =
+        dimensions.iter().filter_map(|&length| super::within("dimensions", length, 1, 256)).collect();
+    let switches: u64 = dimensions.iter().map(|&length| u64::from(length)).product();
+    if problems.is_empty() && switches > super::MOST_SWITCHES {
+        let most = super::MOST_SWITCHES;
+        return wrong(format!("{dimensions:?} are {switches} switches, and a network has at most {most}"));
+    }
+    problems
+}
+
+/// What a switch of a grid is called: "switch (1, 0)".
+pub(super) fn name_in(dimensions: &[u32], switch: u32) -> String {
+    let mut rest = switch;
+    let places: Vec<String> = dimensions
+        .iter()
+        .map(|length| {
+            let place = rest % length;
+            rest /= length;
+            place.to_string()
+        })
+        .collect();
+    format!("switch ({})", places.join(", "))
 }
 
 impl<G: Grid> Topology for G {
     fn problems(&self) -> Vec<Broken> {
-        let (columns, rows) = self.size();
-        [("columns", columns), ("rows", rows)]
-            .into_iter()
-            .filter_map(|(key, value)| super::within(key, value, 1, 256))
-            .collect()
+        problems_of(self.dimensions())
     }
 
     fn size_key(&self) -> &'static str {
-        "rows"
+        "dimensions"
     }
 
     fn places(&self) -> u64 {
-        let (columns, rows) = self.size();
-        u64::from(columns) * u64::from(rows)
+        self.switches().into()
     }
 
     fn switches(&self) -> u32 {
-        let (columns, rows) = self.size();
-        columns * rows
+        self.dimensions().iter().product()
     }
 
     fn ports(&self) -> u16 {
-        5
+        1 + 2 * self.dimensions().len() as u16
+    }
+
+    fn grid(&self) -> Option<&[u32]> {
+        Some(self.dimensions())
     }
 
     fn attachment(&self, node: NodeId) -> (u32, u16) {
@@ -87,11 +105,22 @@ impl<G: Grid> Topology for G {
         if port == NODE {
             return Peer::Node(NodeId(switch as u16));
         }
-        let (columns, _) = self.size();
-        self.neighbour(self.place(switch), port).map_or(Peer::Nothing, |(column, row)| Peer::Switch {
-            switch: row * columns + column,
-            port: opposite(port),
+        let (dimension, is_up) = (usize::from(port - 1) / 2, !port.is_multiple_of(2));
+        let (before, rest) = self.dimensions().split_at(dimension);
+        let (stride, length) = (before.iter().product::<u32>(), rest[0]);
+        let place = switch / stride % length;
+        self.neighbour(length, place, is_up).map_or(Peer::Nothing, |other| Peer::Switch {
+            switch: switch - place * stride + other * stride,
+            port: if is_up { port + 1 } else { port - 1 },
         })
+    }
+
+    fn link_kinds(&self) -> Vec<String> {
+        super::kinds_of_dimensions(self.dimensions().len())
+    }
+
+    fn link_kind(&self, _switch: u32, port: u16) -> u8 {
+        port.div_ceil(2) as u8
     }
 
     fn route_lanes(&self) -> u8 {
@@ -100,12 +129,19 @@ impl<G: Grid> Topology for G {
 
     #[inline]
     fn route(&self, switch: u32, destination: NodeId, _pick: u32) -> Hop {
-        let (place, destination) = (self.place(switch), self.place(destination.0.into()));
-        if place == destination { Hop { port: NODE, lane: 0 } } else { self.step(place, destination) }
+        let (mut from, mut to) = (switch, u32::from(destination.0));
+        for (dimension, &length) in self.dimensions().iter().enumerate() {
+            let (place, its) = (from % length, to % length);
+            if place != its {
+                let Way { is_up, lane } = self.way(length, place, its);
+                return Hop { port: 2 * dimension as u16 + if is_up { 1 } else { 2 }, lane };
+            }
+            (from, to) = (from / length, to / length);
+        }
+        Hop { port: NODE, lane: 0 }
     }
 
     fn name(&self, switch: u32) -> String {
-        let (column, row) = self.place(switch);
-        format!("switch ({column}, {row})")
+        name_in(self.dimensions(), switch)
     }
 }

@@ -1,51 +1,32 @@
-//! A mesh of two dimensions, a node at each switch. A parcel goes along its row
-//! first, then along its column (dimension-order routing; Dally and Towles,
-//! Principles and Practices of Interconnection Networks, Section 8.4).
-
-use std::cmp::Ordering;
+//! A mesh of one or more dimensions, a node at each switch. Links end at the borders; a parcel goes
+//! through the dimensions in their order, and one lane is enough.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Hop;
-use super::grid::{EAST, Grid, NORTH, Place, SOUTH, WEST};
+use super::grid::{Grid, Way};
 
-/// Switches in rows and columns, a node at each.
+/// Switches in a grid of one or more dimensions, a node at each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Switches in a row.
-    #[schemars(range(min = 1, max = 256))]
-    pub columns: u32,
-    /// Rows.
-    #[schemars(range(min = 1, max = 256))]
-    pub rows: u32,
+    /// Switches in each dimension: `[8, 8]`, or `[4, 4, 4]`.
+    #[schemars(length(min = 1, max = 8), inner(range(min = 1, max = 256)))]
+    pub dimensions: Vec<u32>,
 }
 
 impl Grid for Config {
-    fn size(&self) -> Place {
-        (self.columns, self.rows)
+    fn dimensions(&self) -> &[u32] {
+        &self.dimensions
     }
 
-    fn neighbour(&self, (column, row): Place, port: u16) -> Option<Place> {
-        match port {
-            EAST if column + 1 < self.columns => Some((column + 1, row)),
-            WEST if column > 0 => Some((column - 1, row)),
-            NORTH if row + 1 < self.rows => Some((column, row + 1)),
-            SOUTH if row > 0 => Some((column, row - 1)),
-            _ => None,
-        }
+    fn neighbour(&self, length: u32, place: u32, is_up: bool) -> Option<u32> {
+        if is_up { (place + 1 < length).then_some(place + 1) } else { place.checked_sub(1) }
     }
 
     #[inline]
-    fn step(&self, (column, row): Place, (to_column, to_row): Place) -> Hop {
-        let port = match (column.cmp(&to_column), row < to_row) {
-            (Ordering::Less, _) => EAST,
-            (Ordering::Greater, _) => WEST,
-            (Ordering::Equal, true) => NORTH,
-            (Ordering::Equal, false) => SOUTH,
-        };
-        Hop { port, lane: 0 }
+    fn way(&self, _length: u32, from: u32, to: u32) -> Way {
+        Way { is_up: from < to, lane: 0 }
     }
 }
 
@@ -53,12 +34,32 @@ impl Grid for Config {
 mod tests {
     use super::*;
     use crate::packet::NodeId;
-    use crate::topologies::path;
+    use crate::topologies::{Topology, path};
 
     #[test]
     fn a_parcel_goes_along_its_row_and_then_along_its_column() {
-        let mesh = Config { columns: 4, rows: 4 };
+        let mesh = Config { dimensions: vec![4, 4] };
+        assert_eq!(path(&mesh, NodeId(1), NodeId(11)), [1, 2, 3, 7, 11]);
         assert_eq!(path(&mesh, NodeId(12), NodeId(2)), [12, 13, 14, 10, 6, 2]);
         assert_eq!(path(&mesh, NodeId(5), NodeId(5)), [5]);
+    }
+
+    #[test]
+    fn a_parcel_of_three_dimensions_goes_through_them_in_their_order() {
+        let mesh = Config { dimensions: vec![3, 2, 4] };
+        // Place (0, 1, 0) is switch 3, place (2, 0, 3) is switch 20.
+        assert_eq!(path(&mesh, NodeId(3), NodeId(20)), [3, 4, 5, 2, 8, 14, 20]);
+        assert_eq!((mesh.ports(), mesh.name(20)), (7, "switch (2, 0, 3)".to_owned()));
+    }
+
+    #[test]
+    fn lengths_that_are_no_grid_are_refused() {
+        let problem = |dimensions: Vec<u32>| Config { dimensions }.problems().remove(0).1;
+        assert_eq!(problem(vec![]), "0 dimensions are not from 1 to 8");
+        assert_eq!(problem(vec![4, 0]), "0 is not from 1 to 256");
+        assert_eq!(
+            problem(vec![256; 4]),
+            "[256, 256, 256, 256] are 4294967296 switches, and a network has at most 65536"
+        );
     }
 }

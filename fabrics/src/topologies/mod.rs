@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::packet::NodeId;
 
 mod grid;
+mod up_down;
 
 include!(concat!(env!("OUT_DIR"), "/topologies.rs"));
 
@@ -35,7 +36,7 @@ pub enum Peer {
 }
 
 /// What a parcel does next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hop {
     /// The port through which it leaves.
     pub port: u16,
@@ -43,12 +44,24 @@ pub struct Hop {
     pub lane: u8,
 }
 
+/// The most switches of a network.
+const MOST_SWITCHES: u64 = 65536;
+
+/// The kind of links to nodes.
+pub const NODE_LINKS: &str = "node";
+
 /// (key, what is wrong with it).
 pub type Broken = (&'static str, String);
 
 /// What is wrong with a count that is out of its range.
 fn within(key: &'static str, value: u32, from: u32, to: u32) -> Option<Broken> {
     (!(from..=to).contains(&value)).then(|| (key, format!("{value} is not from {from} to {to}")))
+}
+
+/// The kinds of links of a topology with dimensions.
+fn kinds_of_dimensions(dimensions: usize) -> Vec<String> {
+    let of_dimensions = (0..dimensions).map(|dimension| format!("dimension-{dimension}"));
+    std::iter::once(NODE_LINKS.to_owned()).chain(of_dimensions).collect()
 }
 
 /// The wiring and the routes of a kind of topology. Ports lead both ways.
@@ -73,11 +86,31 @@ pub trait Topology {
     /// How many ports each has.
     fn ports(&self) -> u16;
 
+    /// The lengths of its dimensions, if a node stands at each place of a grid.
+    fn grid(&self) -> Option<&[u32]> {
+        None
+    }
+
+    /// Into how many groups its nodes are divided, each group's one behind the other.
+    fn groups(&self) -> u32 {
+        1
+    }
+
     /// Where a node is attached: a switch and its port.
     fn attachment(&self, node: NodeId) -> (u32, u16);
 
     /// What is at the other end of a port, if all nodes are there.
     fn peer(&self, switch: u32, port: u16) -> Peer;
+
+    /// The kinds of its links, whose width and latency may differ: first that of links to nodes.
+    fn link_kinds(&self) -> Vec<String> {
+        vec![NODE_LINKS.into(), "switch".into()]
+    }
+
+    /// The kind of a port's link, by its place among them.
+    fn link_kind(&self, switch: u32, port: u16) -> u8 {
+        u8::from(!matches!(self.peer(switch, port), Peer::Node(_)))
+    }
 
     /// Lanes that the routes need so that no parcels wait for each other in a circle.
     fn route_lanes(&self) -> u8 {
@@ -129,12 +162,28 @@ impl Topology for Config {
         chosen!(self, config => config.ports())
     }
 
+    fn grid(&self) -> Option<&[u32]> {
+        chosen!(self, config => config.grid())
+    }
+
+    fn groups(&self) -> u32 {
+        chosen!(self, config => config.groups())
+    }
+
     fn attachment(&self, node: NodeId) -> (u32, u16) {
         chosen!(self, config => config.attachment(node))
     }
 
     fn peer(&self, switch: u32, port: u16) -> Peer {
         chosen!(self, config => config.peer(switch, port))
+    }
+
+    fn link_kinds(&self) -> Vec<String> {
+        chosen!(self, config => config.link_kinds())
+    }
+
+    fn link_kind(&self, switch: u32, port: u16) -> u8 {
+        chosen!(self, config => config.link_kind(switch, port))
     }
 
     fn route_lanes(&self) -> u8 {
@@ -181,14 +230,34 @@ mod tests {
     fn all() -> Vec<Config> {
         vec![
             Config::Crossbar(crossbar::Config { ports: 5 }),
-            Config::Mesh(mesh::Config { columns: 4, rows: 3 }),
-            Config::Torus(torus::Config { columns: 5, rows: 4 }),
+            Config::Mesh(mesh::Config { dimensions: vec![4, 3] }),
+            Config::Torus(torus::Config { dimensions: vec![5, 4] }),
+            Config::Mesh(mesh::Config { dimensions: vec![3, 2, 4] }),
+            Config::Torus(torus::Config { dimensions: vec![3, 4, 2, 2] }),
+            Config::Hyperx(hyperx::Config { dimensions: vec![4, 3], nodes_per_switch: 2 }),
+            Config::Wiring(wiring::Config::new(
+                vec![0, 3, 3, 4, 2, 5],
+                vec![(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0), (0, 1), (2, 5)],
+                fat_tree::Ascent::Random,
+            )),
             Config::FatTree(fat_tree::Config {
                 arity: 3,
                 levels: 3,
+                up: vec![],
                 ascent: fat_tree::Ascent::Deterministic,
             }),
-            Config::FatTree(fat_tree::Config { arity: 2, levels: 4, ascent: fat_tree::Ascent::Random }),
+            Config::FatTree(fat_tree::Config {
+                arity: 2,
+                levels: 4,
+                up: vec![],
+                ascent: fat_tree::Ascent::Random,
+            }),
+            Config::FatTree(fat_tree::Config {
+                arity: 4,
+                levels: 3,
+                up: vec![3, 1],
+                ascent: fat_tree::Ascent::Random,
+            }),
             Config::Dragonfly(dragonfly::Config {
                 nodes_per_switch: 2,
                 switches_per_group: 4,

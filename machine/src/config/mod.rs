@@ -51,6 +51,7 @@ mod presets;
 mod problem;
 mod schema;
 mod tree;
+mod wiring;
 mod without_effect;
 
 #[cfg(test)]
@@ -163,6 +164,7 @@ impl Machine {
         let mut problems = Vec::new();
         for setting in settings {
             let over = document::read_setting(setting.as_ref());
+            let over = over.and_then(|mut over| wiring::include(&mut over, None).map(|()| over));
             match over.and_then(|over| schema.misshaped(&over).map_or(Ok(over), Err)) {
                 Ok(over) => document.choose(over),
                 Err(problem) => problems.push(problem),
@@ -299,7 +301,8 @@ impl Reading {
     /// The document of a text, laid over its base.
     fn document(&mut self, text: &Arc<Text>, folder: Option<PathBuf>) -> Result<Table, ConfigError> {
         let (document, problems) = document::read(text);
-        let document = ConfigError::unless(problems, document)?;
+        let mut document = ConfigError::unless(problems, document)?;
+        wiring::include(&mut document, folder.as_deref())?;
         let Some(entry) = document.get(BASE) else {
             return Ok(document);
         };

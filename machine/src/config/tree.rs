@@ -88,6 +88,15 @@ impl Table {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
+    /// The table `key` of this table.
+    pub fn table_mut(&mut self, key: &str) -> Option<&mut Table> {
+        let entry = self.entries.iter_mut().find(|entry| entry.key == key)?;
+        match &mut entry.node {
+            TreeNode::Table(table) => Some(table),
+            TreeNode::Leaf(_) => None,
+        }
+    }
+
     /// The place of the dotted path `key`'s value, or of the nearest table around it.
     pub fn place_of(&self, key: &str) -> Position {
         for entry in &self.entries {

@@ -121,11 +121,11 @@ fn a_write_of_a_shared_block_waits_for_the_acknowledgements_of_all_sharers() {
 fn threads_of_all_tiles_lose_no_increment_on_any_topology() {
     let shapes: [(u32, &[&str]); 4] = [
         (16, &[]),
-        (128, &["network_on_chip.topology.columns=16", "network_on_chip.topology.rows=8"]),
+        (128, &["network_on_chip.topology.dimensions=[16, 8]"]),
         (
             16,
             &[
-                "network_on_chip.topology={kind=\"torus\", columns=4, rows=4}",
+                "network_on_chip.topology={kind=\"torus\", dimensions=[4, 4]}",
                 "data_cache.protocol=MOESI",
                 "instruction_cache.protocol=MOESI",
             ],
@@ -169,8 +169,8 @@ fn what_needs_a_bus_or_has_no_place_is_refused_before_the_run() {
         ("NI2w", &["network_on_chip.lanes=2"], "network_on_chip.lanes: 2 is not from 3"),
         (
             "NI2w",
-            &["network_on_chip.topology.rows=3"],
-            "network_on_chip.topology.rows: leaves room for 12 tiles",
+            &["network_on_chip.topology.dimensions=[4, 3]"],
+            "network_on_chip.topology.dimensions: leaves room for 12 tiles",
         ),
         (
             "NI2w",

@@ -10,8 +10,8 @@ use crate::support::{Guest, failure, program, request, result, run_guest, statis
 /// Every topology for 16 nodes, with the lanes that two priorities need there.
 const TOPOLOGIES: [(&str, u32); 5] = [
     ("{kind=\"crossbar\", ports=16}", 2),
-    ("{kind=\"mesh\", columns=4, rows=4}", 2),
-    ("{kind=\"torus\", columns=4, rows=4}", 4),
+    ("{kind=\"mesh\", dimensions=[2, 4, 2]}", 2),
+    ("{kind=\"torus\", dimensions=[4, 4]}", 4),
     ("{kind=\"fat-tree\", arity=2, levels=4, ascent=\"random\"}", 2),
     (
         "{kind=\"dragonfly\", nodes_per_switch=2, switches_per_group=2, global_links_per_switch=2, groups=4}",
@@ -132,13 +132,13 @@ fn a_network_that_does_not_fit_is_refused_with_its_key() {
             &["network.topology.levels", "room for 4 nodes", "machine has 16"][..],
         ),
         (
-            &["network.topology={kind=\"mesh\", columns=3, rows=5}"],
-            &["network.topology.rows", "room for 15 nodes"],
+            &["network.topology={kind=\"mesh\", dimensions=[3, 5]}"],
+            &["network.topology.dimensions", "room for 15 nodes"],
         ),
         (&["network.links.lanes=1"], &["network.links.lanes", "1 is fewer than the 2 priorities"]),
         (&["network.links.lanes=3"], &["network.links.lanes", "3 is not a multiple"]),
         (
-            &["network.topology={kind=\"torus\", columns=4, rows=4}", "network.links.lanes=6"],
+            &["network.topology={kind=\"torus\", dimensions=[4, 4]}", "network.links.lanes=6"],
             &["network.links.lanes", "multiple of the 2"],
         ),
         (&["network.switches.buffer=128B"], &["network.switches.buffer", "smaller than a packet of 256B"]),
@@ -154,7 +154,7 @@ fn a_network_that_does_not_fit_is_refused_with_its_key() {
 
 #[test]
 fn a_circle_of_lanes_is_refused_and_printed() {
-    let message = refusal(&["network.topology={kind=\"torus\", columns=8, rows=2}"]);
+    let message = refusal(&["network.topology={kind=\"torus\", dimensions=[8, 2]}"]);
     assert!(message.contains("network.links.lanes: 2 for 2 priorities is too few"), "{message}");
     assert!(
         message.contains("The circle: switch (0, 0) to switch (1, 0), lane 0; switch (1, 0) to"),

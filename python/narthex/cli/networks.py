@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from narthex.loads import NetworkLoad
 
 DEFAULT_LOADS = "0.01,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
-TORUS = "--set 'network.topology={kind=\"torus\", columns=4, rows=4}' --set network.links.lanes=4"
+TORUS = "--set 'network.topology={kind=\"torus\", dimensions=[4, 4]}' --set network.links.lanes=4"
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +36,7 @@ def register(app: typer.Typer) -> None:
             "narthex network cluster",
             "narthex network cluster --pattern transpose --load 0.1,0.2,0.3 --json points.json",
             f"narthex network cluster {TORUS}",
+            "narthex network cluster --pattern shares.csv --load 0.1,0.5",
         ),
     )(network)
 
@@ -48,7 +49,9 @@ def network(
         "uniform",
         "--pattern",
         "-p",
-        help="Who sends to whom: uniform, transpose, hot-spot or neighbour.",
+        help="Who sends to whom: uniform, transpose, hot-spot, neighbour, bit-complement, tornado, "
+        "next-group, or a file (.csv, .txt) with a line for each node: its destination, or its shares "
+        "of traffic to each node.",
     ),
     load: str = typer.Option(
         DEFAULT_LOADS, "--load", "-l", help="Shares of a link's bandwidth, with commas between."
@@ -120,7 +123,7 @@ def show(found: "NetworkLoad") -> None:
         shares = [f"{point[key]:.3f}" for key in ("load", "accepted", "busiest_link")]
         rows.append([*shares, mean, spread, least, most, _told(point, nodes)])
     numbers = ["offered", "accepted", "busiest link", "mean ns", "+-", "least ns", "most ns"]
-    title = f"{found.title}: {found.document['pattern']} traffic, in shares of a link's bandwidth"
+    title = f"{found.title}: {found.pattern} traffic, in shares of a link's bandwidth"
     optional = ["least ns", "busiest link"]
     print_table(title, [*numbers, ""], rows, numbers, prose=[""], optional=optional)
 

@@ -3,6 +3,8 @@
 mod properties;
 mod scenarios;
 
+use std::collections::BTreeMap;
+
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::{Bytes, Frequency};
 
@@ -140,6 +142,7 @@ struct Bench {
     nodes: u32,
     lanes: u32,
     priorities: u32,
+    kinds: BTreeMap<String, link::Kind>,
     switches: Config,
 }
 
@@ -153,12 +156,12 @@ impl Bench {
             arbitration: Arbitration::RoundRobin,
         };
         let nodes = topology.places() as u32;
-        Bench { topology, nodes, lanes: 1, priorities: 1, switches }
+        Bench { topology, nodes, lanes: 1, priorities: 1, kinds: BTreeMap::new(), switches }
     }
 
     /// A row of switches, a node at each.
     fn row(columns: u32) -> Self {
-        Bench::new(topologies::Config::Mesh(mesh::Config { columns, rows: 1 }))
+        Bench::new(topologies::Config::Mesh(mesh::Config { dimensions: vec![columns, 1] }))
     }
 
     /// One switch.
@@ -166,14 +169,16 @@ impl Bench {
         Bench::new(topologies::Config::Crossbar(crossbar::Config { ports }))
     }
 
-    fn timing(&self) -> Timing {
+    fn timings(&self) -> Timings {
         let links = link::Config {
             width: Bytes::new(4),
             clock: "250MHz".parse::<Frequency>().expect("a frequency"),
             latency: Duration::from_ns(20),
             lanes: self.lanes,
+            kinds: self.kinds.clone(),
         };
-        Timing::new(&links, self.switches.delay, self.switches.switching == Switching::StoreAndForward)
+        let stores = self.switches.switching == Switching::StoreAndForward;
+        Timings::new(&links, &self.topology.link_kinds(), self.switches.delay, stores)
     }
 
     fn plan(&self) -> Arc<Plan> {
@@ -181,7 +186,7 @@ impl Bench {
         Arc::new(Plan {
             topology: self.topology.clone(),
             nodes: self.nodes,
-            timing: self.timing(),
+            timings: self.timings(),
             switches: self.switches.clone(),
             lanes: self.lanes as u8,
             lanes_per_priority,
@@ -206,7 +211,7 @@ impl Bench {
         let nodes = (0..self.nodes as u16).map(node);
         let switches =
             (0..plan.topology.switches()).map(|number| Part::Switch(Box::new(Switch::new(number, &plan))));
-        Simulation::new(nodes.chain(switches).collect(), plan.timing.lookahead(8))
+        Simulation::new(nodes.chain(switches).collect(), plan.timings.lookahead(8))
     }
 
     /// What arrived at each node when nothing happens any more.

@@ -7,7 +7,7 @@ fn a_parcel_through_three_switches_takes_four_links_three_delays_and_its_bytes_o
     let arrived = Bench::row(3).run(&[(0, order(100, 2, 1))], None);
     assert_eq!(arrived[2], [(at(100 + 4 * 20 + 3 * 30 + 64), 0, 1)]);
     let bench = Bench::row(3);
-    assert_eq!(bench.timing().zero_load(3, 64), Duration::from_ns(4 * 20 + 3 * 30 + 64));
+    assert_eq!(bench.plan().zero_load(NodeId(0), NodeId(2), 64), Duration::from_ns(4 * 20 + 3 * 30 + 64));
 }
 
 #[test]
@@ -16,6 +16,19 @@ fn a_parcel_that_is_stored_in_three_switches_takes_its_bytes_four_times() {
     bench.switches.switching = Switching::StoreAndForward;
     let arrived = bench.run(&[(0, order(100, 2, 1))], None);
     assert_eq!(arrived[2], [(at(100 + 4 * 20 + 3 * 30 + 4 * 64), 0, 1)]);
+}
+
+#[test]
+fn a_parcel_from_a_narrow_link_goes_on_when_a_wider_one_will_not_run_out_of_its_bytes() {
+    let mut bench = Bench::row(3);
+    let narrow = link::Kind { width: Some(Bytes::new(2)), latency: Some(Duration::from_ns(5)) };
+    bench.kinds.insert("node".into(), narrow);
+    let arrived = bench.run(&[(0, order(100, 2, 1))], None);
+    let (links, delays) = (5 + 2 * 20 + 5, 3 * 30);
+    // The node's link takes 128 ns for the bytes, the others 64.
+    assert_eq!(arrived[2], [(at(100 + links + delays + (128 - 64) + 128), 0, 1)]);
+    let alone = bench.plan().zero_load(NodeId(0), NodeId(2), 64);
+    assert_eq!(alone, Duration::from_ns(links + delays + 64 + 128));
 }
 
 #[test]

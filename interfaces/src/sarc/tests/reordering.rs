@@ -71,7 +71,7 @@ const PLACES: [u16; 4] = [0, 1, 5, 3];
 /// A mesh whose packets have adaptive routes.
 fn mesh() -> OnChip {
     let config = serde_json::json!({
-        "topology": { "kind": "mesh", "columns": 2, "rows": 3 },
+        "topology": { "kind": "mesh", "dimensions": [2, 3] },
         "width": "4B", "clock": "1GHz", "hop_time": "3ns", "lanes": 3, "header": "8B",
         "packet_routes": "adaptive",
     });

@@ -68,3 +68,67 @@ fn global_links_that_lead_nowhere_are_told_whatever_the_interface() {
     assert_eq!(with_interface.warnings, eight.warnings());
     assert_eq!(told(&dragonfly(9)), Vec::<String>::new());
 }
+
+/// A file that goes when the test is over.
+struct Listed(std::path::PathBuf);
+
+impl Listed {
+    fn new(name: &str, text: &str) -> Self {
+        let file = std::env::temp_dir().join(format!("narthex-{}-{name}", std::process::id()));
+        std::fs::write(&file, text).expect("it can be written to");
+        Listed(file)
+    }
+
+    /// A cluster of three nodes with this wiring.
+    fn machine(&self) -> Result<Machine, ConfigError> {
+        let topology = format!(
+            "network.topology={{kind=\"wiring\", file=\"{}\", choice=\"deterministic\"}}",
+            self.0.display()
+        );
+        load("cluster").expect("a preset").with_settings(&["machine.nodes=3", &topology])
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_wiring_from_a_file_is_a_part_of_the_machine() {
+    let listed = Listed::new("wiring.txt", "node0 left\nnode1 left\nnode2 right\nleft right\n");
+    let machine = listed.machine().expect("a wiring");
+    drop(listed);
+    let again = load_text("again", &machine.to_toml()).expect("the file is not read again");
+    assert_eq!(again.config, machine.config);
+    let topology = &machine.resolved()["network"]["topology"];
+    assert_eq!(topology["links"], serde_json::json!([[0, 1]]));
+    assert_eq!(topology["names"], serde_json::json!(["left", "right"]));
+}
+
+#[test]
+fn a_wiring_that_is_none_is_refused_with_the_file_and_its_line() {
+    let refused = |name, text| Listed::new(name, text).machine().expect_err("it is none").to_string();
+    let torn = refused("torn.txt", "node0 a\nnode1 b\nnode2 b\n");
+    assert!(torn.contains("network.topology.links: there is no way from a to b"), "{torn}");
+    let cut = refused("cut.txt", "node0 a\nnode1\n");
+    assert!(cut.contains("cut.txt: line 2: 1 names; expected the two ends of a link"), "{cut}");
+    let few = refused("few.txt", "node0 a\n");
+    assert!(few.contains("network.topology.nodes: leaves room for 1 nodes"), "{few}");
+    let missing = Listed("missing.txt".into()).machine().expect_err("it is not there").to_string();
+    assert!(missing.contains("network.topology.file: cannot read the wiring missing.txt"), "{missing}");
+}
+
+#[test]
+fn links_of_a_kind_that_the_topology_does_not_have_are_refused() {
+    let refused = |setting| load("cluster").expect("a preset").with_settings(&[setting]).expect_err("wrong");
+    let unknown = refused("network.links.kinds.global.latency=100ns").to_string();
+    assert!(
+        unknown.contains("links.kinds.global: the topology has no links of this kind; it has node, level-1")
+    );
+    let instant = refused("network.links.kinds.node.latency=0ns").to_string();
+    assert!(instant.contains("network.links.kinds.node.latency: 0ps leaves"), "{instant}");
+    let narrow = with("cluster", &["network.links.kinds.level-1.width=1B"]);
+    assert_ne!(narrow.config, load("cluster").expect("a preset").config);
+}
