@@ -10,6 +10,7 @@
 //! | [`topologies`] | its wiring and routes; one topology a file |
 //! | [`routes`] | the check that nothing waits in a circle |
 //! | [`on_chip`] | messages between the places of one node |
+//! | [`latencies`] | how long packets took, with percentiles |
 //! | [`load`] | a network alone, under synthetic traffic |
 //! | [`flow_control`] | which packets may be in flight; one scheme a file |
 //! | [`faults`] | frames that are lost on purpose |
@@ -21,6 +22,7 @@
 
 pub mod faults;
 pub mod flow_control;
+pub mod latencies;
 pub mod link;
 pub mod load;
 pub mod message_sizes;

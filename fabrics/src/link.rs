@@ -229,6 +229,11 @@ impl Sender {
         self.credits[usize::from(lane)] >= bytes
     }
 
+    /// Bytes in the buffers behind it, or under way to them, if each holds this many.
+    pub fn used_bytes(&self, buffer_bytes: u32) -> u64 {
+        self.credits.iter().map(|&room| u64::from(buffer_bytes.saturating_sub(room))).sum()
+    }
+
     /// There is room again.
     #[inline]
     pub fn credit(&mut self, lane: u8, bytes: u32) {

@@ -16,6 +16,8 @@ pub struct Parcel<C> {
     pub source: NodeId,
     /// The node that it goes to.
     pub destination: NodeId,
+    /// The node to whose switch it goes now: its destination, or another one on a detour.
+    pub towards: NodeId,
     /// All the bytes that a link carries for it.
     pub bytes: u32,
     /// Its priority; a larger number goes first. Each has lanes of its own.
@@ -36,9 +38,6 @@ impl<C> Parcel<C> {
     /// A number below `alternatives` that is drawn anew at each switch.
     #[inline]
     pub(crate) fn pick(&mut self, alternatives: u32) -> u32 {
-        if alternatives == 1 {
-            return 0;
-        }
         // Knuth's linear congruential generator (MMIX): its high bits are good ones.
         self.choice =
             self.choice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -157,7 +157,7 @@ impl<T: Topology> Graph<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topologies::{dragonfly, fat_tree, hyperx, mesh, torus, wiring};
+    use crate::topologies::{Choice, dragonfly, fat_tree, hyperx, mesh, torus, wiring};
 
     #[test]
     fn a_ring_without_dateline_lanes_is_a_circle_that_is_printed() {
@@ -195,7 +195,7 @@ mod tests {
         assert!(circle(&torus, 75, 1).is_some() && circle(&torus, 75, 2).is_none());
         let hyperx = hyperx::Config { dimensions: vec![3, 4], nodes_per_switch: 2 };
         assert!(circle(&hyperx, 24, 1).is_none());
-        for ascent in [fat_tree::Ascent::Deterministic, fat_tree::Ascent::Random] {
+        for ascent in [Choice::Deterministic, Choice::Random] {
             for up in [vec![], vec![2, 1]] {
                 assert!(circle(&fat_tree::Config { arity: 3, levels: 3, up, ascent }, 27, 1).is_none());
             }
@@ -212,7 +212,7 @@ mod tests {
             let more = (0..switches).map(|_| (other(), other())).filter(|(one, other)| one != other);
             let links: Vec<(u32, u32)> = ring.chain(more).collect();
             let nodes = (0..switches as u32).collect();
-            let wiring = wiring::Config::new(nodes, links, fat_tree::Ascent::Random);
+            let wiring = wiring::Config::new(nodes, links, Choice::Random);
             assert_eq!(wiring.problems(), []);
             assert!(circle(&wiring, switches as u32, 1).is_none(), "{wiring:?}");
         }

@@ -78,10 +78,11 @@ impl<C> Terminal<C> {
     pub fn hand_over(&mut self, now: Time, destination: NodeId, bytes: u32, priority: u8, cargo: C) {
         // All parcels between two nodes use one group of lanes, and keep their order in it.
         let group = ((self.own.0 ^ destination.0) % u16::from(self.plan.groups())) as u8;
-        let choice = if self.plan.topology.is_random() { self.choices.next_u64() } else { 0 };
+        let choice = if self.plan.is_random() { self.choices.next_u64() } else { 0 };
         let mut parcel = Parcel {
             source: self.own,
             destination,
+            towards: self.plan.first_towards((self.own, destination), choice),
             bytes,
             priority,
             group,

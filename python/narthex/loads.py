@@ -39,6 +39,7 @@ LOADS = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 PACKET_BYTES = 64
 WARM_UP_CYCLES, MEASURED_CYCLES = 5_000, 20_000
 """Cycles of the links before measuring, and of the first window that is measured."""
+PERCENTILES = ("50", "90", "99", "99.9")
 FILE_ENDINGS = (".csv", ".txt")
 """A pattern that ends like this is a file."""
 MOST_PATTERN_BYTES = 256 << 20
@@ -70,6 +71,10 @@ class NetworkLoad(Saved):
                 "latency_ns": _ns(point["latency_mean_ps"]),
                 "spread": point["latency_spread"],
                 "smallest_ns": _ns(point["latency_minimum_ps"]),
+                **{
+                    f"p{percent}_ns": _ns(point["latency_percentiles_ps"].get(percent))
+                    for percent in PERCENTILES
+                },
                 "largest_ns": _ns(point["latency_maximum_ps"]),
                 "busiest_link": point["busiest_link"],
                 "state": point["state"],

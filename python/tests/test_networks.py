@@ -67,7 +67,10 @@ def test_a_load_that_cannot_be_is_refused_by_its_name() -> None:
         ({"machine": "hpca98"}, 'network.kind is "ideal"'),
         ({"nodes": 15, "pattern": "transpose"}, "square number of nodes"),
         ({"packet_bytes": 1024}, "packet_bytes: 1024B is not from 1B to the buffer of 512B"),
-        ({"set": ["network.links.lanes=4", *TORUS[:1], "network.topology.dimensions=[4, 3]"]}, "dimensions"),
+        (
+            {"set": ["network.links.lanes=4", *TORUS[:1], "network.topology.dimensions=[4, 3]"]},
+            "dimensions",
+        ),
     ]:
         with pytest.raises(narthex.NarthexError, match=r".") as refused:
             narthex.network(**given)  # type: ignore[arg-type]
@@ -85,6 +88,42 @@ def test_the_command_prints_a_row_for_each_load(capsys: pytest.CaptureFixture[st
     assert "saturated" in capsys.readouterr().out
     assert command("network", "cluster", "--load", "some") == 2
     assert "loads are numbers with commas" in capsys.readouterr().err
+
+
+def test_a_file_says_who_sends_to_whom(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    to = tmp_path / "to.csv"
+    to.write_text("".join(f"{(node + 4) % 16}\n" for node in range(16)), encoding="utf-8")
+    loads = ("--load", "0.2", "--cycles", "2000")
+    assert command("network", "cluster", "--pattern", str(to), *loads) == 0
+    assert "permutation traffic" in capsys.readouterr().out
+    shares = [[1 if node != own else 0 for node in range(16)] for own in range(16)]
+    found = narthex.network("cluster", pattern=shares, loads=[0.2], measured_cycles=2_000)
+    (point,) = found.points.to_dicts()
+    assert point["state"] == "steady"
+    assert point["smallest_ns"] <= point["p50_ns"] <= point["p99_ns"] <= point["largest_ns"]
+    to.write_text("1\n2,x\n", encoding="utf-8")
+    assert command("network", "cluster", "--pattern", str(to), *loads) == 2
+    assert "to.csv, line 2: '2,x' are not whole numbers" in capsys.readouterr().err
+    to.write_text("1\n2\n", encoding="utf-8")
+    assert command("network", "cluster", "--pattern", str(to), *loads) == 2
+    assert "pattern: 2 destinations for 16 nodes" in capsys.readouterr().err
+
+
+def test_detours_carry_a_tornado_that_shortest_ways_do_not() -> None:
+    lanes = "network.links.lanes=8"
+    states = [
+        narthex.network(
+            "cluster",
+            pattern="tornado",
+            loads=[0.6],
+            nodes=36,
+            set=['network.topology={kind="torus", dimensions=[6, 6]}', lanes, *routes],
+            measured_cycles=5_000,
+        ).points["accepted"][0]
+        for routes in ([], ["network.routes=ugal"])
+    ]
+    assert states[0] == pytest.approx(0.5, rel=0.1), "two links one way around a ring of six"
+    assert states[1] > 1.1 * states[0]
 
 
 def dragonfly(global_links: int, groups: int) -> list[str]:

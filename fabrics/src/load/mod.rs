@@ -27,10 +27,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
-use narthex_kernel::statistics::{Histogram, Statistic};
 use narthex_kernel::{Duration, Time};
 use serde::Deserialize;
 
+use crate::latencies::{Detail, Latencies};
 use crate::link;
 use crate::networks::switched;
 use crate::switch::{Plan, Switch};
@@ -87,7 +87,7 @@ pub struct Measurement {
     pub verdict: Verdict,
     /// The latencies of the packets that were made in it, in picoseconds; none where the
     /// network is saturated.
-    pub latency: Histogram,
+    pub latency: Latencies,
     /// Mean latencies of those that were made in each quarter of it, in picoseconds.
     pub quarters: [Option<f64>; QUARTERS],
     /// Half of the range of these, as a share of the mean.
@@ -152,7 +152,7 @@ impl Load {
         let mut before = None;
         for window in 0.. {
             let measured = self.window(&mut simulation, &schedule, (window, before), observer)?;
-            before = measured.latency.mean().filter(|_| measured.spread.is_some());
+            before = measured.latency.counted().mean().filter(|_| measured.spread.is_some());
             if measured.verdict != Verdict::NotSteady || window + 1 == MOST_WINDOWS {
                 return Some(measured);
             }
@@ -186,7 +186,7 @@ impl Load {
             stands = run_until(simulation, until, observer)?;
         }
         let mut measured = self.result(simulation, schedule, window);
-        let differences = [measured.spread, drift(before, measured.latency.mean())];
+        let differences = [measured.spread, drift(before, measured.latency.counted().mean())];
         measured.verdict = verdict(&backlogs, differences, is_last);
         let waits_for_ever = (stands || is_last) && has_outstanding(simulation, window);
         if takes_all || waits_for_ever {
@@ -195,7 +195,8 @@ impl Load {
         if measured.verdict == Verdict::Saturated {
             let nodes = (0..).zip(&backlogs).filter(|(_, backlog)| backlog.grows());
             measured.saturated_nodes = nodes.map(|(node, _)| node).collect();
-            (measured.latency, measured.quarters, measured.spread) = Default::default();
+            measured.latency = Latencies::new(Detail::Percentiles);
+            (measured.quarters, measured.spread) = Default::default();
         }
         Some(measured)
     }
@@ -211,7 +212,7 @@ impl Load {
     fn result(&self, simulation: &mut Simulation<Part>, schedule: &Schedule, window: u32) -> Measurement {
         let end = simulation.now();
         let nodes = sources(simulation).count() as f64;
-        let mut latency = Histogram::default();
+        let mut latency = Latencies::new(Detail::Percentiles);
         let mut all = [Quarter::default(); QUARTERS];
         let mut least = u64::MAX;
         for source in sources(simulation) {
@@ -233,7 +234,7 @@ impl Load {
             accepted: share(arrived),
             accepted_least: share(least) * nodes,
             verdict: Verdict::NotSteady,
-            spread: latency.mean().filter(|_| is_whole).and_then(|mean| spread(&quarters, mean)),
+            spread: latency.counted().mean().filter(|_| is_whole).and_then(|mean| spread(&quarters, mean)),
             latency,
             quarters,
             saturated_nodes: Vec::new(),

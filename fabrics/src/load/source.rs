@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::random::Stream;
-use narthex_kernel::statistics::Histogram;
 use narthex_kernel::{Clock, Duration, EventQueue, Time};
 
 use super::Load;
 use super::patterns::Destinations;
 use super::steadiness::Backlog;
 use super::windows::{QUARTERS, Windows};
+use crate::latencies::{Detail, Latencies};
 use crate::packet::NodeId;
 use crate::parcel::{Credit, Mail, Sending};
 use crate::switch::{Plan, Switch};
@@ -102,7 +102,7 @@ pub(super) struct Source {
     /// What it saw in each quarter.
     pub quarters: Vec<Quarter>,
     /// Of the packets that were made in each window and arrived here.
-    pub latencies: Vec<Histogram>,
+    pub latencies: Vec<Latencies>,
     /// Packets that waited for the link when the first window began.
     pub waiting_at_begin: u64,
     /// The quarter that begins next, and when.
@@ -120,7 +120,7 @@ impl Source {
             random: Stream::new(seed, &format!("node {number}/load")),
             next_cycle: 0,
             quarters: vec![Quarter::default(); schedule.windows.all_quarters()],
-            latencies: vec![Histogram::default(); schedule.windows.count as usize],
+            latencies: vec![Latencies::new(Detail::Percentiles); schedule.windows.count as usize],
             waiting_at_begin: 0,
             next_quarter: (0, schedule.windows.begin),
         };
@@ -196,10 +196,10 @@ impl Source {
                     self.quarters[quarter].arrived += 1;
                 }
                 if let Some(quarter) = windows.quarter_at(parcel.handed_over) {
-                    let latency_ps = (now - parcel.handed_over).as_ps();
+                    let latency = now - parcel.handed_over;
                     self.quarters[quarter].come += 1;
-                    self.quarters[quarter].latency_sum_ps += latency_ps;
-                    self.latencies[quarter / QUARTERS].record(latency_ps);
+                    self.quarters[quarter].latency_sum_ps += latency.as_ps();
+                    self.latencies[quarter / QUARTERS].record(latency);
                 }
             }
         }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use narthex_kernel::{Bytes, Duration};
 
 use super::*;
-use crate::switch::{self, Arbitration, QueueKind, Switching};
+use crate::switch::{self, Arbitration, QueueKind, Routes, Switching};
 use crate::topologies::{self, fat_tree, mesh, torus};
 
 const SIDE: u32 = 8;
@@ -36,6 +36,7 @@ fn network(topology: topologies::Config, lanes: u32) -> switched::Config {
             arbitration: Arbitration::Age,
         },
         priorities: switched::Priorities { packets: 0, acknowledgements: 0, returned_packets: 0 },
+        routes: Routes::Minimal,
     }
 }
 
@@ -48,7 +49,7 @@ fn torus() -> switched::Config {
 }
 
 fn tree() -> switched::Config {
-    let ascent = fat_tree::Ascent::Random;
+    let ascent = topologies::Choice::Random;
     network(topologies::Config::FatTree(fat_tree::Config { arity: 4, levels: 3, up: vec![], ascent }), 1)
 }
 
@@ -89,7 +90,8 @@ fn latency_without_load_is_that_of_the_average_distance() {
     for (network, hops) in [(mesh(), 2.0 * side / 3.0), (torus(), 2.0 * side / 4.0)] {
         for pattern in [Pattern::Uniform, Pattern::Transpose] {
             let mean =
-                measured(&network, pattern.clone(), 10, 6_000).latency.mean().expect("packets") / 1000.0;
+                measured(&network, pattern.clone(), 10, 6_000).latency.counted().mean().expect("packets")
+                    / 1000.0;
             assert_within_a_tenth(mean, zero_load_ns(hops), &format!("{pattern:?}"));
         }
     }
@@ -126,6 +128,50 @@ fn a_fat_tree_has_full_bisection_whatever_the_permutation() {
 }
 
 #[test]
+fn a_tornado_takes_as_many_links_of_a_ring_as_it_goes_around() {
+    // k / 2 - 1 = 3 links in one direction of each dimension, while the other stands idle.
+    let found = measured(&torus(), Pattern::Tornado, 500, 20_000);
+    assert_within_a_tenth(found.accepted_least, 1.0 / 3.0, "tornado");
+}
+
+#[test]
+fn detours_give_a_tornado_half_of_what_uniform_traffic_gets() {
+    // Each of the two halves of a detour is uniform traffic (Section 9.2).
+    let valiant = |network: switched::Config| switched::Config {
+        links: link::Config { lanes: 2 * network.links.lanes, ..network.links },
+        routes: Routes::Valiant,
+        ..network
+    };
+    let found = measured(&valiant(torus()), Pattern::Tornado, 700, 20_000);
+    assert_within_a_tenth(found.accepted, 8.0 / f64::from(SIDE) / 2.0, "tornado");
+    let found = measured(&valiant(torus()), Pattern::Uniform, 1000, 6_000);
+    assert_within_a_tenth(found.accepted, 8.0 / f64::from(SIDE) / 2.0, "uniform");
+}
+
+#[test]
+fn a_switch_that_sees_what_waits_makes_detours_only_where_they_help() {
+    let ugal = |network: switched::Config| switched::Config {
+        links: link::Config { lanes: 2 * network.links.lanes, ..network.links },
+        routes: Routes::Ugal,
+        ..network
+    };
+    let tornado = measured(&ugal(torus()), Pattern::Tornado, 700, 20_000).accepted;
+    assert!(tornado > 1.15 / 3.0, "{tornado}: more than the shortest ways carry");
+    let uniform = measured(&ugal(torus()), Pattern::Uniform, 1000, 6_000).accepted;
+    assert!(uniform > 0.8, "{uniform}: as much as without detours");
+}
+
+#[test]
+fn a_tapered_tree_carries_what_its_ports_up_carry() {
+    // 4 nodes of a switch send 60 of 64 packets up, over 2 links, and the levels above carry that.
+    let ascent = topologies::Choice::Random;
+    let tapered = fat_tree::Config { arity: 4, levels: 3, up: vec![2, 4], ascent };
+    let network = network(topologies::Config::FatTree(tapered), 1);
+    let found = measured(&network, Pattern::Uniform, 1000, 6_000);
+    assert_within_a_tenth(found.accepted, 2.0 / (4.0 * 60.0 / 64.0), "uniform");
+}
+
+#[test]
 fn a_load_slightly_beyond_saturation_has_no_latency() {
     // The bisection of the mesh carries half a link's bandwidth from each node.
     let beyond = measured(&mesh(), Pattern::Uniform, 515, 4_000);
@@ -158,7 +204,7 @@ fn a_load_without_a_packet_is_neither_steady_nor_saturated() {
         seed: 1,
     };
     let found = load.measure(&mesh(), 2, Threads::UpTo(1), &mut |_| true).expect("nobody ends it");
-    assert_eq!((found.verdict, found.packets, found.latency.mean()), (Verdict::NotSteady, 0, None));
+    assert_eq!((found.verdict, found.packets, found.latency.counted().mean()), (Verdict::NotSteady, 0, None));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::link::{self, Hops, Timings};
 use crate::packet::{Frame, Header, NodeId};
 use crate::parcel::Sending;
 use crate::routes;
-use crate::switch::{self, Plan, Switch, Switching};
+use crate::switch::{self, Plan, Routes, Switch, Switching};
 use crate::terminal::Terminal;
 use crate::topologies::{self, Topology};
 
@@ -37,6 +37,9 @@ pub struct Config {
     pub switches: switch::Config,
     /// Which frames go first.
     pub priorities: Priorities,
+    /// Whether parcels make detours.
+    #[serde(default)]
+    pub routes: Routes,
 }
 
 /// The priority of each kind of frame: of those that need a link, the one with the
@@ -119,8 +122,14 @@ impl Config {
             switches: self.switches.clone(),
             lanes: self.links.lanes as u8,
             lanes_per_priority,
-            route_lanes: self.topology.route_lanes().min(lanes_per_priority),
+            route_lanes: self.route_lanes().min(lanes_per_priority),
+            routes: self.routes,
         }
+    }
+
+    /// The lanes of each priority that routes need.
+    fn route_lanes(&self) -> u8 {
+        self.topology.route_lanes() * self.routes.phases()
     }
 
     fn timings(&self, stores: bool) -> Timings {
@@ -148,7 +157,14 @@ impl Config {
             );
             problems.push(("links.lanes".into(), message));
         } else {
-            let (own, needed) = (lanes / priorities, u32::from(self.topology.route_lanes()));
+            let (own, needed) = (lanes / priorities, u32::from(self.route_lanes()));
+            if own < needed && self.routes != Routes::Minimal {
+                let message = format!(
+                    "{lanes} gives each of {priorities} priorities {own} lanes; with detours (network.routes) its routes need \
+                     {needed}: those of one shortest way, twice"
+                );
+                problems.push(("links.lanes".into(), message));
+            }
             if own > needed && own % needed != 0 {
                 let message = format!(
                     "{lanes} gives each of {priorities} priorities {own} lanes; expected a multiple of the {needed} that its \
@@ -187,9 +203,9 @@ impl Config {
     }
 
     fn circle_problem(&self, around: &Surroundings) -> Option<(String, String)> {
-        let lanes = self.plan(around.nodes).route_lanes;
+        let lanes = self.plan(around.nodes).route_lanes / self.routes.phases();
         let circle = routes::circle(&self.topology, around.nodes, lanes)?;
-        let (priorities, needed) = (self.priorities.count(), self.topology.route_lanes());
+        let (priorities, needed) = (self.priorities.count(), self.route_lanes());
         let message = format!(
             "{} for {priorities} priorities is too few: packets would wait for each other in a circle; expected at \
              least {}, as the routes need {needed} lanes of each priority. The circle: {}",

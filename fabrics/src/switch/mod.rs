@@ -24,6 +24,7 @@
 
 mod arbitration;
 mod queues;
+mod routing;
 mod stuck;
 
 #[cfg(test)]
@@ -43,6 +44,7 @@ use crate::parcel::{Credit, Mail, Parcel};
 use crate::topologies::{self, Hop, Peer, Topology};
 
 pub use queues::{InputStatistics, Queues};
+pub use routing::Routes;
 pub use stuck::StuckParcel;
 
 use arbitration::{Arbiter, Decision};
@@ -107,6 +109,8 @@ pub struct Plan {
     pub timings: Timings,
     /// The switches.
     pub switches: Config,
+    /// Whether parcels make detours.
+    pub routes: Routes,
     /// Lanes of a link.
     pub lanes: u8,
     /// Lanes of each priority.
@@ -146,13 +150,6 @@ impl Plan {
         self.lanes_per_priority / self.route_lanes
     }
 
-    /// The lane of a parcel behind a hop.
-    #[inline]
-    pub(crate) fn lane<C>(&self, parcel: &Parcel<C>, route_lane: u8) -> u8 {
-        let within = parcel.group * self.route_lanes + route_lane.min(self.route_lanes - 1);
-        parcel.priority * self.lanes_per_priority + within
-    }
-
     /// The partition and the port at the other end of a switch's port.
     fn other_end(&self, switch: u32, port: u16) -> Option<(usize, u16, bool)> {
         match self.topology.peer(switch, port) {
@@ -189,6 +186,8 @@ struct Output {
     timing: Timing,
     sender: Sender,
     arbiter: Arbiter,
+    /// Bytes in this switch that need it.
+    waiting_bytes: u64,
 }
 
 /// A switch.
@@ -210,6 +209,7 @@ impl<C> Switch<C> {
             timing: *plan.timings.of(plan.topology.link_kind(number, port)),
             sender: Sender::new(plan.lanes, plan.buffer_bytes()),
             arbiter: Arbiter::new(slots),
+            waiting_bytes: 0,
         };
         Switch {
             number,
@@ -253,9 +253,7 @@ impl<C> Switch<C> {
 
     /// A parcel comes into a queue.
     fn take_in(&mut self, now: Time, port: u16, mut parcel: Parcel<C>) {
-        let Plan { topology, .. } = &*self.plan;
-        let pick = parcel.pick(topology.alternatives(self.number, parcel.destination));
-        let hop = topology.route(self.number, parcel.destination, pick);
+        let hop = self.next_hop(port, &mut parcel);
         let head_start = self.outputs[usize::from(port)]
             .timing
             .head_start(&self.outputs[usize::from(hop.port)].timing, parcel.bytes);
@@ -269,6 +267,7 @@ impl<C> Switch<C> {
     fn queue(&mut self, now: Time, port: u16, hop: Hop, mut parcel: Parcel<C>) {
         let slot = Slot { input: port, lane: parcel.lane };
         parcel.lane = self.plan.lane(&parcel, hop.lane);
+        self.outputs[usize::from(hop.port)].waiting_bytes += u64::from(parcel.bytes);
         if let Some(at) = self.queues.push(now, slot, hop.port, parcel) {
             self.offer(at, slot, hop.port);
         }
@@ -307,6 +306,7 @@ impl<C> Switch<C> {
         let parcel = waiting.parcel;
         let serialization = output.sender.start(now, &timing, &parcel, now.saturating_since(waiting.since));
         let left = output.sender.free_at();
+        output.waiting_bytes -= u64::from(parcel.bytes);
         output.arbiter.remove(self.queues.index(slot));
         let bytes = parcel.bytes;
         let (partition, port, is_node) = output.end.expect("routes lead over links");
@@ -373,11 +373,12 @@ impl<C: Serialize + DeserializeOwned> Archived for Switch<C> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Switch { number: _, plan, events, outputs, queues } = self;
         events.archive(archive)?;
-        for Output { end: _, timing: _, sender, arbiter } in outputs.iter_mut() {
+        for Output { end: _, timing: _, sender, arbiter, waiting_bytes } in outputs.iter_mut() {
             let lanes = sender.lanes();
             archive.value(sender)?;
             archive.ensure(sender.lanes() == lanes, "a link has other lanes than the machine's")?;
             arbiter.archive(archive)?;
+            archive.value(waiting_bytes)?;
         }
         queues.archive(archive)?;
         for (index, output) in queues.heads() {
@@ -409,6 +410,7 @@ impl Plan {
         let known = |node: crate::packet::NodeId| u32::from(node.0) < self.nodes;
         known(parcel.source)
             && known(parcel.destination)
+            && known(parcel.towards)
             && parcel.lane < self.lanes
             && parcel.group < self.groups()
             && u32::from(parcel.priority) * u32::from(self.lanes_per_priority) < u32::from(self.lanes)

@@ -18,12 +18,14 @@
 //! no link up follows one down, so no circle is possible with one lane). Down there
 //! is one way; up any port will do. `deterministic` takes the port that the
 //! destination's digit names, so all parcels for a node use one tree and keep their
-//! order; `random` draws it anew at each switch, and parcels may overtake.
+//! order; `by-flow` takes one by source and destination, as switches do that hash flows; `random`
+//! draws it anew at each switch, and `adaptive` takes the one for which least waits, so parcels may
+//! overtake.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Broken, Hop, NODE_LINKS, Peer, Topology};
+use super::{Broken, Choice, Hop, NODE_LINKS, Peer, Topology};
 use crate::packet::NodeId;
 
 /// Levels of switches, each with ports to all switches above its subtree.
@@ -41,17 +43,7 @@ pub struct Config {
     #[schemars(length(max = 11), inner(range(min = 1, max = 64)))]
     pub up: Vec<u32>,
     /// How a parcel chooses its way up.
-    pub ascent: Ascent,
-}
-
-/// How a parcel chooses its way up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ascent {
-    /// By its destination.
-    Deterministic,
-    /// By a random number, drawn anew at each switch.
-    Random,
+    pub ascent: Choice,
 }
 
 /// The most nodes that a machine has.
@@ -203,13 +195,13 @@ impl Topology for Config {
         level + u8::from(is_up)
     }
 
-    fn is_random(&self) -> bool {
-        self.ascent == Ascent::Random
+    fn choice(&self) -> Choice {
+        self.ascent
     }
 
     #[inline]
     fn alternatives(&self, switch: u32, destination: NodeId) -> u32 {
-        if self.ascent == Ascent::Deterministic {
+        if self.ascent == Choice::Deterministic {
             return 1;
         }
         let place = self.place(switch);
@@ -223,8 +215,8 @@ impl Topology for Config {
         let digit = node / place.nodes_each % self.arity;
         let port = match (place.is_above(node, self.arity), self.ascent) {
             (true, _) => digit,
-            (false, Ascent::Deterministic) => self.arity + digit % self.ports_up(place.level),
-            (false, Ascent::Random) => self.arity + pick,
+            (false, Choice::Deterministic) => self.arity + digit % self.ports_up(place.level),
+            (false, _) => self.arity + pick,
         };
         Hop { port: port as u16, lane: 0 }
     }
@@ -240,20 +232,20 @@ mod tests {
     use super::*;
     use crate::topologies::path;
 
-    fn tree(ascent: Ascent) -> Config {
+    fn tree(ascent: Choice) -> Config {
         Config { arity: 4, levels: 2, up: vec![], ascent }
     }
 
     #[test]
     fn a_parcel_goes_no_higher_than_it_has_to() {
-        let tree = tree(Ascent::Deterministic);
+        let tree = tree(Choice::Deterministic);
         assert_eq!(path(&tree, NodeId(0), NodeId(3)), [0]);
         assert_eq!(path(&tree, NodeId(0), NodeId(6)), [0, 6, 1], "up by the destination's last digit, 2");
     }
 
     #[test]
     fn all_ports_up_are_alternatives_on_a_random_way_and_none_is_down() {
-        let tree = tree(Ascent::Random);
+        let tree = tree(Choice::Random);
         assert_eq!((tree.alternatives(0, NodeId(9)), tree.alternatives(0, NodeId(3))), (4, 1));
         let ports: Vec<u16> = (0..4).map(|pick| tree.route(0, NodeId(9), pick).port).collect();
         assert_eq!(ports, [4, 5, 6, 7]);
@@ -261,13 +253,13 @@ mod tests {
 
     #[test]
     fn a_tree_for_more_nodes_than_a_machine_has_is_refused() {
-        let tree = Config { arity: 16, levels: 4, up: vec![], ascent: Ascent::Random };
+        let tree = Config { arity: 16, levels: 4, up: vec![], ascent: Choice::Random };
         assert_eq!(tree.problems()[0].0, "levels");
     }
 
     #[test]
     fn a_tapered_tree_has_fewer_switches_above_and_all_of_its_ports_up_carry_as_much() {
-        let tree = Config { arity: 4, levels: 3, up: vec![2, 1], ascent: Ascent::Deterministic };
+        let tree = Config { arity: 4, levels: 3, up: vec![2, 1], ascent: Choice::Deterministic };
         assert_eq!((tree.problems(), tree.switches(), tree.ports()), (vec![], 16 + 8 + 2, 6));
         assert_eq!(path(&tree, NodeId(0), NodeId(21)), [0, 17, 25, 19, 5]);
         let ports_up: Vec<u16> = (4..16).map(|node| tree.route(0, NodeId(node), 0).port).collect();
@@ -276,7 +268,7 @@ mod tests {
 
     #[test]
     fn ports_up_for_other_levels_than_the_tree_has_are_refused() {
-        let tree = Config { arity: 4, levels: 3, up: vec![2], ascent: Ascent::Random };
+        let tree = Config { arity: 4, levels: 3, up: vec![2], ascent: Choice::Random };
         let message = "1 levels have ports up; expected 2: all but the highest";
         assert_eq!(tree.problems(), [("up", message.to_owned())]);
     }

@@ -47,6 +47,20 @@ pub struct Hop {
 /// The most switches of a network.
 const MOST_SWITCHES: u64 = 65536;
 
+/// What chooses between ports that lead to a destination equally well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Choice {
+    /// The destination: all parcels for a node take one way, and keep their order.
+    Deterministic,
+    /// Source and destination, as switches do that hash flows: parcels of a flow keep their order.
+    ByFlow,
+    /// A random number, drawn anew at each switch.
+    Random,
+    /// The switch: the port for which the fewest bytes wait, in its buffers and behind its link.
+    Adaptive,
+}
+
 /// The kind of links to nodes.
 pub const NODE_LINKS: &str = "node";
 
@@ -122,9 +136,9 @@ pub trait Topology {
         1
     }
 
-    /// Whether random numbers choose between such ports.
-    fn is_random(&self) -> bool {
-        false
+    /// What chooses between such ports.
+    fn choice(&self) -> Choice {
+        Choice::Deterministic
     }
 
     /// What a parcel at a switch does next; `pick` is less than the alternatives.
@@ -195,8 +209,8 @@ impl Topology for Config {
         chosen!(self, config => config.alternatives(switch, destination))
     }
 
-    fn is_random(&self) -> bool {
-        chosen!(self, config => config.is_random())
+    fn choice(&self) -> Choice {
+        chosen!(self, config => config.choice())
     }
 
     #[inline]
@@ -238,26 +252,16 @@ mod tests {
             Config::Wiring(wiring::Config::new(
                 vec![0, 3, 3, 4, 2, 5],
                 vec![(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0), (0, 1), (2, 5)],
-                fat_tree::Ascent::Random,
+                Choice::Random,
             )),
             Config::FatTree(fat_tree::Config {
                 arity: 3,
                 levels: 3,
                 up: vec![],
-                ascent: fat_tree::Ascent::Deterministic,
+                ascent: Choice::Deterministic,
             }),
-            Config::FatTree(fat_tree::Config {
-                arity: 2,
-                levels: 4,
-                up: vec![],
-                ascent: fat_tree::Ascent::Random,
-            }),
-            Config::FatTree(fat_tree::Config {
-                arity: 4,
-                levels: 3,
-                up: vec![3, 1],
-                ascent: fat_tree::Ascent::Random,
-            }),
+            Config::FatTree(fat_tree::Config { arity: 2, levels: 4, up: vec![], ascent: Choice::Random }),
+            Config::FatTree(fat_tree::Config { arity: 4, levels: 3, up: vec![3, 1], ascent: Choice::Random }),
             Config::Dragonfly(dragonfly::Config {
                 nodes_per_switch: 2,
                 switches_per_group: 4,

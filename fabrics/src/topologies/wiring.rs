@@ -3,17 +3,15 @@
 //! circle, whatever the wiring.
 //!
 //! A switch's first ports are its nodes', in their order; then come its links, in the order of
-//! the list. A link that is listed twice is two links, and the routes share them: by the
-//! destination (`deterministic`) or by a random number at each switch (`random`).
+//! the list. A link that is listed twice is two links, and the routes share them, as `choice` says.
 
 use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fat_tree::Ascent;
 use super::up_down::{Port, Tables, distances};
-use super::{Broken, Hop, Peer, Topology};
+use super::{Broken, Choice, Hop, Peer, Topology};
 use crate::packet::NodeId;
 
 /// Switches and links as a list or a file names them.
@@ -34,7 +32,7 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// How a parcel chooses between ports that lead to its destination equally well.
-    pub choice: Ascent,
+    pub choice: Choice,
     /// What follows from the rest, computed where it is first asked for.
     #[serde(skip)]
     derived: OnceLock<Arc<Derived>>,
@@ -67,7 +65,7 @@ impl PartialEq for Config {
 
 impl Config {
     /// One of these lists.
-    pub fn new(nodes: Vec<u32>, links: Vec<(u32, u32)>, choice: Ascent) -> Self {
+    pub fn new(nodes: Vec<u32>, links: Vec<(u32, u32)>, choice: Choice) -> Self {
         Config { file: None, nodes, links, names: Vec::new(), choice, derived: OnceLock::new() }
     }
 
@@ -195,13 +193,13 @@ impl Topology for Config {
         }
     }
 
-    fn is_random(&self) -> bool {
-        self.choice == Ascent::Random
+    fn choice(&self) -> Choice {
+        self.choice
     }
 
     #[inline]
     fn alternatives(&self, switch: u32, destination: NodeId) -> u32 {
-        if self.choice == Ascent::Deterministic {
+        if self.choice == Choice::Deterministic {
             return 1;
         }
         let derived = self.derived();
@@ -218,8 +216,8 @@ impl Topology for Config {
         }
         let ports = derived.routes.ports(switch, target);
         let choice = match self.choice {
-            Ascent::Deterministic => usize::from(destination.0) % ports.len(),
-            Ascent::Random => pick as usize,
+            Choice::Deterministic => usize::from(destination.0) % ports.len(),
+            _ => pick as usize,
         };
         Hop { port: derived.nodes[switch as usize].len() as u16 + ports[choice], lane: 0 }
     }
@@ -236,21 +234,21 @@ mod tests {
 
     #[test]
     fn a_parcel_goes_through_the_switches_that_are_listed() {
-        let line = Config::new(vec![0, 2, 2], vec![(0, 1), (1, 2)], Ascent::Deterministic);
+        let line = Config::new(vec![0, 2, 2], vec![(0, 1), (1, 2)], Choice::Deterministic);
         assert_eq!((line.problems(), line.ports()), (vec![], 3));
         assert_eq!(path(&line, NodeId(0), NodeId(2)), [0, 1, 2]);
     }
 
     #[test]
     fn a_link_that_is_listed_twice_is_shared_by_the_destinations() {
-        let pair = Config::new(vec![0, 1, 1], vec![(0, 1), (1, 0)], Ascent::Deterministic);
+        let pair = Config::new(vec![0, 1, 1], vec![(0, 1), (1, 0)], Choice::Deterministic);
         let ports = [1, 2].map(|node| pair.route(0, NodeId(node), 0).port);
         assert_eq!(ports, [2, 1]);
     }
 
     #[test]
     fn lists_that_are_no_network_are_refused_with_the_switch() {
-        let problem = |nodes, links| Config::new(nodes, links, Ascent::Random).problems().remove(0);
+        let problem = |nodes, links| Config::new(nodes, links, Choice::Random).problems().remove(0);
         let alone = "there is no way from switch 0 to switch 2: the wiring is not connected".to_owned();
         assert_eq!(problem(vec![0, 3], vec![(0, 1), (2, 3)]), ("links", alone));
         let itself = "link 1 leads from switch 2 to itself".to_owned();

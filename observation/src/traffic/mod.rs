@@ -17,7 +17,6 @@
 //! **The same on any number of threads.** Packets of all nodes are joined in one order,
 //! at instants of simulated time; series belong to one node.
 
-mod latencies;
 mod listener;
 mod pairs;
 mod series;

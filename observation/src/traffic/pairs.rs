@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use narthex_fabrics::latencies::{Detail, Latencies};
 use narthex_fabrics::{FrameSummary, Rank};
 use narthex_kernel::Time;
 use serde_json::{Value, json};
 
-use super::latencies::{Detail, Latencies};
 use super::listener::Seen;
 
 /// Ranks of which each pair has the distribution of its latencies; of more the mean and the

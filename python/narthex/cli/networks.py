@@ -115,16 +115,17 @@ def show(found: "NetworkLoad") -> None:
     nodes = found.document["nodes"]
     rows = []
     for point in found.points.to_dicts():
-        mean, least, most = (
+        mean, least, half, almost, most = (
             "-" if point[key] is None else f"{point[key]:.1f}"
-            for key in ("latency_ns", "smallest_ns", "largest_ns")
+            for key in ("latency_ns", "smallest_ns", "p50_ns", "p99_ns", "largest_ns")
         )
         spread = "-" if point["spread"] is None else f"{100 * point['spread']:.1f} %"
         shares = [f"{point[key]:.3f}" for key in ("load", "accepted", "busiest_link")]
-        rows.append([*shares, mean, spread, least, most, _told(point, nodes)])
-    numbers = ["offered", "accepted", "busiest link", "mean ns", "+-", "least ns", "most ns"]
+        rows.append([*shares, mean, spread, least, half, almost, most, _told(point, nodes)])
+    numbers = ["offered", "accepted", "busiest link", "mean ns", "+-"]
+    numbers += ["least ns", "50 % ns", "99 % ns", "most ns"]
     title = f"{found.title}: {found.pattern} traffic, in shares of a link's bandwidth"
-    optional = ["least ns", "busiest link"]
+    optional = ["least ns", "50 % ns", "busiest link"]
     print_table(title, [*numbers, ""], rows, numbers, prose=[""], optional=optional)
 
 

@@ -143,6 +143,7 @@ struct Bench {
     lanes: u32,
     priorities: u32,
     kinds: BTreeMap<String, link::Kind>,
+    routes: Routes,
     switches: Config,
 }
 
@@ -156,7 +157,15 @@ impl Bench {
             arbitration: Arbitration::RoundRobin,
         };
         let nodes = topology.places() as u32;
-        Bench { topology, nodes, lanes: 1, priorities: 1, kinds: BTreeMap::new(), switches }
+        Bench {
+            topology,
+            nodes,
+            lanes: 1,
+            priorities: 1,
+            kinds: BTreeMap::new(),
+            routes: Routes::Minimal,
+            switches,
+        }
     }
 
     /// A row of switches, a node at each.
@@ -190,7 +199,8 @@ impl Bench {
             switches: self.switches.clone(),
             lanes: self.lanes as u8,
             lanes_per_priority,
-            route_lanes: self.topology.route_lanes().min(lanes_per_priority),
+            route_lanes: (self.topology.route_lanes() * self.routes.phases()).min(lanes_per_priority),
+            routes: self.routes,
         })
     }
 

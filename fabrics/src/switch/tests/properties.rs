@@ -4,16 +4,18 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::topologies::{dragonfly, fat_tree, torus};
+use crate::topologies::{Choice, dragonfly, fat_tree, torus};
 
 fn topology(number: usize) -> topologies::Config {
     match number {
         0 => topologies::Config::Crossbar(crossbar::Config { ports: 6 }),
         1 => topologies::Config::Mesh(mesh::Config { dimensions: vec![3, 3] }),
         2 => topologies::Config::Torus(torus::Config { dimensions: vec![4, 3] }),
-        3 => tree(fat_tree::Ascent::Deterministic),
-        4 => tree(fat_tree::Ascent::Random),
-        5 => groups(5),
+        3 => tree(Choice::Deterministic),
+        4 => tree(Choice::Random),
+        5 => tree(Choice::ByFlow),
+        6 => tree(Choice::Adaptive),
+        7 => groups(5),
         _ => groups(3),
     }
 }
@@ -27,13 +29,19 @@ fn groups(groups: u32) -> topologies::Config {
     })
 }
 
-fn tree(ascent: fat_tree::Ascent) -> topologies::Config {
+fn tree(ascent: Choice) -> topologies::Config {
     topologies::Config::FatTree(fat_tree::Config { arity: 2, levels: 3, up: vec![], ascent })
 }
 
 fn bench(kind: usize, is_stored: bool, by_output: bool, by_age: bool) -> Bench {
     let mut bench = Bench::new(topology(kind));
-    (bench.priorities, bench.lanes) = (2, 2 * u32::from(bench.topology.route_lanes()));
+    bench.routes = match (is_stored, by_output) {
+        (true, true) => Routes::Valiant,
+        (false, true) => Routes::Ugal,
+        _ => Routes::Minimal,
+    };
+    let lanes = bench.topology.route_lanes() * bench.routes.phases();
+    (bench.priorities, bench.lanes) = (2, 2 * u32::from(lanes));
     bench.switches.switching =
         if is_stored { Switching::StoreAndForward } else { Switching::VirtualCutThrough };
     bench.switches.queues = if by_output { QueueKind::ByOutput } else { QueueKind::Single };
@@ -66,7 +74,7 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_or_doubled_and_a_route_keeps_the_order_of_each_priority(
-        sent in some_traffic(), kind in 0usize..7, modes in any::<(bool, bool, bool)>(),
+        sent in some_traffic(), kind in 0usize..9, modes in any::<(bool, bool, bool)>(),
     ) {
         let bench = bench(kind, modes.0, modes.1, modes.2);
         let orders = orders(bench.nodes, &sent);
@@ -81,7 +89,9 @@ proptest! {
                 let alone = plan.zero_load(NodeId(from), NodeId(order.to), order.bytes);
                 prop_assert!(when >= order.at + alone);
             }
-            if bench.topology.is_random() {
+            if bench.routes != Routes::Minimal
+                || !matches!(bench.topology.choice(), Choice::Deterministic | Choice::ByFlow)
+            {
                 continue;
             }
             // Handed over earlier, or at the same instant and named before.
@@ -96,7 +106,7 @@ proptest! {
 
     #[test]
     fn threads_and_checkpoints_with_parcels_in_flight_change_nothing(
-        sent in some_traffic(), kind in 0usize..7, modes in any::<(bool, bool, bool)>(), pause in 50u64..800,
+        sent in some_traffic(), kind in 0usize..9, modes in any::<(bool, bool, bool)>(), pause in 50u64..800,
     ) {
         let bench = bench(kind, modes.0, modes.1, modes.2);
         let orders = orders(bench.nodes, &sent);

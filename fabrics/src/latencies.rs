@@ -26,7 +26,7 @@ pub enum Detail {
 }
 
 /// A distribution of latencies.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Latencies {
     detail: Detail,
     counted: Histogram,
@@ -50,9 +50,23 @@ impl Latencies {
         }
     }
 
+    /// Adds those of another distribution of the same detail.
+    pub fn merge(&mut self, other: &Latencies) {
+        self.counted.merge(&other.counted);
+        if let (Some(fine), Some(others)) = (&mut self.fine, &other.fine) {
+            // Both grow with the largest latency, so that the sum has room.
+            let _ = fine.add(others);
+        }
+    }
+
     /// How many there were.
     pub fn count(&self) -> u64 {
         self.counted.count()
+    }
+
+    /// All of them between powers of two, in picoseconds.
+    pub fn counted(&self) -> &Histogram {
+        &self.counted
     }
 
     /// As results have it, in picoseconds.
@@ -63,16 +77,16 @@ impl Latencies {
         if self.detail == Detail::Extremes {
             fields.remove("buckets");
         }
-        if let Some(fine) = &self.fine {
-            fields.insert("percentiles".into(), self.percentiles(fine).into());
+        if self.fine.is_some() {
+            fields.insert("percentiles".into(), self.percentiles().into());
         }
         value
     }
 
-    /// By percent: the end of the bucket of the latency that so many do not exceed; none is
+    /// In picoseconds by percent: the end of the bucket of the latency that so many do not exceed; none is
     /// beyond the largest.
-    fn percentiles(&self, fine: &Fine<u32>) -> Map<String, Value> {
-        let Some(largest) = self.counted.maximum() else { return Map::new() };
+    pub fn percentiles(&self) -> Map<String, Value> {
+        let (Some(fine), Some(largest)) = (&self.fine, self.counted.maximum()) else { return Map::new() };
         let of = |percent: &str| {
             let quantile: f64 = percent.parse::<f64>().expect("it is a number") / 100.0;
             (percent.to_owned(), json!(fine.value_at_quantile(quantile).min(largest)))

@@ -1,0 +1,135 @@
+//! Which way a parcel takes, where there are several.
+//!
+//! Two things choose. The topology knows ports that lead to a destination equally well, and its
+//! [`Choice`] picks one at each switch. And a network can send parcels on detours: the load of a
+//! pattern for which the shortest routes all meet is then spread over the whole network (Valiant,
+//! "A Scheme for Fast Parallel Communication", 1982; Dally and Towles, Section 9.2).
+//!
+//! ```text
+//!   source ── phase 0: shortest route ──► a random node's switch ── phase 1 ──► destination
+//! ```
+//!
+//! | routes | a parcel goes |
+//! | --- | --- |
+//! | `minimal` | the shortest way |
+//! | `valiant` | by the switch of a random node, always |
+//! | `ugal` | so where that promises less waiting: its first switch compares, for both ways, the bytes that wait for their first ports, times the switches of the way (Singh, "Load-Balanced Routing in Interconnection Networks", 2005, with what the switch itself knows: UGAL-L) |
+//!
+//! **Lanes.** Each phase has the lanes that the topology's routes need. A parcel of phase 0 waits for
+//! lanes of both phases, one of phase 1 only for those of its own; where no circle is in one phase,
+//! there is none in both.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, Switch};
+use crate::packet::NodeId;
+use crate::parcel::Parcel;
+use crate::topologies::{Choice, Hop, Topology, path};
+
+/// Whether parcels make detours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routes {
+    /// They go the shortest way.
+    #[default]
+    Minimal,
+    /// They go by the switch of a random node.
+    Valiant,
+    /// They go so where fewer bytes wait on that way.
+    Ugal,
+}
+
+impl Routes {
+    /// How many shortest ways a parcel goes, one behind the other.
+    pub fn phases(self) -> u8 {
+        if self == Routes::Minimal { 1 } else { 2 }
+    }
+}
+
+impl Plan {
+    /// Whether a parcel's choices need random bits.
+    pub(crate) fn is_random(&self) -> bool {
+        self.routes != Routes::Minimal || self.topology.choice() == Choice::Random
+    }
+
+    /// The node to whose switch a new parcel goes first.
+    pub(crate) fn first_towards(&self, (source, destination): (NodeId, NodeId), choice: u64) -> NodeId {
+        let is_near = || self.topology.attachment(source).0 == self.topology.attachment(destination).0;
+        if self.routes == Routes::Minimal || is_near() {
+            return destination;
+        }
+        NodeId((((choice >> 32) * u64::from(self.nodes)) >> 32) as u16)
+    }
+
+    /// The lane of a parcel behind a hop.
+    #[inline]
+    pub(crate) fn lane<C>(&self, parcel: &Parcel<C>, route_lane: u8) -> u8 {
+        let phase_lanes = self.route_lanes / self.routes.phases();
+        let is_last = parcel.towards == parcel.destination;
+        let before = if self.routes != Routes::Minimal && is_last { phase_lanes } else { 0 };
+        let within = parcel.group * self.route_lanes + before + route_lane.min(phase_lanes - 1);
+        parcel.priority * self.lanes_per_priority + within
+    }
+}
+
+impl<C> Switch<C> {
+    /// What a parcel does next that has come through this port.
+    pub(super) fn next_hop(&self, port: u16, parcel: &mut Parcel<C>) -> Hop {
+        let Plan { topology, routes, .. } = &*self.plan;
+        if *routes != Routes::Minimal && parcel.towards != parcel.destination {
+            let is_reached = topology.attachment(parcel.towards).0 == self.number;
+            if is_reached || (*routes == Routes::Ugal && self.is_first(port) && self.prefers_minimal(parcel))
+            {
+                parcel.towards = parcel.destination;
+            }
+        }
+        let alternatives = topology.alternatives(self.number, parcel.towards);
+        let pick = match topology.choice() {
+            _ if alternatives == 1 => 0,
+            Choice::Deterministic => 0,
+            Choice::Random => parcel.pick(alternatives),
+            Choice::ByFlow => self.pick_of_flow(parcel, alternatives),
+            Choice::Adaptive => self.pick_by_waiting(parcel, alternatives),
+        };
+        topology.route(self.number, parcel.towards, pick)
+    }
+
+    /// Whether a port leads to a node, so that what comes through it has just begun.
+    fn is_first(&self, port: u16) -> bool {
+        self.outputs[usize::from(port)].end.is_some_and(|(_, _, is_node)| is_node)
+    }
+
+    /// Whether less waits on the shortest way of a parcel than on its detour.
+    fn prefers_minimal(&self, parcel: &Parcel<C>) -> bool {
+        let topology = &self.plan.topology;
+        let (own, destination) = (parcel.source, parcel.destination);
+        let waits = |towards| self.waiting_for(topology.route(self.number, towards, 0).port);
+        let switches = |from, to| path(topology, from, to).len() as u64;
+        let minimal = waits(destination) * switches(own, destination);
+        let detour = switches(own, parcel.towards) + switches(parcel.towards, destination) - 1;
+        minimal <= waits(parcel.towards) * detour
+    }
+
+    /// Of ports that lead on equally well, the same one for all parcels between two nodes.
+    fn pick_of_flow(&self, parcel: &Parcel<C>, alternatives: u32) -> u32 {
+        let flow =
+            u64::from(parcel.source.0) << 48 | u64::from(parcel.destination.0) << 32 | u64::from(self.number);
+        // Fibonacci hashing: the high bits of a product with 2^64 over the golden ratio.
+        let mixed = (flow ^ (flow >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (((mixed >> 32) * u64::from(alternatives)) >> 32) as u32
+    }
+
+    /// Of ports that lead on equally well, the one for which the fewest bytes wait; the first of
+    /// several.
+    fn pick_by_waiting(&self, parcel: &Parcel<C>, alternatives: u32) -> u32 {
+        let port = |pick| self.plan.topology.route(self.number, parcel.towards, pick).port;
+        (0..alternatives).min_by_key(|&pick| self.waiting_for(port(pick))).unwrap_or(0)
+    }
+
+    /// The bytes that wait for a port: here, and in the buffer behind its link.
+    fn waiting_for(&self, port: u16) -> u64 {
+        let output = &self.outputs[usize::from(port)];
+        output.waiting_bytes + output.sender.used_bytes(self.plan.buffer_bytes())
+    }
+}
