@@ -50,8 +50,8 @@ def network(
         "--pattern",
         "-p",
         help="Who sends to whom: uniform, transpose, hot-spot, neighbour, bit-complement, tornado, "
-        "next-group, or a file (.csv, .txt) with a line for each node: its destination, or its shares "
-        "of traffic to each node.",
+        "next-group, or a file (.csv, .txt) with a line for each node: its destination, or its "
+        "shares of traffic to each node.",
     ),
     load: str = typer.Option(
         DEFAULT_LOADS, "--load", "-l", help="Shares of a link's bandwidth, with commas between."
