@@ -1,6 +1,7 @@
 """Networks in which packets meet: under load, in results and on pages."""
 
 import json
+import math
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,7 @@ import pytest
 
 import narthex
 from narthex import layouts
+from narthex.charts import wiring
 from narthex.cli import main
 from narthex.loads import check_workload
 from narthex.report import networks
@@ -205,6 +207,38 @@ def test_a_run_has_its_network_on_its_page(tmp_path: Path) -> None:
     result.save(file)
     assert command("report", str(file), "--output", str(tmp_path / "page.html")) == 0
     assert "Traffic from node to node" in (tmp_path / "page.html").read_text()
+
+
+def test_switches_stand_where_their_topology_has_them() -> None:
+    mesh = wiring.places_of(
+        [f"switch ({x}, {y}, {z})" for z in (0, 1) for y in (0, 1) for x in (0, 1)]
+    )
+    assert mesh["switch (1, 1, 0)"] == (1, -1)
+    assert mesh["switch (0, 0, 1)"] == (3, 0), "a further grid beside the first"
+    tree = wiring.places_of(["switch 0 of level 0", "switch 1 of level 0", "switch 0 of level 1"])
+    assert tree["switch 0 of level 1"][0] == 1, "above the middle of the two below"
+    groups = wiring.places_of([f"switch {a} of group {g}" for g in range(3) for a in range(2)])
+    assert math.dist(groups["switch 0 of group 0"], groups["switch 1 of group 0"]) == pytest.approx(
+        1
+    )
+    assert math.dist(*(groups[f"switch 0 of group {g}"] for g in (0, 1))) > 1
+    others = wiring.places_of(["left", "right", "core"])
+    assert math.dist(others["left"], others["right"]) == pytest.approx(1)
+
+
+def test_a_drawing_has_a_curve_for_each_direction_of_a_link() -> None:
+    links = [
+        {"from": "node 0", "to": "left", "value": 1.0},
+        {"from": "left", "to": "node 0", "value": 2.0},
+        {"from": "left", "to": "right", "value": 3.0},
+    ]
+    lines, nodes, switches = wiring.drawn(links, "busy, percent")["layer"]
+    points = lines["data"]["values"]
+    assert len(points) == 3 * len(links)
+    there, back = (points[3 * link + 1] for link in (0, 1))
+    assert (there["x"], there["y"]) != (back["x"], back["y"]), "each is to the right of its way"
+    assert "node" in json.dumps(nodes)
+    assert "switch" in json.dumps(switches)
 
 
 def test_a_run_on_an_ideal_network_has_none() -> None:

@@ -214,7 +214,7 @@ def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (Non
     names = [row["row"] for row in rows]
     plain = alt.Axis(domain=False, ticks=False, labelAngle=0, labelOverlap=True)
     there = [row for row in rows if row["value"] is not None]
-    shade, told = _shades([row["value"] for row in there])
+    shade, told = shades([row["value"] for row in there])
     across = list(dict.fromkeys(row["column"] for row in rows))
     chart = (
         alt.Chart(alt.Data(values=there))
@@ -230,7 +230,7 @@ def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (Non
     return finish(chart)
 
 
-def _shades(found: Sequence[float]) -> tuple["alt.Scale", "alt.Legend"]:
+def shades(found: Sequence[float]) -> tuple["alt.Scale", "alt.Legend"]:
     """Return the opacities of values, from the smallest to the largest, and their legend."""
     from narthex.extras import altair as alt
 

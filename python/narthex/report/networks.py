@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from narthex.charts import curves, looks
+from narthex.charts import curves, looks, wiring
 from narthex.report.parts import Chart, Facts, Section, Table, columns, number
 
 Document = dict[str, Any]
@@ -10,6 +10,9 @@ Document = dict[str, Any]
 PS_PER_NS = 1_000
 LARGEST_NODES = 64
 """Of a machine whose pairs of nodes a page shows as fields."""
+
+LARGEST_LINKS = 2_000
+"""Of a network that a page draws."""
 
 LISTED_LINKS = 20
 """Links in the table of the busiest."""
@@ -21,7 +24,9 @@ def section(document: Document) -> Section:
     whole_ps = document["simulated_ps"]
     parts: list[Any] = [facts(document), latency(document), busiest(carried, whole_ps)]
     if len(document["nodes"]) <= LARGEST_NODES:
-        parts += [traffic(document), links(carried, whole_ps)]
+        parts.append(traffic(document))
+    if len(carried) <= LARGEST_LINKS:
+        parts.append(links(carried, whole_ps))
     return Section("Network", parts)
 
 
@@ -29,7 +34,9 @@ def on_chip(document: Document) -> Section:
     """Describe what the networks on chip of a run's nodes carried, all nodes and lanes together."""
     network = document["network_on_chip"]
     whole_ps = document["simulated_ps"] * network["nodes"] * network["lanes"]
-    parts: list[Any] = [busiest(network["links"], whole_ps), links(network["links"], whole_ps)]
+    parts: list[Any] = [busiest(network["links"], whole_ps)]
+    if len(network["links"]) <= LARGEST_LINKS:
+        parts.append(links(network["links"], whole_ps))
     return Section("Network on chip", parts)
 
 
@@ -98,12 +105,18 @@ def traffic(document: Document) -> Chart:
 
 
 def links(carried: list[Document], whole_ps: int) -> Chart:
-    """Draw for how much of the time each link was busy."""
+    """Draw the network, each link by for how much of the time it was busy."""
     rows = [
-        {"row": link["from"], "column": link["to"], "value": _use(link, whole_ps)}
-        for link in carried
+        {"from": link["from"], "to": link["to"], "value": _use(link, whole_ps)} for link in carried
     ]
-    return _map("Links", "The part of the run for which each link was busy", rows, "busy, percent")
+    cells = [[row["from"], row["to"], number(row["value"], 1)] for row in rows]
+    unit = "busy, percent"
+    table = Table("Links", columns("from", "to", unit, numbers=[unit]), cells, is_folded=True)
+    told = (
+        "Switches and what is attached to them. A link is a curve for each direction, to the right"
+        " of its way, and the stronger the longer it was busy"
+    )
+    return Chart("Links", told, wiring.drawn(rows, unit), table)
 
 
 def _map(title: str, description: str, rows: looks.Rows, unit: str) -> Chart:
