@@ -111,21 +111,22 @@ def test_a_file_says_who_sends_to_whom(tmp_path: Path, capsys: pytest.CaptureFix
     assert "pattern: 2 destinations for 16 nodes" in capsys.readouterr().err
 
 
-def test_detours_carry_a_tornado_that_shortest_ways_do_not() -> None:
-    lanes = "network.links.lanes=8"
-    states = [
+def test_detours_carry_what_one_link_between_groups_does_not() -> None:
+    minimal, valiant = (
         narthex.network(
             "cluster",
-            pattern="tornado",
-            loads=[0.6],
-            nodes=36,
-            set=['network.topology={kind="torus", dimensions=[6, 6]}', lanes, *routes],
-            measured_cycles=5_000,
-        ).points["accepted"][0]
-        for routes in ([], ["network.routes=ugal"])
-    ]
-    assert states[0] == pytest.approx(0.5, rel=0.1), "two links one way around a ring of six"
-    assert states[1] > 1.1 * states[0]
+            pattern="next-group",
+            loads=[0.2],
+            nodes=72,
+            set=[*dragonfly(2, 9), "network.links.lanes=8", *routes],
+            measured_cycles=3_000,
+        ).points.to_dicts()[0]
+        for routes in ([], ["network.routes=valiant"])
+    )
+    assert minimal["accepted"] == pytest.approx(1 / 8, rel=0.05), "eight nodes share a link"
+    assert (minimal["state"], valiant["state"]) == ("saturated", "steady")
+    with pytest.raises(narthex.NarthexError, match="those of one shortest way, twice"):
+        narthex.network(set=[*dragonfly(2, 9), "network.routes=valiant"], nodes=72)
 
 
 def dragonfly(global_links: int, groups: int) -> list[str]:
