@@ -20,6 +20,7 @@ static void fetch(const char *function, shmem_ctx_t context, void *fetched, cons
     int target = shmem_target(function, context, pe);
     uint64_t place = shmem_place(function, dest, atomic.width);
     if (target == shmem_pe) {
+        shmem_progress(); /* the caller may be in a loop that waits */
         uint64_t before = shmem_apply_atomic(shmem_address(place), &atomic);
         memcpy(fetched, &before, atomic.width);
     } else {

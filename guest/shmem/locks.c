@@ -108,6 +108,7 @@ void shmem_set_lock(long *lock) {
 }
 
 int shmem_test_lock(long *lock) {
+    shmem_progress(); /* also where this PE answers itself */
     ask(__func__, lock, LOCK_TEST);
     return await_answer() ? 0 : 1;
 }

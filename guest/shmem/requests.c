@@ -305,6 +305,7 @@ void shmem_request_fetch(int pe, uint64_t place, const struct shmem_atomic *atom
 
 void shmem_requests_quiet(void) {
     remote_fence();
+    narthex_poll();
     ENTER(ACTIVITY_SYNCHRONISATION);
     for (; dirty_count > 0; dirty_count--) {
         int pe = dirty[dirty_count - 1];

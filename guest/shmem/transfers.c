@@ -1,6 +1,6 @@
 /* Puts, gets and signals of all types, sizes and contexts: each checks what it is given and does
  * it by one of three ways. Own memory is copied; scratchpad that the interface writes is stored to;
- * the rest are requests. */
+ * the rest are requests. A get by whichever way handles messages: it may be in a loop that waits. */
 #include <string.h>
 
 #include "shmem/library.h"
@@ -27,12 +27,15 @@ static void get(const char *function, shmem_ctx_t context, void *dest, const voi
     if (bytes == 0)
         return;
     uint64_t place = shmem_place(function, source, bytes);
+    if (target != shmem_pe && !shmem_is_in_scratchpad(place)) {
+        shmem_request_get(target, place, dest, bytes, completion);
+        return;
+    }
+    shmem_progress();
     if (target == shmem_pe)
         memmove(dest, source, bytes);
-    else if (shmem_is_in_scratchpad(place))
-        remote_get(target, place, 0, dest, 0, bytes, 1);
     else
-        shmem_request_get(target, place, dest, bytes, completion);
+        remote_get(target, place, 0, dest, 0, bytes, 1);
 }
 
 /* Checks the elements of symmetric memory; their first one's place. */
