@@ -1,7 +1,7 @@
 /* OpenSHMEM checks itself: what each call leaves behind is compared with what plain C computes.
  *
- *     shmem [PART [ROUNDS]]    transfers, atomics, waits, collectives, teams, locks, heap, order, or
- *                              all of them; or a mistake, which must end the run (MISTAKES)
+ *     shmem [PART [ROUNDS]]    transfers, atomics, waits, collectives, teams, locks, heap, order, crowd,
+ *                              or all of them; or a mistake, which must end the run (MISTAKES)
  *
  * Parts of all types are made of the table of types, as the library is. */
 #include <shmem.h>
@@ -438,6 +438,29 @@ static void order(void) {
     }
 }
 
+/* The same from all PEs to PE 0 at once, whose interface has no room for all: packets that it sends
+ * back overtake each other. */
+static void crowd(void) {
+    enum { WORDS = 60 };
+    static long data[MOST_PES][WORDS], flags[MOST_PES], answer;
+    long source[WORDS];
+    for (long turn = 1; turn <= rounds; turn++) {
+        for (int index = 0; index < WORDS; index++)
+            source[index] = turn;
+        shmem_put(data[me], source, WORDS, 0);
+        shmem_fence();
+        shmem_p(&flags[me], turn, 0);
+        for (int pe = 0; me == 0 && pe < pes; pe++) {
+            shmem_wait_until(&flags[pe], SHMEM_CMP_EQ, turn);
+            for (int index = 0; index < WORDS; index++)
+                CHECK(data[pe][index] == turn);
+        }
+        for (int pe = 0; me == 0 && pe < pes; pe++)
+            shmem_p(&answer, turn, pe);
+        shmem_wait_until(&answer, SHMEM_CMP_EQ, turn);
+    }
+}
+
 /* Mistakes */
 
 static void wrong_address(void) {
@@ -521,7 +544,7 @@ static const struct {
     void (*run)(void);
 } PARTS[] = {{"transfers", transfers}, {"atomics", atomics},      {"waits", waits},
              {"collectives", collectives}, {"teams", teams},      {"locks", locks},
-             {"heap", heap},        {"order", order}},
+             {"heap", heap},        {"order", order},        {"crowd", crowd}},
   MISTAKES[] = {{"address", wrong_address},       {"end", wrong_end},
                 {"pe", wrong_pe},                 {"root", wrong_team_pe},
                 {"free", wrong_free},             {"size", wrong_size},
