@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "messaging/copy.h"
 #include "messaging/messages.h"
 #include "messaging/packet.h"
 #include "runtime/information.h"
@@ -31,6 +32,8 @@ enum { HANDLER_SHMEM = 244 };
 
 /* Every so many messages a PE that only sends looks for what has come. */
 enum { MESSAGES_PER_POLL = 8 };
+
+enum { SMALL_BYTES = 64 };
 
 /* Every structure below and an element fit: with a smaller packet, a message is several. */
 enum { SMALLEST_MESSAGE_BYTES = 64 };
@@ -124,23 +127,29 @@ static struct kept *tells;
 static size_t packet_bytes;
 static unsigned sends;
 
-/* Sending */
-
-void shmem_progress(void) {
-    narthex_poll();
+/* Copies as most data are: a few doublewords. */
+static inline void copy_data(void *to, const void *from, size_t bytes) {
+    if (bytes > SMALL_BYTES || ((uintptr_t)to | (uintptr_t)from | bytes) % sizeof(doubleword) != 0) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    for (size_t place = 0; place < bytes / sizeof(doubleword); place++)
+        ((doubleword *)to)[place] = ((const doubleword *)from)[place];
 }
 
-static void send(int pe, const void *message, size_t bytes) {
+/* Sending */
+
+static inline void send(int pe, const void *message, size_t bytes) {
     send_message(pe, HANDLER_SHMEM, message, bytes);
 }
 
 /* Not in a handler. */
-static void poll_now_and_then(void) {
+static inline void poll_now_and_then(void) {
     if (++sends % MESSAGES_PER_POLL == 0)
         narthex_poll();
 }
 
-static struct header ordered(int pe, enum kind kind, uint64_t place) {
+static inline struct header ordered(int pe, enum kind kind, uint64_t place) {
     struct peer *peer = &peers[pe];
     if (peer->fences != fences) {
         peer->fences = fences;
@@ -155,7 +164,7 @@ static struct header last(int pe, enum kind kind, uint64_t place) {
         .place = place, .after = peers[pe].sent, .kind = kind, .flags = IS_ORDERED};
 }
 
-static void count(int pe, struct header *header) {
+static inline void count(int pe, struct header *header) {
     struct peer *peer = &peers[pe];
     header->flags |= IS_COUNTED;
     peer->sent += 1;
@@ -166,12 +175,19 @@ static void count(int pe, struct header *header) {
 }
 
 /* Puts the message, its header as `head` of `head_bytes`, and data together, and sends them. */
-static void send_with_data(int pe, const void *head, size_t head_bytes, const void *data,
-                           size_t bytes) {
+static inline void send_with_data(int pe, const void *head, size_t head_bytes, const void *data,
+                                  size_t bytes) {
     struct packet packet;
     memcpy(packet.bytes, head, head_bytes);
-    memcpy(packet.bytes + head_bytes, data, bytes);
+    copy_data(packet.bytes + head_bytes, data, bytes);
     send(pe, &packet, head_bytes + bytes);
+}
+
+static inline void put_packet(int pe, uint64_t place, const void *source, size_t bytes) {
+    struct header header = ordered(pe, PUT, place);
+    count(pe, &header);
+    send_with_data(pe, &header, sizeof header, source, bytes);
+    poll_now_and_then();
 }
 
 void shmem_request_put(int pe, uint64_t place, const void *source, size_t bytes) {
@@ -179,10 +195,7 @@ void shmem_request_put(int pe, uint64_t place, const void *source, size_t bytes)
     const size_t room = packet_bytes - sizeof(struct header);
     while (bytes > 0) {
         size_t part = bytes < room ? bytes : room;
-        struct header header = ordered(pe, PUT, place);
-        count(pe, &header);
-        send_with_data(pe, &header, sizeof header, from, part);
-        poll_now_and_then();
+        put_packet(pe, place, from, part);
         place += part;
         from += part;
         bytes -= part;
@@ -503,19 +516,18 @@ static struct kept *keep(struct kept **list, int source, const struct header *he
     return kept;
 }
 
-/* Does what a message says; its payload may then go, but that of a tell. */
-static void carry_out(int source, const struct header *header, size_t bytes) {
-    const char *data = (const char *)(header + 1);
+/* Does what a message says that is neither a put nor data. */
+static OUT_OF_LINE void carry_out_other(int source, const struct header *header, size_t bytes) {
     const struct strided *strided = (const struct strided *)header;
     const struct get *get = (const struct get *)header;
-    size_t data_bytes = bytes - sizeof *header;
+    size_t data_bytes = bytes - sizeof *strided;
     switch ((enum kind)header->kind) {
     case PUT:
-        memcpy(shmem_address(header->place), data, data_bytes);
+    case DATA:
         break;
     case PUT_STRIDED:
         scatter(shmem_address(header->place), strided->step, (const char *)(strided + 1),
-                header->width, (bytes - sizeof *strided) / header->width);
+                header->width, data_bytes / header->width);
         break;
     case PUT_SIGNAL:
         put_signal((const struct put_signal *)header, bytes);
@@ -533,12 +545,7 @@ static void carry_out(int source, const struct header *header, size_t bytes) {
     case FETCH:
         fetch(source, (const struct atomic *)header);
         break;
-    case DATA:
-        memcpy((void *)(uintptr_t)header->place, data, data_bytes);
-        outstanding[header->operation] -= data_bytes;
-        break;
     case DATA_STRIDED:
-        data_bytes = bytes - sizeof *strided;
         scatter((char *)(uintptr_t)header->place, strided->step, (const char *)(strided + 1),
                 header->width, data_bytes / header->width);
         outstanding[header->operation] -= data_bytes;
@@ -561,6 +568,19 @@ static void carry_out(int source, const struct header *header, size_t bytes) {
     case EXIT:
         exit(0);
     }
+}
+
+/* Does what a message says; its payload may then go, but that of a tell. */
+static inline void carry_out(int source, const struct header *header, size_t bytes) {
+    size_t data_bytes = bytes - sizeof *header;
+    if (header->kind == PUT) {
+        copy_data(shmem_address(header->place), header + 1, data_bytes);
+    } else if (header->kind == DATA) {
+        copy_data((void *)(uintptr_t)header->place, header + 1, data_bytes);
+        outstanding[header->operation] -= data_bytes;
+    } else {
+        carry_out_other(source, header, bytes);
+    }
     if (header->flags & IS_COUNTED)
         peers[source].done += 1;
 }
@@ -570,7 +590,7 @@ static bool is_early(const struct peer *peer, const struct header *header) {
 }
 
 /* What had to wait for the message that has just been carried out, and for those it lets go. */
-static void carry_out_early(struct peer *peer) {
+static OUT_OF_LINE void carry_out_early(struct peer *peer) {
     struct kept **link = &peer->early;
     while (*link) {
         struct kept *kept = *link;
@@ -590,13 +610,13 @@ static void carry_out_early(struct peer *peer) {
 static void arrive(int source, const void *payload, size_t bytes) {
     const struct header *header = payload;
     struct peer *peer = &peers[source];
-    bool early = is_early(peer, header);
-    if (early || header->kind == TELL)
+    if (is_early(peer, header)) {
         narthex_keep(payload);
-    if (early) {
         keep(&peer->early, source, header, bytes);
         return;
     }
+    if (header->kind == TELL)
+        narthex_keep(payload);
     carry_out(source, header, bytes);
     if (peer->early)
         carry_out_early(peer);
