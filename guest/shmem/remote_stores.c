@@ -1,6 +1,5 @@
 #include "shmem/remote_stores.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "messaging/narthex.h"
@@ -18,7 +17,6 @@
 static char *own_begin;
 static uintptr_t tile_bytes; /* from one tile's scratchpad to the next one's */
 static unsigned own_tile, tiles_of_process;
-static bool are_stores_under_way;
 
 void *remote_start(size_t *bytes) {
     size_t lines = *bytes / SARC_LINE_BYTES;
@@ -89,7 +87,6 @@ void remote_put(int pe, uint64_t place, ptrdiff_t step, const void *source, ptrd
     const char *from = source;
     for (; count > 0; count--, to += step, from += own_step)
         store_element(to, from, width);
-    are_stores_under_way = true;
 }
 
 void remote_get(int pe, uint64_t place, ptrdiff_t step, void *dest, ptrdiff_t own_step,
@@ -100,10 +97,10 @@ void remote_get(int pe, uint64_t place, ptrdiff_t step, void *dest, ptrdiff_t ow
         load_bytes(to, from, width);
 }
 
+/* Also for what the program itself has stored (shmem_ptr). */
 void remote_fence(void) {
-    if (are_stores_under_way)
+    if (own_begin)
         sarc_fence();
-    are_stores_under_way = false;
 }
 
 #else /* natively there is one PE */

@@ -539,6 +539,25 @@ static void good_exit(void) {
     shmem_wait_until(&never, SHMEM_CMP_NE, 0);
 }
 
+/* The next PE's memory is written while it calls nothing: where stores reach it, not by messages. */
+static void passive(void) {
+    static long seen;
+    volatile long *word = shmem_calloc(1, sizeof *word);
+    if (me == 0)
+        shmem_p((long *)word, 7L, next);
+    else if (me == 1)
+        while (*word == 0)
+            ;
+    shmem_atomic_add(&seen, *word, 0);
+    shmem_barrier_all();
+    CHECK(me != 0 || seen == 7);
+    CHECK(shmem_ptr((long *)word, next) != NULL && shmem_ptr(&seen, next) == NULL);
+    *(long *)shmem_ptr((long *)word, next) = me; /* by a store of the program itself */
+    shmem_quiet();
+    shmem_barrier_all();
+    CHECK(*word == previous);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -551,7 +570,8 @@ static const struct {
                 {"collective", wrong_collective}, {"lock", wrong_lock},
                 {"team", wrong_team},             {"stride", wrong_stride},
                 {"comparison", wrong_comparison}, {"after", after_end},
-                {"exit", global_exit},            {"good-exit", good_exit}};
+                {"exit", global_exit},            {"good-exit", good_exit},
+                {"passive", passive}};
 
 int main(int count, char **values) {
     const char *wanted = count > 1 ? values[1] : "all";
