@@ -180,8 +180,7 @@ static int alltoalls(const char *function, shmem_team_t given, char *dest, const
     for (int distance = 0; distance < team->size; distance++) {
         int member = other(team, distance);
         const char *from = source + (size_t)member * count * (size_t)sst * width;
-        shmem_put_strided(function, to, from, dst, sst, width, count,
-                          shmem_world_pe(team, member));
+        shmem_put_strided(function, to, from, dst, sst, width, count, shmem_world_pe(team, member));
     }
     tell_all(function, team, 0, NULL, 0);
     hear_all(function, team, 0);

@@ -23,8 +23,7 @@ static inline int shmem_sync(shmem_team_t team) {
 #define SHMEM_AFTER_8(A, B, C, D, E, F, G, H, CHOSEN, ...) CHOSEN
 
 /* A team's, or an active set's. */
-#define shmem_sync(...)                                                                            \
-    SHMEM_AFTER_4(__VA_ARGS__, (shmem_sync), , , shmem_team_sync, )(__VA_ARGS__)
+#define shmem_sync(...) SHMEM_AFTER_4(__VA_ARGS__, (shmem_sync), , , shmem_team_sync, )(__VA_ARGS__)
 
 #if defined __STDC_VERSION__ && __STDC_VERSION__ >= 201112L
 
@@ -49,15 +48,13 @@ struct shmem_no_such_type;
     SHMEM_ONLY_##OWN(SHMEM_ONLY_##W(T : shmem_##N##_##F, ))
 #define SHMEM_BITS(F, T, N, OWN, X, S, B, W, L)                                                    \
     SHMEM_ONLY_##OWN(SHMEM_ONLY_##L(T : shmem_##N##_##F, ))
-#define SHMEM_COMPLEX(F)                                                                           \
-    float _Complex : shmem_complexf_##F, double _Complex : shmem_complexd_##F,
+#define SHMEM_COMPLEX(F) float _Complex : shmem_complexf_##F, double _Complex : shmem_complexd_##F,
 
 /* The function of class CASES and family F for the type that POINTER points to. */
 #define SHMEM_OF_TYPE(CASES, F, POINTER, MORE)                                                     \
-    _Generic(*(POINTER), SHMEM_TYPES(CASES, F) MORE struct shmem_no_such_type * : 0)
+    _Generic(*(POINTER), SHMEM_TYPES(CASES, F) MORE struct shmem_no_such_type *: 0)
 
-#define SHMEM_CALL(CASES, F, FIRST, ...)                                                           \
-    SHMEM_OF_TYPE(CASES, F, FIRST, )(FIRST, __VA_ARGS__)
+#define SHMEM_CALL(CASES, F, FIRST, ...) SHMEM_OF_TYPE(CASES, F, FIRST, )(FIRST, __VA_ARGS__)
 #define SHMEM_CALL_CTX(CASES, F, CTX, FIRST, ...)                                                  \
     SHMEM_OF_TYPE(CASES##_CTX, F, FIRST, )(CTX, FIRST, __VA_ARGS__)
 #define SHMEM_CALL_TEAM(CASES, F, TEAM, FIRST, ...)                                                \

@@ -70,8 +70,7 @@ void shmem_start_heap(void) {
     bytes = bytes > near ? (bytes - near) / ALIGNMENT * ALIGNMENT : 0;
     if (bytes == 0)
         return;
-    void *heap =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *heap = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     narthex_check(heap != MAP_FAILED,
                   "PE %d has no %zu bytes for its symmetric heap: %s; the environment's "
                   "SHMEM_SYMMETRIC_SIZE may state less",

@@ -14,7 +14,7 @@ struct waiter {
     int pe;
 };
 
-static struct waiter *waiters;                /* here, for locks at home here */
+static struct waiter *waiters;               /* here, for locks at home here */
 static enum { NONE, REFUSED, TAKEN } answer; /* to what this PE asked */
 
 static int home_of(uint64_t place) {
@@ -62,10 +62,11 @@ static int first_waiter(uint64_t place) {
 
 static void clear(int source, uint64_t place) {
     long *lock = shmem_address(place);
-    narthex_check(*lock == source + 1,
-                  "PE %d calls shmem_clear_lock for a lock that it does not have (its value is %ld: "
-                  "0, or one more than the PE that has it)",
-                  source, *lock);
+    narthex_check(
+        *lock == source + 1,
+        "PE %d calls shmem_clear_lock for a lock that it does not have (its value is %ld: "
+        "0, or one more than the PE that has it)",
+        source, *lock);
     *lock = 0;
     int next = first_waiter(place);
     if (next >= 0)

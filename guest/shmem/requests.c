@@ -62,7 +62,8 @@ struct header {
     uint64_t place; /* of a reply: the address */
     uint32_t after; /* so many counted ones */
     uint8_t kind;
-    uint8_t operation; /* of an atomic, a signal, a lock; of a reply: its completion; a tell's round */
+    uint8_t
+        operation; /* of an atomic, a signal, a lock; of a reply: its completion; a tell's round */
     uint8_t width;
     uint8_t flags;
 };
@@ -127,14 +128,15 @@ static struct kept *tells;
 static size_t packet_bytes;
 static unsigned sends;
 
-/* Copies as most data are: a few doublewords. */
+/* Copies as most data are: a few doublewords. Volatile, or the compiler calls memcpy for them. */
 static inline void copy_data(void *to, const void *from, size_t bytes) {
-    if (bytes > SMALL_BYTES || ((uintptr_t)to | (uintptr_t)from | bytes) % sizeof(doubleword) != 0) {
+    if (bytes > SMALL_BYTES ||
+        ((uintptr_t)to | (uintptr_t)from | bytes) % sizeof(doubleword) != 0) {
         memcpy(to, from, bytes);
         return;
     }
     for (size_t place = 0; place < bytes / sizeof(doubleword); place++)
-        ((doubleword *)to)[place] = ((const doubleword *)from)[place];
+        ((volatile doubleword *)to)[place] = ((const doubleword *)from)[place];
 }
 
 /* Sending */
@@ -464,8 +466,7 @@ static void reply(int pe, uint64_t address, const void *data, size_t bytes, unsi
     const size_t room = packet_bytes - sizeof(struct header);
     while (bytes > 0) {
         size_t part = bytes < room ? bytes : room;
-        struct header header = {
-            .place = address, .kind = DATA, .operation = (uint8_t)completion};
+        struct header header = {.place = address, .kind = DATA, .operation = (uint8_t)completion};
         send_with_data(pe, &header, sizeof header, from, part);
         address += part;
         from += part;

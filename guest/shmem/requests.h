@@ -28,8 +28,15 @@ void shmem_request_get_strided(int pe, uint64_t place, ptrdiff_t step, void *des
                                ptrdiff_t own_step, size_t width, size_t count);
 
 /* Atomics, of 4 or 8 bytes. */
-enum shmem_operation { ATOMIC_FETCH, ATOMIC_SET, ATOMIC_ADD, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR,
-                       ATOMIC_COMPARE_SWAP };
+enum shmem_operation {
+    ATOMIC_FETCH,
+    ATOMIC_SET,
+    ATOMIC_ADD,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_COMPARE_SWAP
+};
 
 struct shmem_atomic {
     enum shmem_operation operation;

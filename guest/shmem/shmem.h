@@ -46,22 +46,10 @@ extern "C" {
 #define SHMEM_VENDOR_STRING "Narthex"
 
 /* What a PE's threads may do; more than SHMEM_THREAD_FUNNELED is never provided. */
-enum {
-    SHMEM_THREAD_SINGLE,
-    SHMEM_THREAD_FUNNELED,
-    SHMEM_THREAD_SERIALIZED,
-    SHMEM_THREAD_MULTIPLE
-};
+enum { SHMEM_THREAD_SINGLE, SHMEM_THREAD_FUNNELED, SHMEM_THREAD_SERIALIZED, SHMEM_THREAD_MULTIPLE };
 
 /* Comparisons of waits and tests. */
-enum {
-    SHMEM_CMP_EQ = 1,
-    SHMEM_CMP_NE,
-    SHMEM_CMP_GT,
-    SHMEM_CMP_LE,
-    SHMEM_CMP_LT,
-    SHMEM_CMP_GE
-};
+enum { SHMEM_CMP_EQ = 1, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_LE, SHMEM_CMP_LT, SHMEM_CMP_GE };
 
 /* How a signal is updated. */
 enum { SHMEM_SIGNAL_SET, SHMEM_SIGNAL_ADD };
@@ -330,18 +318,17 @@ uint64_t shmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value
                                                const int *status, int cmp, T *cmp_values);
 
 #define SHMEM_DECLARE_WAITS(FAMILY, T, NAME, OWN, EXTENDED, STANDARD, BITWISE, WAIT, BITS)         \
-    SHMEM_ONLY_##WAIT(                                                                             \
-        void shmem_##NAME##_wait_until(T *ivar, int cmp, T cmp_value);                             \
-        int shmem_##NAME##_test(T *ivar, int cmp, T cmp_value);                                    \
-        void shmem_##NAME##_wait_until_all(T *ivars, size_t nelems, const int *status, int cmp,    \
-                                           T cmp_value);                                           \
-        int shmem_##NAME##_test_all(T *ivars, size_t nelems, const int *status, int cmp,           \
-                                    T cmp_value);                                                  \
-        void shmem_##NAME##_wait_until_all_vector(T *ivars, size_t nelems, const int *status,      \
-                                                  int cmp, T *cmp_values);                         \
-        int shmem_##NAME##_test_all_vector(T *ivars, size_t nelems, const int *status, int cmp,    \
-                                           T *cmp_values);                                         \
-        SHMEM_DECLARE_MANY(T, NAME, wait_until) SHMEM_DECLARE_MANY(T, NAME, test))
+    SHMEM_ONLY_##WAIT(void shmem_##NAME##_wait_until(T *ivar, int cmp, T cmp_value);               \
+                      int shmem_##NAME##_test(T *ivar, int cmp, T cmp_value);                      \
+                      void shmem_##NAME##_wait_until_all(T *ivars, size_t nelems,                  \
+                                                         const int *status, int cmp, T cmp_value); \
+                      int shmem_##NAME##_test_all(T *ivars, size_t nelems, const int *status,      \
+                                                  int cmp, T cmp_value);                           \
+                      void shmem_##NAME##_wait_until_all_vector(                                   \
+                          T *ivars, size_t nelems, const int *status, int cmp, T *cmp_values);     \
+                      int shmem_##NAME##_test_all_vector(                                          \
+                          T *ivars, size_t nelems, const int *status, int cmp, T *cmp_values);     \
+                      SHMEM_DECLARE_MANY(T, NAME, wait_until) SHMEM_DECLARE_MANY(T, NAME, test))
 
 SHMEM_TYPES(SHMEM_DECLARE_WAITS, )
 
@@ -397,8 +384,8 @@ SHMEM_DECLARE_ACTIVE_SET(64)
     SHMEM_DECLARE_REDUCTION(T, NAME, prod)                                                         \
     SHMEM_DECLARE_REDUCTION(T, NAME, min)                                                          \
     SHMEM_DECLARE_REDUCTION(T, NAME, max)                                                          \
-    SHMEM_ONLY_##BITS(SHMEM_DECLARE_REDUCTION(T, NAME, and) SHMEM_DECLARE_REDUCTION(               \
-        T, NAME, or) SHMEM_DECLARE_REDUCTION(T, NAME, xor))
+    SHMEM_ONLY_##BITS(SHMEM_DECLARE_REDUCTION(T, NAME, and) SHMEM_DECLARE_REDUCTION(T, NAME, or)   \
+                          SHMEM_DECLARE_REDUCTION(T, NAME, xor))
 
 SHMEM_TYPES(SHMEM_DECLARE_REDUCTIONS, )
 

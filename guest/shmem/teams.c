@@ -12,17 +12,19 @@ enum { ACTIVE_SET = UINT16_MAX }; /* instance of a team that a deprecated functi
 struct shmem_team shmem_team_of_world, shmem_team_that_shares;
 struct shmem_context shmem_context_by_default;
 
-static struct shmem_team *teams; /* also those that have been destroyed, in the order of instances */
+static struct shmem_team
+    *teams; /* also those that have been destroyed, in the order of instances */
 
 void shmem_start_teams(void) {
-    shmem_team_that_shares = (struct shmem_team){
-        .start = shmem_pe, .stride = 1, .size = 1, .is_valid = true};
+    shmem_team_that_shares =
+        (struct shmem_team){.start = shmem_pe, .stride = 1, .size = 1, .is_valid = true};
     shmem_team_of_world = (struct shmem_team){.next = &shmem_team_that_shares,
                                               .stride = 1,
                                               .size = shmem_pes,
                                               .rank = shmem_pe,
                                               .is_valid = true};
-    shmem_context_by_default = (struct shmem_context){.team = &shmem_team_of_world, .is_valid = true};
+    shmem_context_by_default =
+        (struct shmem_context){.team = &shmem_team_of_world, .is_valid = true};
     teams = &shmem_team_of_world;
 }
 
@@ -79,8 +81,9 @@ struct shmem_team *shmem_active_set(const char *function, int start, int log_str
                      "to %d",
                      start, log_stride, size, shmem_pes - 1);
     if (shmem_pe < start || shmem_pe > last || (shmem_pe - start) % stride != 0)
-        shmem_refuse(function, "for PE_start %d, logPE_stride %d and PE_size %d, to which it does "
-                               "not belong",
+        shmem_refuse(function,
+                     "for PE_start %d, logPE_stride %d and PE_size %d, to which it does "
+                     "not belong",
                      start, log_stride, size);
     for (struct shmem_team *team = teams; team; team = team->next)
         if (team->instance == ACTIVE_SET && is_same(team, start, (int)stride, size))
@@ -136,8 +139,8 @@ int shmem_team_split_2d(shmem_team_t parent_team, int xrange,
     if (xrange > parent->size)
         xrange = parent->size;
     int column = parent->rank % xrange, row = parent->rank - column, left = parent->size - row;
-    *xaxis_team = split(__func__, parent, row, 1, left < xrange ? left : xrange, xaxis_config,
-                        xaxis_mask);
+    *xaxis_team =
+        split(__func__, parent, row, 1, left < xrange ? left : xrange, xaxis_config, xaxis_mask);
     *yaxis_team = split(__func__, parent, column, xrange, (parent->size - column - 1) / xrange + 1,
                         yaxis_config, yaxis_mask);
     return 0;
@@ -176,8 +179,7 @@ int shmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest
         shmem_refuse_pe(__func__, src_team, src_pe);
     int distance = shmem_world_pe(src_team, src_pe) - dest_team->start;
     int member = distance / dest_team->stride;
-    bool is_member =
-        distance % dest_team->stride == 0 && member >= 0 && member < dest_team->size;
+    bool is_member = distance % dest_team->stride == 0 && member >= 0 && member < dest_team->size;
     return is_member ? member : -1;
 }
 

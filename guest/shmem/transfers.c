@@ -1,6 +1,7 @@
 /* Puts, gets and signals of all types, sizes and contexts: each checks what it is given and does
  * it by one of three ways. Own memory is copied; scratchpad that the interface writes is stored to;
- * the rest are requests. A get by whichever way handles messages: it may be in a loop that waits. */
+ * the rest are requests. A get by whichever way handles messages: it may be in a loop that waits.
+ */
 #include <string.h>
 
 #include "shmem/library.h"
@@ -93,15 +94,16 @@ void shmem_put_block(const char *function, void *dest, const void *source, size_
     put(function, SHMEM_CTX_DEFAULT, dest, source, bytes, pe);
 }
 
-static const enum shmem_operation signal_operations[] = {
-    [SHMEM_SIGNAL_SET] = ATOMIC_SET, [SHMEM_SIGNAL_ADD] = ATOMIC_ADD};
+static const enum shmem_operation signal_operations[] = {[SHMEM_SIGNAL_SET] = ATOMIC_SET,
+                                                         [SHMEM_SIGNAL_ADD] = ATOMIC_ADD};
 
 static void put_signal(const char *function, shmem_ctx_t context, void *dest, const void *source,
                        size_t bytes, uint64_t *signal, uint64_t value, int operation, int pe) {
     int target = shmem_target(function, context, pe);
     if ((unsigned)operation > SHMEM_SIGNAL_ADD)
-        shmem_refuse(function, "with signal operation %d, which is neither SHMEM_SIGNAL_SET nor "
-                               "SHMEM_SIGNAL_ADD",
+        shmem_refuse(function,
+                     "with signal operation %d, which is neither SHMEM_SIGNAL_SET nor "
+                     "SHMEM_SIGNAL_ADD",
                      operation);
     uint64_t signal_place = shmem_place(function, signal, sizeof *signal);
     uint64_t place = bytes > 0 ? shmem_place(function, dest, bytes) : signal_place;

@@ -25,7 +25,7 @@ static size_t first_to_look_at;
 
 /* The same waits on vectors of values (step 1) and on one value (step 0). */
 #define WAITS(T, NAME)                                                                             \
-    static inline bool NAME##_holds(const T *variable, int comparison, T value) {                         \
+    static inline bool NAME##_holds(const T *variable, int comparison, T value) {                  \
         T now = *(const volatile T *)variable;                                                     \
         switch (comparison) {                                                                      \
         case SHMEM_CMP_EQ:                                                                         \

@@ -14,7 +14,7 @@ enum { LARGEST_BYTES = 65536, LARGEST_PAUSE_CYCLES = 1023 };
 
 static size_t bytes;
 static long rounds, warm_up;
-static char *here; /* symmetric: what comes */
+static char *here;               /* symmetric: what comes */
 static char kept[LARGEST_BYTES]; /* what is got */
 static char source[LARGEST_BYTES];
 static char fixed[LARGEST_BYTES];
@@ -52,8 +52,7 @@ static void send(int pe, long round) {
     if (bytes == sizeof *signal)
         shmem_uint64_p(signal, (uint64_t)round + 1, pe);
     else
-        shmem_putmem_signal(here, source, bytes, signal, (uint64_t)round + 1, SHMEM_SIGNAL_SET,
-                            pe);
+        shmem_putmem_signal(here, source, bytes, signal, (uint64_t)round + 1, SHMEM_SIGNAL_SET, pe);
 }
 
 static void receive(long round) {

@@ -1,7 +1,7 @@
 /* OpenSHMEM checks itself: what each call leaves behind is compared with what plain C computes.
  *
- *     shmem [PART [ROUNDS]]    transfers, atomics, waits, collectives, teams, locks, heap, order, crowd,
- *                              or all of them; or a mistake, which must end the run (MISTAKES)
+ *     shmem [PART [ROUNDS]]    transfers, atomics, waits, collectives, teams, locks, heap, order,
+ * crowd, or all of them; or a mistake, which must end the run (MISTAKES)
  *
  * Parts of all types are made of the table of types, as the library is. */
 #include <shmem.h>
@@ -156,15 +156,14 @@ static void transfers(void) {
     CHECK(NAME##_datum[8] == (T)1 << previous % 31);
 
 #define ATOMICS(FAMILY, T, NAME, OWN, HAS_EXTENDED, HAS_STANDARD, HAS_BITWISE, ...)                \
-    SHMEM_ONLY_##HAS_EXTENDED(                                                                     \
-        static T NAME##_datum[9]; static void NAME##_atomics(void) {                               \
-            T fetched;                                                                             \
-            memset(NAME##_datum, 0, sizeof NAME##_datum);                                          \
+    SHMEM_ONLY_##HAS_EXTENDED(static T NAME##_datum[9]; static void NAME##_atomics(void) {         \
+        T fetched;                                                                                 \
+        memset(NAME##_datum, 0, sizeof NAME##_datum);                                              \
+        shmem_barrier_all();                                                                       \
+        EXTENDED(T, NAME)                                                                          \
+        SHMEM_ONLY_##HAS_STANDARD(STANDARD(T, NAME)) SHMEM_ONLY_##HAS_BITWISE(BITWISE(T, NAME))    \
             shmem_barrier_all();                                                                   \
-            EXTENDED(T, NAME)                                                                      \
-            SHMEM_ONLY_##HAS_STANDARD(STANDARD(T, NAME))                                           \
-                SHMEM_ONLY_##HAS_BITWISE(BITWISE(T, NAME)) shmem_barrier_all();                    \
-        })
+    })
 
 SHMEM_TYPES(ATOMICS, )
 
@@ -211,7 +210,8 @@ static void waits(void) {
     }
     shmem_wait_until_all_vector(flags, count, NULL, SHMEM_CMP_EQ, wanted);
     CHECK(shmem_test_all_vector(flags, count, NULL, SHMEM_CMP_EQ, wanted));
-    CHECK(!shmem_test_all(flags, count, NULL, SHMEM_CMP_LT, 20) && !shmem_test(flags, SHMEM_CMP_NE, 20));
+    CHECK(!shmem_test_all(flags, count, NULL, SHMEM_CMP_LT, 20) &&
+          !shmem_test(flags, SHMEM_CMP_NE, 20));
     shmem_p(&half, (short)-3, next);
     shmem_wait_until(&half, SHMEM_CMP_LT, 0);
     shmem_wait_until_all(flags, count, NULL, SHMEM_CMP_LE, 20L + pes);
@@ -539,7 +539,8 @@ static void good_exit(void) {
     shmem_wait_until(&never, SHMEM_CMP_NE, 0);
 }
 
-/* The next PE's memory is written while it calls nothing: where stores reach it, not by messages. */
+/* The next PE's memory is written while it calls nothing: where stores reach it, not by messages.
+ */
 static void passive(void) {
     static long seen;
     volatile long *word = shmem_calloc(1, sizeof *word);
@@ -561,16 +562,25 @@ static void passive(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-} PARTS[] = {{"transfers", transfers}, {"atomics", atomics},      {"waits", waits},
-             {"collectives", collectives}, {"teams", teams},      {"locks", locks},
-             {"heap", heap},        {"order", order},        {"crowd", crowd}},
-  MISTAKES[] = {{"address", wrong_address},       {"end", wrong_end},
-                {"pe", wrong_pe},                 {"root", wrong_team_pe},
-                {"free", wrong_free},             {"size", wrong_size},
-                {"collective", wrong_collective}, {"lock", wrong_lock},
-                {"team", wrong_team},             {"stride", wrong_stride},
-                {"comparison", wrong_comparison}, {"after", after_end},
-                {"exit", global_exit},            {"good-exit", good_exit},
+} PARTS[] = {{"transfers", transfers}, {"atomics", atomics},
+             {"waits", waits},         {"collectives", collectives},
+             {"teams", teams},         {"locks", locks},
+             {"heap", heap},           {"order", order},
+             {"crowd", crowd}},
+  MISTAKES[] = {{"address", wrong_address},
+                {"end", wrong_end},
+                {"pe", wrong_pe},
+                {"root", wrong_team_pe},
+                {"free", wrong_free},
+                {"size", wrong_size},
+                {"collective", wrong_collective},
+                {"lock", wrong_lock},
+                {"team", wrong_team},
+                {"stride", wrong_stride},
+                {"comparison", wrong_comparison},
+                {"after", after_end},
+                {"exit", global_exit},
+                {"good-exit", good_exit},
                 {"passive", passive}};
 
 int main(int count, char **values) {
