@@ -1,4 +1,4 @@
-"""OpenSHMEM: programs that check themselves, the order of puts, wrong calls, and its page's table."""
+"""OpenSHMEM: programs that check themselves, the order of puts, wrong calls, its page."""
 
 import re
 import subprocess
@@ -18,7 +18,12 @@ SARC = {"machine": "sarc-prototype", "interface": "SARC"}
 ALL_PARTS = [
     HPCA98 | {"interface": "NI2w", "nodes": 3, "set": ["flow_control.buffers=1"]},
     HPCA98 | {"interface": "CNI512Q", "nodes": 8, "set": ["flow_control.buffers=2"]},
-    {"machine": "isca96", "interface": "CNI4", "nodes": 2, "set": ["machine.processors_per_node=3"]},
+    {
+        "machine": "isca96",
+        "interface": "CNI4",
+        "nodes": 2,
+        "set": ["machine.processors_per_node=3"],
+    },
     SARC,
 ]
 ONE_PART = [
@@ -43,9 +48,7 @@ ONE_PART = [
 
 def run(*arguments, program="shmem", **where):
     said = []
-    result = narthex.run(
-        program, *arguments, **where, output=lambda *told: said.append(told[-1])
-    )
+    result = narthex.run(program, *arguments, **where, output=lambda *told: said.append(told[-1]))
     return result, b"".join(said).decode()
 
 
@@ -92,9 +95,7 @@ def test_puts_fences_and_flags_keep_their_order_over_every_interface(where):
     assert "OpenSHMEM: order over" in run("order", 1, **where)[1]
 
 
-@pytest.mark.parametrize(
-    ("interface", "buffers"), [("NI2w", 4), ("CNI512Q", 3), ("CNI32Qm", 8)]
-)
+@pytest.mark.parametrize(("interface", "buffers"), [("NI2w", 4), ("CNI512Q", 3), ("CNI32Qm", 8)])
 def test_a_flag_behind_a_fence_waits_for_packets_that_were_sent_back(interface, buffers):
     """Without the fence's count of messages, PE 0 sees flags before data in all three."""
     settings = [f"flow_control.buffers={buffers}"]
@@ -120,7 +121,9 @@ def test_a_put_by_messages_needs_calls_of_its_target():
         run("passive", nodes=2)
 
 
-@pytest.mark.parametrize(("program", "arguments"), [("shmem-sort", (900, 2)), ("shmem-updates", (300, 700))])
+@pytest.mark.parametrize(
+    ("program", "arguments"), [("shmem-sort", (900, 2)), ("shmem-updates", (300, 700))]
+)
 def test_a_programs_result_does_not_depend_on_its_pes(built, program, arguments):
     done = natively(built(program), *arguments)
     expected = float(re.search(r"checksum: (\S+)", done.stdout)[1])
@@ -189,7 +192,7 @@ def test_cpp_has_the_typed_names(tmp_path):
         "    shmem_uint_atomic_or(&bits, 1u << shmem_my_pe(), 0);\n"
         "    shmem_barrier_all();\n"
         "    shmem_sync(SHMEM_TEAM_WORLD);\n"
-        "    printf(\"%u\\n\", shmem_uint_g(&bits, 0));\n"
+        '    printf("%u\\n", shmem_uint_g(&bits, 0));\n'
         "    shmem_finalize();\n"
         "}\n"
     )
@@ -238,3 +241,22 @@ def test_the_pages_table_has_the_headers_functions():
         counted[row] += 1
     assert counted == listed
     assert {name for row in listed for name in row} == {family(each) for each in declared()}
+
+
+COLUMNS = ("put, one way", "put and quiet", "get", "atomic fetch and add", "puts in a stream, each")
+
+
+def test_the_pages_latencies_are_those_of_the_simulator():
+    page = (DOCS / "openshmem.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| (\w+) \| ([\d, |]+) \|$", page, flags=re.MULTILINE)
+    assert len(rows) == 5
+    for machine, interface, cells in rows:
+        where = {
+            "machine": machine,
+            "interface": interface,
+            "nodes": 1 if interface == "SARC" else 2,
+        }
+        trip = narthex.run("roundtrip", 8, **where).value("round-trip latency")
+        result, _ = run(8, program="shmem-latency", **where)
+        measured = [trip / 2, *map(result.value, COLUMNS)]
+        assert cells == " | ".join(f"{value:,.0f}" for value in measured), f"{machine} {interface}"
