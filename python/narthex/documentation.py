@@ -253,8 +253,9 @@ def fidelity_of(directive: Directive) -> list[str]:
         for one in fidelity.misses(each)
     ]
     columns = ["experiment", "what misses", "measured", "published", "error", "cause"]
-    lines = [*_lines(fidelity.experiments(outcomes)), ""]
-    lines += markdown_table(columns, missed, right=columns[2:5])
+    lines = _lines(fidelity.experiments(outcomes))
+    if missed:
+        lines += ["", *markdown_table(columns, missed, right=columns[2:5])]
     left_out = [
         [f"`{each.experiment.name}`", value, reason]
         for each in outcomes
@@ -265,7 +266,7 @@ def fidelity_of(directive: Directive) -> list[str]:
     return lines
 
 
-SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks"]
+SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks", "shmem"]
 """The groups of experiments, in the order in which they were built."""
 
 

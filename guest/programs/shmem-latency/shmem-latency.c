@@ -2,7 +2,7 @@
  * bandwidth of puts.
  *
  *     shmem-latency [BYTES [COUNT [WARM-UP [WHERE]]]]
- *                        by default 8 bytes, 100 rounds, 20 to warm up, in the heap (0; 1: in a
+ *                        by default 8 bytes, 200 rounds, 150 to warm up, in the heap (0; 1: in a
  *                        static variable)
  *
  * See README.md for what each number is. */
@@ -145,8 +145,8 @@ static void measure(void) {
 
 int main(int count, char **values) {
     bytes = (size_t)argument(count, values, 1, "bytes", 1, LARGEST_BYTES, 8);
-    long measured = argument(count, values, 2, "count", 1, 1000000, 100);
-    warm_up = argument(count, values, 3, "warm-up", 0, 1000000, 20);
+    long measured = argument(count, values, 2, "count", 1, 1000000, 200);
+    warm_up = argument(count, values, 3, "warm-up", 0, 1000000, 150);
     bool is_fixed = argument(count, values, 4, "where", 0, 1, 0);
     rounds = warm_up + measured;
     shmem_init();
