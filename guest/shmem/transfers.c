@@ -9,7 +9,7 @@
 #include "shmem/requests.h"
 
 static void put(const char *function, shmem_ctx_t context, void *dest, const void *source,
-                size_t bytes, int pe) {
+                size_t bytes, int pe, enum shmem_completion completion) {
     int target = shmem_target(function, context, pe);
     if (bytes == 0)
         return;
@@ -17,7 +17,7 @@ static void put(const char *function, shmem_ctx_t context, void *dest, const voi
     if (target == shmem_pe)
         memmove(dest, source, bytes);
     else if (shmem_is_in_scratchpad(place))
-        remote_put(target, place, 0, source, 0, bytes, 1);
+        remote_put(target, place, source, bytes, completion);
     else
         shmem_request_put(target, place, source, bytes);
 }
@@ -36,7 +36,7 @@ static void get(const char *function, shmem_ctx_t context, void *dest, const voi
     if (target == shmem_pe)
         memmove(dest, source, bytes);
     else
-        remote_get(target, place, 0, dest, 0, bytes, 1);
+        remote_get(target, place, dest, bytes, completion);
 }
 
 /* Checks the elements of symmetric memory; their first one's place. */
@@ -65,7 +65,7 @@ static void iput(const char *function, shmem_ctx_t context, void *dest, const vo
     if (target == shmem_pe)
         copy_elements(dest, dst, source, sst, width, count);
     else if (shmem_is_in_scratchpad(place))
-        remote_put(target, place, dst, source, sst, width, count);
+        remote_put_strided(target, place, dst, source, sst, width, count);
     else
         shmem_request_put_strided(target, place, dst, source, sst, width, count);
 }
@@ -80,7 +80,7 @@ static void iget(const char *function, shmem_ctx_t context, void *dest, const vo
     if (target == shmem_pe)
         copy_elements(dest, dst, source, sst, width, count);
     else if (shmem_is_in_scratchpad(place))
-        remote_get(target, place, sst, dest, dst, width, count);
+        remote_get_strided(target, place, sst, dest, dst, width, count);
     else
         shmem_request_get_strided(target, place, sst, dest, dst, width, count);
 }
@@ -91,7 +91,7 @@ void shmem_put_strided(const char *function, void *dest, const void *source, ptr
 }
 
 void shmem_put_block(const char *function, void *dest, const void *source, size_t bytes, int pe) {
-    put(function, SHMEM_CTX_DEFAULT, dest, source, bytes, pe);
+    put(function, SHMEM_CTX_DEFAULT, dest, source, bytes, pe, NONBLOCKING);
 }
 
 static const enum shmem_operation signal_operations[] = {[SHMEM_SIGNAL_SET] = ATOMIC_SET,
@@ -113,7 +113,7 @@ static void put_signal(const char *function, shmem_ctx_t context, void *dest, co
             memmove(dest, source, bytes);
         shmem_apply_atomic(signal, &update);
     } else if (bytes > 0 && shmem_is_in_scratchpad(place)) {
-        remote_put(target, place, 0, source, 0, bytes, 1);
+        remote_put(target, place, source, bytes, NONBLOCKING);
         remote_fence();
         shmem_request_update(target, signal_place, &update);
     } else {
@@ -126,16 +126,17 @@ static void put_signal(const char *function, shmem_ctx_t context, void *dest, co
 
 #define BLOCK(PUT, GET, SIGNAL, T, WIDTH)                                                          \
     void shmem_##PUT(T *dest, const T *source, size_t nelems, int pe) {                            \
-        put(__func__, SHMEM_CTX_DEFAULT, dest, source, shmem_bytes(nelems, WIDTH), pe);            \
+        put(__func__, SHMEM_CTX_DEFAULT, dest, source, shmem_bytes(nelems, WIDTH), pe, BLOCKING);  \
     }                                                                                              \
     void shmem_ctx_##PUT(shmem_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) {       \
-        put(__func__, ctx, dest, source, shmem_bytes(nelems, WIDTH), pe);                          \
+        put(__func__, ctx, dest, source, shmem_bytes(nelems, WIDTH), pe, BLOCKING);                \
     }                                                                                              \
     void shmem_##PUT##_nbi(T *dest, const T *source, size_t nelems, int pe) {                      \
-        put(__func__, SHMEM_CTX_DEFAULT, dest, source, shmem_bytes(nelems, WIDTH), pe);            \
+        put(__func__, SHMEM_CTX_DEFAULT, dest, source, shmem_bytes(nelems, WIDTH), pe,             \
+            NONBLOCKING);                                                                          \
     }                                                                                              \
     void shmem_ctx_##PUT##_nbi(shmem_ctx_t ctx, T *dest, const T *source, size_t nelems, int pe) { \
-        put(__func__, ctx, dest, source, shmem_bytes(nelems, WIDTH), pe);                          \
+        put(__func__, ctx, dest, source, shmem_bytes(nelems, WIDTH), pe, NONBLOCKING);             \
     }                                                                                              \
     void shmem_##GET(T *dest, const T *source, size_t nelems, int pe) {                            \
         get(__func__, SHMEM_CTX_DEFAULT, dest, source, shmem_bytes(nelems, WIDTH), pe, BLOCKING);  \
@@ -187,10 +188,10 @@ static void put_signal(const char *function, shmem_ctx_t context, void *dest, co
     BLOCK(NAME##_put, NAME##_get, NAME##_put_signal, T, sizeof(T))                                 \
     STRIDED(NAME##_iput, NAME##_iget, T, sizeof(T))                                                \
     void shmem_##NAME##_p(T *dest, T value, int pe) {                                              \
-        put(__func__, SHMEM_CTX_DEFAULT, dest, &value, sizeof value, pe);                          \
+        put(__func__, SHMEM_CTX_DEFAULT, dest, &value, sizeof value, pe, BLOCKING);                \
     }                                                                                              \
     void shmem_ctx_##NAME##_p(shmem_ctx_t ctx, T *dest, T value, int pe) {                         \
-        put(__func__, ctx, dest, &value, sizeof value, pe);                                        \
+        put(__func__, ctx, dest, &value, sizeof value, pe, BLOCKING);                              \
     }                                                                                              \
     T shmem_##NAME##_g(const T *source, int pe) {                                                  \
         T value;                                                                                   \

@@ -231,22 +231,3 @@ def test_the_pages_table_has_the_headers_functions():
         counted[row] += 1
     assert counted == listed
     assert {name for row in listed for name in row} == {family(each) for each in declared()}
-
-
-COLUMNS = ("put, one way", "put and quiet", "get", "atomic fetch and add", "puts in a stream, each")
-
-
-def test_the_pages_latencies_are_those_of_the_simulator():
-    page = (DOCS / "openshmem.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([\w-]+)` \| (\w+) \| ([\d, |]+) \|$", page, flags=re.MULTILINE)
-    assert len(rows) == 5
-    for machine, interface, cells in rows:
-        where = {
-            "machine": machine,
-            "interface": interface,
-            "nodes": 1 if interface == "SARC" else 2,
-        }
-        trip = narthex.run("roundtrip", 8, **where).value("round-trip latency")
-        result, _ = run(8, program="shmem-latency", **where)
-        measured = [trip / 2, *map(result.value, COLUMNS)]
-        assert cells == " | ".join(f"{value:,.0f}" for value in measured), f"{machine} {interface}"

@@ -2,22 +2,20 @@
  * bandwidth of puts.
  *
  *     shmem-latency [BYTES [COUNT [WARM-UP [WHERE]]]]
- *                        by default 8 bytes, 200 rounds, 150 to warm up, in the heap (0; 1: in a
- *                        static variable)
+ *                        by default 8 bytes, 200 rounds, 150 to warm up, into the heap (0; 1: into
+ *                        a static variable; 2: into the heap, from the heap)
  *
  * See README.md for what each number is. */
-#include <stdbool.h>
-
 #include "../shmem_work.h"
 
+enum where { INTO_HEAP, INTO_STATIC, FROM_HEAP };
 enum { LARGEST_BYTES = 65536, LARGEST_PAUSE_CYCLES = 1023 };
 
 static size_t bytes;
 static long rounds, warm_up;
-static char *here;               /* symmetric: what comes */
-static char kept[LARGEST_BYTES]; /* what is got */
-static char source[LARGEST_BYTES];
-static char fixed[LARGEST_BYTES];
+static char *here;   /* symmetric: what comes */
+static char *source; /* what is put, and then what is got */
+static char statics[2][LARGEST_BYTES];
 static uint64_t *signal, *counter;
 
 /* The time of calls after the warm-up, in ns. */
@@ -95,10 +93,11 @@ static void alone(void) {
         shmem_putmem(here, source, bytes, 1);
         shmem_quiet();
         end(&put, round);
+        memset(source, 0, bytes);
         begin(&get);
-        shmem_getmem(kept, here, bytes, 1);
+        shmem_getmem(source, here, bytes, 1);
         end(&get, round);
-        pattern_check(kept, bytes, (uint64_t)round);
+        pattern_check(source, bytes, (uint64_t)round);
         begin(&atomic);
         uint64_t before = shmem_uint64_atomic_fetch_add(counter, 3, 1);
         end(&atomic, round);
@@ -147,7 +146,7 @@ int main(int count, char **values) {
     bytes = (size_t)argument(count, values, 1, "bytes", 1, LARGEST_BYTES, 8);
     long measured = argument(count, values, 2, "count", 1, 1000000, 200);
     warm_up = argument(count, values, 3, "warm-up", 0, 1000000, 150);
-    bool is_fixed = argument(count, values, 4, "where", 0, 1, 0);
+    enum where where = (enum where)argument(count, values, 4, "where", 0, 2, INTO_HEAP);
     rounds = warm_up + measured;
     shmem_init();
     narthex_check(shmem_n_pes() >= 2, "%s needs two PEs, and this run has one: --nodes 2",
@@ -155,8 +154,9 @@ int main(int count, char **values) {
     signal = shmem_calloc(2, sizeof *signal);
     narthex_check(signal, "there is no heap for a signal");
     counter = signal + 1;
-    here = is_fixed ? fixed : shmem_malloc(bytes);
-    narthex_check(here, "there is no heap for the data");
+    here = where == INTO_STATIC ? statics[0] : shmem_malloc(bytes);
+    source = where == FROM_HEAP ? shmem_malloc(bytes) : statics[1];
+    narthex_check(here && source, "there is no heap for the data");
     measure();
     shmem_finalize();
     return 0;

@@ -64,29 +64,41 @@ static int number(int pe, int index) {
 
 SHMEM_TYPES(TRANSFERS, )
 
-/* Bytes of any length and alignment, in static memory and in the heap. */
+/* Bytes of any length and alignment, between static memory, the heap and the stack. */
 static void large_transfers(void) {
     static unsigned char fixed[LARGE_BYTES + 64];
-    unsigned char *heap = shmem_malloc(LARGE_BYTES + 64), source[LARGE_BYTES], back[LARGE_BYTES];
-    uint64_t random = random_start(5, (uint64_t)me), common = random_start(5, 77);
-    CHECK(heap);
-    for (int turn = 0; turn < 6; turn++) {
+    unsigned char *heap = shmem_malloc(LARGE_BYTES + 64), *far = shmem_malloc(LARGE_BYTES);
+    unsigned char expected[LARGE_BYTES], near[LARGE_BYTES], back[LARGE_BYTES], *source = near;
+    uint64_t random = random_start(5, me), common = random_start(5, 77);
+    CHECK(heap && far);
+    for (int turn = 0; turn < 8; turn++) {
         size_t bytes = (size_t)(random_next(&common) % LARGE_BYTES) + 1;
         size_t begin = (size_t)(random_next(&common) % 64);
-        unsigned char *symmetric = turn % 2 ? fixed : heap;
+        unsigned char *symmetric = turn % 2 ? fixed : heap, *into = turn % 3 ? far : back;
+        source = turn % 3 ? far : near;
         for (size_t index = 0; index < bytes; index++)
-            source[index] = (unsigned char)random_next(&random);
+            expected[index] = source[index] = (unsigned char)random_next(&random);
         memset(symmetric, 0xee, LARGE_BYTES + 64);
         shmem_barrier_all();
-        shmem_putmem(symmetric + begin, source, bytes, next);
+        if (turn % 4 < 2)
+            shmem_putmem(symmetric + begin, source, bytes, next);
+        else
+            shmem_putmem_nbi(symmetric + begin, source, bytes, next);
+        if (turn % 4 < 2)
+            memset(source, 0, bytes); /* which the caller of a blocking put may do */
         shmem_quiet();
-        memset(back, 0, sizeof back);
-        shmem_getmem(back, symmetric + begin, bytes, next);
-        CHECK(memcmp(back, source, bytes) == 0);
+        memset(into, 0, bytes);
+        if (turn % 4 < 2)
+            shmem_getmem(into, symmetric + begin, bytes, next);
+        else
+            shmem_getmem_nbi(into, symmetric + begin, bytes, next);
+        shmem_quiet();
+        CHECK(memcmp(into, expected, bytes) == 0);
         shmem_barrier_all();
         CHECK(begin == 0 || symmetric[begin - 1] == 0xee);
         CHECK(symmetric[begin + bytes] == 0xee || begin + bytes == LARGE_BYTES + 64);
     }
+    source = expected;
     shmem_put128(heap, source, 3, next);
     shmem_iput64(heap + 64, source, 2, 1, 4, next);
     shmem_quiet();
@@ -94,6 +106,7 @@ static void large_transfers(void) {
     CHECK(memcmp(back, source, 48) == 0);
     shmem_iget64(back, heap + 64, 1, 2, 4, next);
     CHECK(memcmp(back, source, 32) == 0);
+    shmem_free(far);
     shmem_free(heap);
 }
 
