@@ -24,9 +24,23 @@ static void tell_all(const char *function, const struct shmem_team *team, unsign
         shmem_tell(function, team, other(team, distance), round, data, bytes);
 }
 
-static void hear_all(const char *function, const struct shmem_team *team, unsigned round) {
+/* Hears what all members have to state alike, and that it is what this one states. */
+static void hear_same(const char *function, const struct shmem_team *team, int member,
+                      unsigned round, uint64_t number, const char *what) {
+    uint64_t theirs;
+    shmem_hear(function, team, member, round, &theirs, sizeof theirs);
+    if (theirs != number)
+        shmem_refuse(function, "with %llu %s, and PE %d with %llu: all PEs state the same",
+                     (unsigned long long)number, what, shmem_world_pe(team, member),
+                     (unsigned long long)theirs);
+}
+
+/* The end of an exchange: the data of each member, as much as of all others, are at all others. */
+static void meet_all(const char *function, const struct shmem_team *team, unsigned round,
+                     uint64_t bytes) {
+    tell_all(function, team, round, &bytes, sizeof bytes);
     for (int distance = 1; distance < team->size; distance++)
-        shmem_hear(function, team, other(team, distance), round, NULL, 0);
+        hear_same(function, team, other(team, distance), round, bytes, "bytes");
 }
 
 /* Barriers */
@@ -39,13 +53,11 @@ static void synchronise(const char *function, const struct shmem_team *team, con
     unsigned round = 0;
     for (int distance = 1; distance < team->size; distance *= 2, round++, bytes = 0) {
         int back = other(team, team->size - distance);
-        uint64_t theirs;
         shmem_tell(function, team, other(team, distance), round, number, bytes);
-        shmem_hear(function, team, back, round, &theirs, bytes);
-        if (bytes > 0 && theirs != *number)
-            shmem_refuse(function, "with %llu %s, and PE %d with %llu: all PEs state the same",
-                         (unsigned long long)*number, what, shmem_world_pe(team, back),
-                         (unsigned long long)theirs);
+        if (bytes > 0)
+            hear_same(function, team, back, round, *number, what);
+        else
+            shmem_hear(function, team, back, round, NULL, 0);
     }
 }
 
@@ -110,13 +122,13 @@ static int broadcast(const char *function, shmem_team_t given, void *dest, const
     while (distance < size && !(place & distance))
         distance *= 2;
     if (place > 0)
-        shmem_hear(function, team, (place - distance + root) % size, 0, NULL, 0);
+        hear_same(function, team, (place - distance + root) % size, 0, bytes, "bytes");
     while ((distance /= 2) > 0) {
         if (place + distance >= size)
             continue;
         int child = (place + distance + root) % size;
         put_to(function, team, child, dest, data, bytes);
-        shmem_tell(function, team, child, 0, NULL, 0);
+        shmem_tell(function, team, child, 0, &(uint64_t){bytes}, sizeof(uint64_t));
     }
     return 0;
 }
@@ -131,13 +143,10 @@ static int team_broadcast(const char *function, shmem_team_t team, void *dest, c
 }
 
 /* What each member has goes to all, at its offset. */
-static void gather(const char *function, const struct shmem_team *team, char *dest,
-                   const void *source, size_t offset, size_t bytes, unsigned round) {
-    put_to(function, team, team->rank, dest + offset, source, bytes);
-    for (int distance = 1; distance < team->size; distance++)
-        put_to(function, team, other(team, distance), dest + offset, source, bytes);
-    tell_all(function, team, round, NULL, 0);
-    hear_all(function, team, round);
+static void put_to_all(const char *function, const struct shmem_team *team, char *to,
+                       const void *source, size_t bytes) {
+    for (int distance = 0; distance < team->size; distance++)
+        put_to(function, team, other(team, distance), to, source, bytes);
 }
 
 static int fcollect(const char *function, shmem_team_t given, void *dest, const void *source,
@@ -146,7 +155,8 @@ static int fcollect(const char *function, shmem_team_t given, void *dest, const 
     if (!team)
         return -1;
     check_dest(function, dest, shmem_bytes((size_t)team->size, bytes));
-    gather(function, team, dest, source, (size_t)team->rank * bytes, bytes, 0);
+    put_to_all(function, team, (char *)dest + (size_t)team->rank * bytes, source, bytes);
+    meet_all(function, team, 0, bytes);
     return 0;
 }
 
@@ -166,7 +176,8 @@ static int collect(const char *function, shmem_team_t given, void *dest, const v
         offset += member < team->rank ? theirs : 0;
     }
     check_dest(function, dest, all);
-    gather(function, team, dest, source, offset, bytes, 1);
+    put_to_all(function, team, (char *)dest + offset, source, bytes);
+    meet_all(function, team, 1, all);
     return 0;
 }
 
@@ -182,8 +193,7 @@ static int alltoalls(const char *function, shmem_team_t given, char *dest, const
         const char *from = source + (size_t)member * count * (size_t)sst * width;
         shmem_put_strided(function, to, from, dst, sst, width, count, shmem_world_pe(team, member));
     }
-    tell_all(function, team, 0, NULL, 0);
-    hear_all(function, team, 0);
+    meet_all(function, team, 0, shmem_bytes(count, width));
     return 0;
 }
 
@@ -198,8 +208,7 @@ static int alltoall(const char *function, shmem_team_t given, char *dest, const 
         put_to(function, team, member, dest + (size_t)team->rank * bytes,
                source + (size_t)member * bytes, bytes);
     }
-    tell_all(function, team, 0, NULL, 0);
-    hear_all(function, team, 0);
+    meet_all(function, team, 0, bytes);
     return 0;
 }
 

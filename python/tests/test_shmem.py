@@ -141,6 +141,7 @@ MISTAKES = {
     "free": "shmem_free for 0x.* not the beginning of memory that shmem_malloc",
     "size": r"shmem_malloc with \d+ bytes, and PE \d with \d+",
     "collective": r"shmem_long_\w+ while PE \d calls shmem_long_\w+: ",
+    "count": r"shmem_long_fcollect with \d+ bytes, and PE \d with \d+",
     "lock": "shmem_clear_lock for a lock that it does not have",
     "team": "shmem_team_split_strided for start 0, stride 1 and size 4",
     "stride": "shmem_long_iput with a stride of 0",

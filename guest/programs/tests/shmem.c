@@ -505,6 +505,11 @@ static void wrong_size(void) {
     shmem_malloc((size_t)(me + 1) * 64);
 }
 
+static void wrong_count(void) {
+    static long variable[MOST_PES * 4];
+    shmem_fcollect(SHMEM_TEAM_WORLD, variable, variable, me == 0 ? 2 : 1);
+}
+
 static void wrong_collective(void) {
     static long variable[MOST_PES];
     if (me == 0)
@@ -587,6 +592,7 @@ static const struct {
                 {"free", wrong_free},
                 {"size", wrong_size},
                 {"collective", wrong_collective},
+                {"count", wrong_count},
                 {"lock", wrong_lock},
                 {"team", wrong_team},
                 {"stride", wrong_stride},
