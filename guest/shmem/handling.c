@@ -108,14 +108,25 @@ static void put_signal(const struct put_signal *message, size_t bytes) {
     update(message->place, message->header.operation, sizeof(uint64_t), message->value);
 }
 
+static struct kept *unused; /* records */
+
 void shmem_keep(struct kept **list, int source, const struct header *header, size_t bytes) {
-    struct kept *kept = malloc(sizeof *kept);
+    struct kept *kept = unused;
+    if (kept)
+        unused = kept->next;
+    else
+        kept = malloc(sizeof *kept);
     narthex_check(kept, "PE %d has no memory left for others' messages", shmem_pe);
     *kept = (struct kept){*list, source, header, bytes};
     *list = kept;
 }
 
-/* Does what a message says that is neither a put nor data. */
+void shmem_forget(struct kept *kept) {
+    kept->next = unused;
+    unused = kept;
+}
+
+/* Does what a message says that is no put, no data and no tell. */
 static OUT_OF_LINE void carry_out_other(int source, const struct header *header, size_t bytes) {
     const struct strided *strided = (const struct strided *)header;
     const struct get *get = (const struct get *)header;
@@ -123,6 +134,7 @@ static OUT_OF_LINE void carry_out_other(int source, const struct header *header,
     switch ((enum kind)header->kind) {
     case PUT:
     case DATA:
+    case TELL:
         break;
     case PUT_STRIDED:
         scatter(shmem_address(header->place), strided->step, (const char *)(strided + 1),
@@ -155,9 +167,6 @@ static OUT_OF_LINE void carry_out_other(int source, const struct header *header,
     case CONFIRMED:
         shmem_unconfirmed -= 1;
         break;
-    case TELL:
-        shmem_tell_arrived(source, header, bytes);
-        break;
     case LOCK:
         shmem_lock_asked(source, header->operation, header->place);
         break;
@@ -177,6 +186,8 @@ static inline void carry_out(int source, const struct header *header, size_t byt
     } else if (header->kind == DATA) {
         copy_data((void *)(uintptr_t)header->place, header + 1, data_bytes);
         shmem_outstanding[header->operation] -= data_bytes;
+    } else if (header->kind == TELL) {
+        shmem_tell_arrived(source, header, bytes);
     } else {
         carry_out_other(source, header, bytes);
     }
@@ -201,7 +212,7 @@ static OUT_OF_LINE void carry_out_early(struct peer *peer) {
         carry_out(kept->source, kept->header, kept->bytes);
         if (kept->header->kind != TELL)
             narthex_release(kept->header);
-        free(kept);
+        shmem_forget(kept);
         link = &peer->early;
     }
 }

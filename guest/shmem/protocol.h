@@ -161,8 +161,9 @@ static inline void send_with_data(int pe, const void *head, size_t head_bytes, c
 size_t shmem_send_strided(int pe, struct header header, int64_t step, const char *from,
                           ptrdiff_t own_step, size_t count);
 
-/* A list's new first element. */
+/* Makes a list's new first element, and takes one back that is on no list. */
 void shmem_keep(struct kept **list, int source, const struct header *header, size_t bytes);
+void shmem_forget(struct kept *kept);
 
 /* A tell that has come, whose payload has been kept. */
 void shmem_tell_arrived(int source, const struct header *header, size_t bytes);

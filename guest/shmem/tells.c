@@ -1,7 +1,5 @@
 /* What the members of a team tell each other in a collective: each message names its team and the
  * call, so that one that comes early waits, and calls that do not match are found. */
-#include <stdlib.h>
-
 #include "messaging/narthex.h"
 #include "runtime/marker.h"
 #include "shmem/protocol.h"
@@ -80,5 +78,5 @@ void shmem_hear(const char *function, const struct shmem_team *team, int member,
     if (bytes > 0)
         memcpy(data, (const struct tell *)kept->header + 1, bytes);
     narthex_release(kept->header);
-    free(kept);
+    shmem_forget(kept);
 }
