@@ -30,7 +30,7 @@
 /* Of the library's own handlers (messaging/messages.h). */
 enum { HANDLER_SHMEM = 244 };
 
-/* Up to so many are copied by doublewords. */
+/* The most that are copied by doublewords. */
 enum { SMALL_BYTES = 64 };
 
 /* Every structure below and an element fit: with a smaller packet, a message is several. */
@@ -58,7 +58,7 @@ enum { IS_ORDERED = 1, IS_COUNTED = 2 }; /* flags */
 
 struct header {
     uint64_t place; /* of a reply: the address */
-    uint32_t after; /* so many counted ones */
+    uint32_t after; /* how many counted ones it waits for */
     uint8_t kind;
     /* Of an atomic, a signal, a lock; of a reply its completion; of a tell its round. */
     uint8_t operation;

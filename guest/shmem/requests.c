@@ -8,7 +8,7 @@
 #include "shmem/protocol.h"
 #include "shmem/remote_stores.h"
 
-/* Every so many messages a PE that only sends looks for what has come. */
+/* After these a PE that only sends looks for what has come. */
 enum { MESSAGES_PER_POLL = 8 };
 
 struct peer *shmem_peers;

@@ -117,8 +117,8 @@ void shmem_pcontrol(int level, ...);
 
 /* Memory */
 
-/* Called by every PE with the same arguments. NULL if the symmetric heap has not so much: it has
- * the environment's SHMEM_SYMMETRIC_SIZE bytes (K, M and G behind the number), else 32 MiB. */
+/* Called by every PE with the same arguments. NULL if the symmetric heap has no room: it has the
+ * environment's SHMEM_SYMMETRIC_SIZE bytes (K, M and G behind the number), else 32 MiB. */
 void *shmem_malloc(size_t size);
 void *shmem_malloc_with_hints(size_t size, long hints);
 void *shmem_calloc(size_t count, size_t size);
