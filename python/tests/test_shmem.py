@@ -1,5 +1,6 @@
 """OpenSHMEM: programs that check themselves, the order of puts, wrong calls, its page."""
 
+import json
 import re
 import subprocess
 
@@ -7,6 +8,7 @@ import native
 import pytest
 
 import narthex
+from narthex import _native
 from narthex.assets import GUEST
 from narthex.documentation import DOCS
 
@@ -34,7 +36,10 @@ ONE_PART = [
     *[HPCA98 | {"interface": name, "nodes": 2} for name in ("NI16w+Blkbuf", "NI64w+Udma")],
     *[
         {"machine": "edt", "interface": name, "nodes": 2}
-        for name in ("EDT", "EDT+DmaReceive", "CCDMA-intervention", "DMA-flush", "PIO")
+        for name in (
+            *("EDT", "EDT+DmaReceive", "CCDMA-intervention", "CCDMA-retry", "DMA-flush"),
+            *("PIO", "PIO+WriteCombining"),
+        )
     ],
     *[
         {"machine": "voyager", "interface": f"Voyager-{name}", "nodes": 2}
@@ -88,6 +93,11 @@ def test_all_parts_hold_for_one_pe_natively(built):
 @pytest.mark.parametrize("where", ALL_PARTS, ids=named)
 def test_all_parts_hold(where):
     assert "OpenSHMEM: all over" in run(**where)[1]
+
+
+def test_no_interface_is_left_out():
+    tested = {where["interface"] for where in (*ALL_PARTS, *ONE_PART)}
+    assert tested == {each["name"] for each in json.loads(_native.list("interfaces"))}
 
 
 @pytest.mark.parametrize("where", ONE_PART, ids=named)
