@@ -4,7 +4,7 @@
 #ifndef NARTHEX_SHMEM_GENERIC_H
 #define NARTHEX_SHMEM_GENERIC_H
 
-#include "shmem/shmem.h"
+#include "shmem/include/shmem.h"
 
 #ifdef __cplusplus
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shmem/shmem.h"
+#include "shmem/include/shmem.h"
 
 /* PEs start, start + stride, ... of the world. Two teams of the same PEs have different instances.
  * Its members count their collective calls, so that messages of one call are told from others'. */

@@ -17,7 +17,7 @@ from narthex.toolchain import cache_folder, cached
 FOLDERS = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "shmem")
 # Of the pragmas only clang knows the one that asks for exact operations, as the flag does.
 WORDS = ["-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
-FLAGS = [*WORDS, f"-I{GUEST}", f"-I{GUEST / 'messaging'}", f"-I{GUEST / 'shmem'}"]
+FLAGS = [*WORDS, f"-I{GUEST}", f"-I{GUEST / 'messaging'}", f"-I{GUEST / 'shmem' / 'include'}"]
 
 
 def host_compiler() -> list[str]:

@@ -13,7 +13,7 @@ from narthex.assets import GUEST
 from narthex.documentation import DOCS
 
 PROGRAMS = GUEST / "programs"
-HEADER = GUEST / "shmem" / "shmem.h"
+HEADER = GUEST / "shmem" / "include" / "shmem.h"
 HPCA98 = {"machine": "hpca98"}
 SARC = {"machine": "sarc-prototype", "interface": "SARC"}
 
@@ -202,7 +202,7 @@ def test_cpp_has_the_typed_names(tmp_path):
 
 # What the header declares, and its page tells.
 
-TYPES = re.findall(r"EACH\(FAMILY, [\w ]+, +(\w+), ", (HEADER.parent / "types.h").read_text())
+TYPES = re.findall(r"EACH\(FAMILY, [\w ]+, +(\w+), ", (GUEST / "shmem" / "types.h").read_text())
 NAMES = "|".join(sorted({*TYPES, "complexf", "complexd"}, key=len, reverse=True))
 
 
