@@ -19,6 +19,7 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
 | `commands` | | what every command says by `--help` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
+| `calls` | MACHINE/INTERFACE, several | `narthex run roundtrip` and `shmem-latency` |
 | `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
@@ -38,13 +39,14 @@ from pathlib import Path
 
 from narthex import extras, reference
 from narthex.assets import experiment_names
+from narthex.compiler import driver_apart
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
 from narthex.fitting import fit_logp
 from narthex.fitting.measurement import SIZES
 from narthex.fitting.tables import Table, caution_table, tables
 from narthex.listing import entries
-from narthex.running import DEFAULT_MACHINE
+from narthex.running import DEFAULT_MACHINE, run
 from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
 from narthex.validation.outcome import label
 from narthex.validation.rows import Row as ExperimentRow
@@ -253,8 +255,9 @@ def fidelity_of(directive: Directive) -> list[str]:
         for one in fidelity.misses(each)
     ]
     columns = ["experiment", "what misses", "measured", "published", "error", "cause"]
-    lines = [*_lines(fidelity.experiments(outcomes)), ""]
-    lines += markdown_table(columns, missed, right=columns[2:5])
+    lines = _lines(fidelity.experiments(outcomes))
+    if missed:
+        lines += ["", *markdown_table(columns, missed, right=columns[2:5])]
     left_out = [
         [f"`{each.experiment.name}`", value, reason]
         for each in outcomes
@@ -265,7 +268,7 @@ def fidelity_of(directive: Directive) -> list[str]:
     return lines
 
 
-SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks"]
+SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks", "shmem"]
 """The groups of experiments, in the order in which they were built."""
 
 
@@ -276,6 +279,24 @@ def _outcomes(system: str) -> list[Outcome]:
 
 def _lines(table: Table) -> list[str]:
     return markdown_table(table.columns, table.rows, right=table.numbers)
+
+
+def calls(directive: Directive) -> list[str]:
+    """Say what OpenSHMEM's calls take, beside half of a round trip of active messages, in ns."""
+    named = ["put, one way", "put and quiet", "get", "atomic fetch and add"]
+    named.append("puts in a stream, each")
+    rows = []
+    for name in directive.names:
+        machine, _, interface = name.partition("/")
+        nodes = 1 if driver_apart(interface) == "SARC" else 2
+        trip, called = (
+            run(program, 8, machine=machine, interface=interface, nodes=nodes)
+            for program in ("roundtrip", "shmem-latency")
+        )
+        values = [trip.value("round-trip latency") / 2, *map(called.value, named)]
+        rows.append([f"`{machine}`", interface, *(f"{value:,.0f}" for value in values)])
+    numbers = ["half of a round trip", *named]
+    return markdown_table(["machine", "interface", *numbers], rows, right=numbers)
 
 
 def machine_pictures() -> dict[Path, str]:
@@ -313,8 +334,9 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "machines": machines,
     "fidelity": fidelity_of,
     "area": area_of,
+    "calls": calls,
 }
-LIVES = ("transactions", "breakdown", "commands", "machines")
+LIVES = ("transactions", "breakdown", "commands", "machines", "calls")
 """The kinds that take no longer than a test may."""
 
 FIDELITY = DOCS / "fidelity.md"

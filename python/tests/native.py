@@ -1,14 +1,23 @@
 """Builds guests for the host: machines of one node, the reference of the simulated ones."""
 
+import functools
+import hashlib
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from narthex.assets import GUEST
+from narthex.toolchain import cache_folder, cached
+
+FOLDERS = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "shmem")
+# Of the pragmas only clang knows the one that asks for exact operations, as the flag does.
+WORDS = ["-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
+FLAGS = [*WORDS, f"-I{GUEST}", f"-I{GUEST / 'messaging'}", f"-I{GUEST / 'shmem' / 'include'}"]
 
 
 def host_compiler() -> list[str]:
@@ -18,13 +27,35 @@ def host_compiler() -> list[str]:
     return ["cc"] if shutil.which("cc") else [sys.executable, "-m", "ziglang", "cc"]
 
 
+def archiver() -> list[str]:
+    return ["ar"] if shutil.which("ar") else [sys.executable, "-m", "ziglang", "ar"]
+
+
+@functools.cache
+def library() -> Path:
+    """Return the library as an archive, compiled once for its sources and the compiler."""
+    sources = sorted(source for folder in FOLDERS for source in GUEST.glob(f"{folder}/*.c"))
+    digest = hashlib.sha256(repr((host_compiler(), FLAGS)).encode())
+    for path in [*sources, *sorted(GUEST.rglob("*.h")), *sorted(GUEST.rglob("*.def"))]:
+        digest.update(path.read_bytes())
+    archive = cache_folder() / "native" / digest.hexdigest()[:24] / "libnarthex.a"
+    if archive.exists():
+        return archive
+    with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
+        objects = []
+        for source in sources:
+            objects.append(str(Path(scratch) / f"{source.parent.name}-{source.stem}.o"))
+            _run([*host_compiler(), *FLAGS, "-c", source, "-o", objects[-1]])
+        _run([*archiver(), "qcs", Path(scratch) / archive.name, *objects])
+        (Path(scratch) / archive.name).replace(archive)
+    return archive
+
+
 def build(sources: Sequence[Path], output: Path) -> Path:
     """Compile sources with the library to a program of the host; warnings are errors."""
-    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc")
-    library = [source for folder in folders for source in GUEST.glob(f"{folder}/*.c")]
-    # Of the pragmas only clang knows the one that asks for exact operations, as the flag does.
-    words = ["-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
-    flags = [*words, f"-I{GUEST}", f"-I{GUEST / 'messaging'}"]
-    command = [*host_compiler(), *flags, *sources, *library, "-lm", "-o", output]
-    subprocess.run([str(word) for word in command], check=True)
+    _run([*host_compiler(), *FLAGS, *sources, library(), "-lm", "-o", output])
     return output
+
+
+def _run(command: Sequence[object]) -> None:
+    subprocess.run([str(word) for word in command], check=True)

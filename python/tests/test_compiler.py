@@ -34,7 +34,7 @@ def build(kind: str, name: str, folder: Path) -> Path:
     if kind == "emulated":
         return compiler.program_path(name)
     output = folder / name
-    source = next(path for path in GUEST.rglob(f"{name}.c"))
+    source = next(path for path in (GUEST / "programs").rglob(f"{name}.c"))
     return output if output.exists() else native.build([source], output)
 
 
