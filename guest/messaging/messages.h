@@ -15,8 +15,9 @@
 #define OUT_OF_LINE
 #endif
 
-/* The handler numbers of shared memory, and of the library itself. */
+/* The handler numbers of shared memory, of MPI, and of the library itself. */
 enum { HANDLER_LOCK = 239, HANDLER_SHARED_MEMORY };
+enum { HANDLER_MPI_MESSAGE = 244, HANDLER_MPI_CONTROL, HANDLER_MPI_PIECE };
 enum {
     HANDLER_BARRIER = 248,
     HANDLER_COLLECTIVE,

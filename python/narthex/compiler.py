@@ -339,7 +339,7 @@ def _headers() -> list[Path]:
 
 
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc")
+    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "mpi")
     return [source for folder in folders for source in _sources_in(GUEST / folder)]
 
 
@@ -446,7 +446,8 @@ def _includes() -> list[str]:
     root = GUEST.resolve()
     # The folder of the compilation is 'guest'; headers lie below it, and are named from there.
     paths = [f"-ffile-prefix-map={root}=guest", f"-ffile-prefix-map={root}/="]
-    return [f"-I{root}", f"-I{root / 'messaging'}", *paths]
+    folders = (root, root / "messaging", root / "mpi" / "include")
+    return [*(f"-I{folder}" for folder in folders), *paths]
 
 
 def _relative(source: Path) -> str:

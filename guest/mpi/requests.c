@@ -1,0 +1,99 @@
+#include "mpi/requests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "messaging/narthex.h"
+#include "mpi/messages.h"
+#include "mpi/schedules.h"
+#include "mpi/transport.h"
+
+static struct request *unused; /* their memory stays theirs: a stale handle is told from others */
+
+struct request sent_request = {.mark = REQUEST_MARK, .kind = SEND_REQUEST, .is_done = true};
+
+/* What this rank waits for. The explanation of a run that hangs reads it by its name. */
+struct {
+    struct request *request;
+    const char *function;
+} mpi_awaited;
+
+struct request *new_request(enum request_kind kind, struct communicator *comm) {
+    struct request *request = unused;
+    if (request)
+        unused = request->next;
+    else
+        request = mpi_allocate(sizeof *request);
+    *request = (struct request){.mark = REQUEST_MARK, .kind = (uint8_t)kind, .comm = comm};
+    return request;
+}
+
+void free_request(struct request *request) {
+    if (request == &sent_request)
+        return;
+    request->mark = 0;
+    request->next = unused;
+    unused = request;
+}
+
+void complete(struct request *request) {
+    if (request->owns_packed) {
+        free(request->packed);
+        request->owns_packed = false;
+    }
+    if (request->mode == BUFFERED)
+        buffer_give_back(request->bytes);
+    if (request->type && !request->is_persistent)
+        release_datatype(request->type);
+    request->is_done = true;
+    if (request->is_orphan)
+        free_request(request);
+}
+
+void progress(void) {
+    narthex_poll();
+    if (has_pieces())
+        send_piece();
+    if (has_schedules())
+        advance_schedules();
+}
+
+void awaits(struct request *request, const char *function) {
+    mpi_awaited.request = request;
+    mpi_awaited.function = function;
+}
+
+void wait_until_done(struct request *request, const char *function) {
+    if (request->is_done)
+        return;
+    awaits(request, function);
+    do
+        progress();
+    while (!request->is_done);
+    awaits(NULL, NULL);
+}
+
+/* Where the bytes are in a status, which is 4-byte aligned, and that it is of a cancelled one. */
+enum { BYTES_FIELD = 0, CANCELLED_FIELD = 2 };
+
+void set_status(MPI_Status *status, int source, int tag, size_t bytes) {
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+    memcpy(&status->MPI_internal[BYTES_FIELD], &bytes, sizeof bytes);
+    status->MPI_internal[CANCELLED_FIELD] = 0;
+}
+
+void set_empty_status(MPI_Status *status) {
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    status->MPI_ERROR = MPI_SUCCESS;
+}
+
+size_t status_bytes(const MPI_Status *status) {
+    size_t bytes;
+    memcpy(&bytes, &status->MPI_internal[BYTES_FIELD], sizeof bytes);
+    return bytes;
+}

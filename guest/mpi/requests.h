@@ -1,0 +1,70 @@
+/* Requests: what is under way. */
+#ifndef NARTHEX_MPI_REQUESTS_H
+#define NARTHEX_MPI_REQUESTS_H
+
+#include "mpi/communicators.h"
+#include "mpi/datatypes.h"
+
+struct schedule;
+
+enum request_kind { SEND_REQUEST, RECEIVE_REQUEST, COLLECTIVE_REQUEST };
+
+/* How a send may begin. */
+enum send_mode { STANDARD, SYNCHRONOUS, READY, BUFFERED };
+
+/* The explanation of a run that hangs reads the first fields (machine/src/node/mpi.rs). */
+struct request {
+    uint32_t mark; /* REQUEST_MARK while it is one */
+    int32_t peer;  /* rank of the world; MPI_ANY_SOURCE */
+    int32_t tag;   /* MPI_ANY_TAG */
+    uint8_t kind;
+    uint8_t mode;
+    bool is_done;
+    bool is_cancelled;
+    struct communicator *comm;
+    const char *function; /* that began it */
+
+    uint16_t context;
+    bool is_persistent;
+    bool is_active;      /* begun, if it is persistent */
+    bool is_orphan;      /* freed by its program: freed when it is done */
+    bool owns_packed;    /* frees `packed` at its end */
+    int error;           /* MPI_ERR_TRUNCATE */
+    void *buffer;
+    size_t count;
+    struct datatype *type;
+    size_t bytes;    /* to send; that fit, to receive; at its end, those that came */
+    size_t moved;    /* bytes of a rendezvous so far */
+    char *packed;    /* a rendezvous' data, if they do not stand in one block */
+    uint64_t partner; /* a rendezvous' slot there */
+    int source, source_tag;
+    struct schedule *schedule; /* of a collective */
+    struct request *next; /* in the list that it waits in */
+};
+
+enum { REQUEST_MARK = 0x72657175 };
+
+struct request *new_request(enum request_kind kind, struct communicator *comm);
+void free_request(struct request *request);
+
+/* A send that is done: what a nonblocking call returns whose message has left. */
+extern struct request sent_request;
+
+/* Ends a request. Called in handlers as well. */
+void complete(struct request *request);
+
+/* Handles what has arrived, and lets what is under way go on. */
+void progress(void);
+
+/* Waits until it is done, for a call of this name. */
+void wait_until_done(struct request *request, const char *function);
+
+/* Says what this rank waits for, for the explanation of a run that hangs; nothing at the end. */
+void awaits(struct request *request, const char *function);
+
+/* Enters what came into a status, which may be MPI_STATUS_IGNORE. */
+void set_status(MPI_Status *status, int source, int tag, size_t bytes);
+void set_empty_status(MPI_Status *status);
+size_t status_bytes(const MPI_Status *status);
+
+#endif

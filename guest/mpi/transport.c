@@ -1,0 +1,341 @@
+#include "mpi/transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "messaging/buffers.h"
+#include "messaging/messages.h"
+#include "mpi/matching.h"
+#include "runtime/marker.h"
+
+/* Credits are units of this many bytes, of which each message costs one more than it fills. A
+ * receiver keeps at most 64 KB for each sender, so half a megabyte for eight, and gives a quarter
+ * back at a time: a message in 256 short ones. */
+enum { UNIT_BYTES = 64, ALL_CREDITS = 1024, RETURNED_CREDITS = 256 };
+
+/* What this rank knows of another. */
+struct peer {
+    uint16_t sent;         /* number of the next message to it */
+    uint16_t expected;     /* number of the next one from it */
+    int32_t credits;       /* that this rank has there */
+    int32_t owed;          /* that are to be given back */
+    struct arrival *early; /* messages that overtook others */
+};
+
+struct announcement {
+    uint64_t envelope, bytes, slot;
+};
+
+struct grant {
+    uint64_t sender_slot, receiver_slot;
+};
+
+/* In front of a piece's data. */
+struct piece {
+    uint32_t slot, number;
+};
+
+static struct peer *peers;
+static struct request *ready, **ready_end = &ready; /* sends that have been granted */
+static char scratch[EAGER_BYTES]; /* an eager message that does not stand in one block */
+
+/* Requests whose rendezvous is under way, by slot. */
+static struct request **slots;
+static uint32_t slots_used, slots_room;
+
+void *mpi_allocate(size_t bytes) {
+    void *memory = malloc(bytes > 0 ? bytes : 1);
+    narthex_check(memory, "rank %d has no memory left for %zu bytes of MPI", narthex_node(), bytes);
+    return memory;
+}
+
+static uint32_t take_slot(struct request *request) {
+    uint32_t slot = 0;
+    while (slot < slots_used && slots[slot])
+        slot += 1;
+    if (slot == slots_room) {
+        slots_room = slots_room ? 2 * slots_room : 16;
+        slots = realloc(slots, slots_room * sizeof *slots);
+        narthex_check(slots, "rank %d has no memory left for its rendezvous", narthex_node());
+    }
+    if (slot == slots_used)
+        slots_used += 1;
+    slots[slot] = request;
+    return slot;
+}
+
+static struct request *free_slot(uint64_t slot) {
+    struct request *request = slots[slot];
+    slots[slot] = NULL;
+    return request;
+}
+
+/* Eager messages */
+
+static inline int32_t cost(size_t bytes) {
+    return (int32_t)(1 + bytes / UNIT_BYTES);
+}
+
+static inline uint64_t numbered(struct peer *peer, uint64_t envelope) {
+    return envelope | (uint64_t)peer->sent++ << 48;
+}
+
+/* A message of this rank to itself, which the interface does not see. */
+static void deliver_here(uint64_t envelope, const void *data, size_t bytes) {
+    struct buffer *buffer = buffer_take(bytes);
+    memcpy(buffer_data(buffer), data, bytes);
+    match_arrival(&(struct arrival){.envelope = envelope,
+                                    .source = narthex_node(),
+                                    .data = buffer_data(buffer),
+                                    .bytes = bytes,
+                                    .payload = buffer_data(buffer)});
+}
+
+bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t count,
+                const struct datatype *type) {
+    size_t bytes = count * type->size;
+    struct peer *there = &peers[peer];
+    if (bytes > EAGER_BYTES || there->credits < cost(bytes))
+        return false;
+    if (!type->is_contiguous) {
+        pack(scratch, buffer, count, type);
+        buffer = scratch;
+    }
+    uint64_t envelope = envelope_of(EAGER, context, tag);
+    if (peer == narthex_node()) {
+        deliver_here(envelope, buffer, bytes);
+        return true;
+    }
+    there->credits -= cost(bytes);
+    envelope = numbered(there, envelope);
+    send_after(peer, HANDLER_MPI_MESSAGE, &envelope, sizeof envelope, buffer, bytes);
+    return true;
+}
+
+void give_credit(int source, size_t bytes) {
+    struct peer *peer = &peers[source];
+    if (source == narthex_node())
+        return;
+    peer->owed += cost(bytes);
+    if (peer->owed < RETURNED_CREDITS)
+        return;
+    uint64_t units = (uint64_t)peer->owed;
+    peer->owed = 0;
+    send_message(source, HANDLER_MPI_CONTROL, &units, sizeof units);
+}
+
+void receive_now(struct request *request, int source, int tag, const void *data, size_t bytes) {
+    request->source = source;
+    request->source_tag = tag;
+    if (bytes > request->bytes) {
+        request->error = MPI_ERR_TRUNCATE;
+        request->moved = bytes;
+        bytes = request->bytes;
+    }
+    request->bytes = bytes;
+    if (bytes > 0)
+        unpack(data, bytes, request->buffer, request->type);
+    complete(request);
+}
+
+/* Arrival in order */
+
+static void take(const struct arrival *arrival) {
+    peers[arrival->source].expected += 1;
+    match_arrival(arrival);
+}
+
+static uint16_t number_of(const struct arrival *arrival) {
+    return (uint16_t)(arrival->envelope >> 48);
+}
+
+/* A message whose predecessors have not come. */
+static OUT_OF_LINE void stash(const struct arrival *arrival, const void *payload) {
+    struct arrival *early = mpi_allocate(sizeof *early);
+    *early = *arrival;
+    early->payload = payload;
+    narthex_keep(payload);
+    early->next = peers[arrival->source].early;
+    peers[arrival->source].early = early;
+}
+
+/* Takes those whose predecessors have come. */
+static OUT_OF_LINE void take_early(struct peer *peer) {
+    for (struct arrival **link = &peer->early; *link;) {
+        struct arrival *early = *link;
+        if (number_of(early) != peer->expected) {
+            link = &early->next;
+            continue;
+        }
+        *link = early->next;
+        take(early);
+        free(early);
+        link = &peer->early;
+    }
+}
+
+static void message_arrives(int source, const void *payload, size_t bytes) {
+    ENTER(ACTIVITY_RECEIVE);
+    const struct announcement *announced = payload;
+    struct arrival arrival = {.envelope = announced->envelope, .source = source};
+    arrival.data = (const char *)payload + sizeof announced->envelope;
+    arrival.bytes = bytes - sizeof announced->envelope;
+    if (envelope_kind(arrival.envelope) == ANNOUNCEMENT) {
+        arrival.bytes = announced->bytes;
+        arrival.slot = announced->slot;
+    }
+    struct peer *peer = &peers[source];
+    if (number_of(&arrival) != peer->expected) {
+        stash(&arrival, payload);
+    } else {
+        take(&arrival);
+        if (peer->early)
+            take_early(peer);
+    }
+    LEAVE();
+}
+
+/* Rendezvous */
+
+static void announce(struct request *request) {
+    struct announcement message = {
+        envelope_of(ANNOUNCEMENT, request->context, request->tag), request->bytes,
+        take_slot(request)};
+    if (request->peer == narthex_node()) {
+        match_arrival(&(struct arrival){.envelope = message.envelope,
+                                        .source = request->peer,
+                                        .bytes = message.bytes,
+                                        .slot = message.slot});
+        return;
+    }
+    message.envelope = numbered(&peers[request->peer], message.envelope);
+    send_message(request->peer, HANDLER_MPI_MESSAGE, &message, sizeof message);
+}
+
+void start_send(struct request *request) {
+    const struct datatype *type = request->type;
+    request->bytes = request->count * type->size;
+    request->moved = 0;
+    if (request->mode != SYNCHRONOUS && send_eager(request->peer, request->context, request->tag,
+                                                   request->buffer, request->count, type)) {
+        complete(request);
+        return;
+    }
+    request->packed = request->buffer;
+    if (!type->is_contiguous || request->mode == BUFFERED) {
+        request->packed = mpi_allocate(request->bytes);
+        request->owns_packed = true;
+        pack(request->packed, request->buffer, request->count, type);
+    }
+    announce(request);
+}
+
+void start_receive(struct request *request) {
+    request->bytes = request->count * request->type->size;
+    request->moved = 0;
+    request->error = MPI_SUCCESS;
+    match_receive(request);
+}
+
+void grant(struct request *request, int source, int tag, size_t bytes, uint64_t sender_slot) {
+    request->source = source;
+    request->source_tag = tag;
+    request->moved = 0;
+    request->partner = bytes; /* to come */
+    request->packed = request->buffer;
+    if (bytes > request->bytes || !request->type->is_contiguous) {
+        request->packed = mpi_allocate(bytes);
+        request->owns_packed = true;
+    }
+    struct grant message = {sender_slot, 0};
+    if (bytes > 0)
+        message.receiver_slot = take_slot(request);
+    send_message(source, HANDLER_MPI_CONTROL, &message, sizeof message);
+    if (bytes == 0) {
+        request->bytes = 0;
+        complete(request);
+    }
+}
+
+static void append_ready(struct request *request) {
+    request->next = NULL;
+    *ready_end = request;
+    ready_end = &request->next;
+}
+
+static void take_grant(const struct grant *message) {
+    struct request *request = free_slot(message->sender_slot);
+    request->partner = message->receiver_slot;
+    if (request->bytes == 0)
+        complete(request);
+    else
+        append_ready(request);
+}
+
+/* A grant, or credits, which are one number. */
+static void control_arrives(int source, const void *payload, size_t bytes) {
+    ENTER(ACTIVITY_RECEIVE);
+    if (bytes == sizeof(struct grant))
+        take_grant(payload);
+    else
+        peers[source].credits += (int32_t) * (const uint64_t *)payload;
+    LEAVE();
+}
+
+bool has_pieces(void) {
+    return ready;
+}
+
+void send_piece(void) {
+    struct request *request = ready;
+    ready = request->next;
+    if (!ready)
+        ready_end = &ready;
+    size_t left = request->bytes - request->moved;
+    size_t part = left < PIECE_BYTES ? left : PIECE_BYTES;
+    struct piece piece = {(uint32_t)request->partner, (uint32_t)(request->moved / PIECE_BYTES)};
+    send_after(request->peer, HANDLER_MPI_PIECE, &piece, sizeof piece,
+               request->packed + request->moved, part);
+    request->moved += part;
+    if (request->moved == request->bytes)
+        complete(request);
+    else
+        append_ready(request);
+}
+
+/* The last piece has come. */
+static void finish_receive(struct request *request) {
+    size_t came = request->partner;
+    if (came > request->bytes)
+        request->error = MPI_ERR_TRUNCATE;
+    else
+        request->bytes = came;
+    if (request->packed != request->buffer)
+        unpack(request->packed, request->bytes, request->buffer, request->type);
+    complete(request);
+}
+
+static void piece_arrives(int source, const void *payload, size_t bytes) {
+    (void)source;
+    ENTER(ACTIVITY_RECEIVE);
+    const struct piece *piece = payload;
+    struct request *request = slots[piece->slot];
+    size_t part = bytes - sizeof *piece;
+    memcpy(request->packed + (size_t)piece->number * PIECE_BYTES, piece + 1, part);
+    request->moved += part;
+    if (request->moved == request->partner) {
+        free_slot(piece->slot);
+        finish_receive(request);
+    }
+    LEAVE();
+}
+
+void transport_start(void) {
+    size_t nodes = (size_t)narthex_nodes();
+    peers = mpi_allocate(nodes * sizeof *peers);
+    for (size_t peer = 0; peer < nodes; peer++)
+        peers[peer] = (struct peer){.credits = ALL_CREDITS};
+    set_handler(HANDLER_MPI_MESSAGE, message_arrives, "MPI's, of messages");
+    set_handler(HANDLER_MPI_CONTROL, control_arrives, "MPI's, of grants and credits");
+    set_handler(HANDLER_MPI_PIECE, piece_arrives, "MPI's, of pieces");
+}
