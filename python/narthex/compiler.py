@@ -428,10 +428,15 @@ def _link(
         if marker:
             with cached(marker.parent):
                 marker.touch()
-        if _STARTS_THREADS in unfinished.read_bytes():
+        if starts_threads(unfinished):
             run([*command, *_THREADS_FLAGS], GUEST if shipped else None)
         files.write(output, unfinished.read_bytes(), mode=0o777)
     return output
+
+
+def starts_threads(program: Path) -> bool:
+    """Tell whether a program that has been linked starts threads."""
+    return program.is_file() and _STARTS_THREADS in program.read_bytes()
 
 
 def _cxx_marker(compiler: Compiler, sources: Sequence[Path]) -> Path | None:

@@ -253,15 +253,15 @@ static void test_types(void) {
     MPI_Type_get_extent(record, &lower, &extent);
     say("records %d %g %d %c, %d bytes in %d", status.MPI_SOURCE, others[4].value, others[3].index,
         others[2].letter, bytes, (int)extent);
-    char packed[200];
+    char packed[200], came[200];
     int position = 0, back = 0;
     MPI_Pack(&rank, 1, MPI_INT, packed, sizeof packed, &position, MPI_COMM_WORLD);
     MPI_Pack(records, 3, record, packed, sizeof packed, &position, MPI_COMM_WORLD);
-    MPI_Sendrecv(packed, position, MPI_PACKED, next(), 85, packed, sizeof packed, MPI_PACKED,
-                 previous(), 86 - 1, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(packed, position, MPI_PACKED, next(), 85, came, sizeof came, MPI_PACKED,
+                 previous(), 85, MPI_COMM_WORLD, &status);
     position = 0;
-    MPI_Unpack(packed, sizeof packed, &position, &back, 1, MPI_INT, MPI_COMM_WORLD);
-    MPI_Unpack(packed, sizeof packed, &position, others, 3, record, MPI_COMM_WORLD);
+    MPI_Unpack(came, sizeof came, &position, &back, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Unpack(came, sizeof came, &position, others, 3, record, MPI_COMM_WORLD);
     say("packed %d %g, %d", back, others[2].value, position);
     MPI_Type_free(&column);
     MPI_Type_free(&resized);
@@ -274,6 +274,7 @@ int main(int argc, char **argv) {
     begin(&argc, &argv);
     test_modes();
     test_any();
+    MPI_Barrier(MPI_COMM_WORLD);
     test_tags();
     test_flood();
     test_completion();

@@ -1,0 +1,60 @@
+"""`narthex mpicc` and `narthex mpicxx`: compiler wrappers for MPI, as builds expect them."""
+
+import typer
+
+from narthex.cli.console import examples
+from narthex.cli.terminal import inform
+
+COMMANDS = ("mpicc", "mpicxx")
+
+_HELP = ("-h", "--help")
+
+
+def behind_dashes(arguments: list[str]) -> list[str]:
+    """Put all arguments behind a `--`: they are the compiler's, but for a lone --help."""
+    return arguments if arguments and arguments[0] in _HELP else ["--", *arguments]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(
+        "mpicc",
+        epilog=examples(
+            "narthex mpicc -O2 stencil.c -o stencil",
+            "make CC='narthex mpicc' CXX='narthex mpicxx'",
+            "CC='narthex mpicc' cmake -S . -B build -DCMAKE_SYSTEM_NAME=Linux",
+            "narthex mpicc -show",
+            "narthex run ./stencil --nodes 4 --interface CNI32Qm",
+        ),
+    )(mpicc)
+    app.command("mpicxx", epilog=examples("narthex mpicxx -O2 main.cpp -o program"))(mpicxx)
+
+
+_ARGUMENTS = typer.Argument(
+    None,
+    metavar="FILES... [FLAGS...]",
+    help="What a C compiler takes: files, -c, -o, -O2, -I, -D, -L, -l, ...; -show prints the"
+    " command; --interface NAME as in narthex cc.",
+)
+
+
+def mpicc(arguments: list[str] | None = _ARGUMENTS) -> None:
+    """Compile and link C programs that use MPI.
+
+    It takes what the C compiler takes, and stands wherever a build expects
+    mpicc. The program runs by narthex run, over any interface; docs/mpi.md has
+    the functions that there are.
+    """
+    _wrap(arguments, cxx=False)
+
+
+def mpicxx(arguments: list[str] | None = _ARGUMENTS) -> None:
+    """Compile and link C++ programs that use MPI, as narthex mpicc does those in C."""
+    _wrap(arguments, cxx=True)
+
+
+def _wrap(arguments: list[str] | None, *, cxx: bool) -> None:
+    from narthex import mpi
+
+    if code := mpi.wrap(arguments or [], cxx=cxx, progress=inform):
+        raise typer.Exit(code)
