@@ -19,13 +19,15 @@ enum { QUEUES = 64 };
 static struct queue queues[QUEUES];
 static struct arrival *unused;
 
-static struct queue *queue_of(uint16_t context) {
-    struct queue *queue = &queues[context % QUEUES];
-    if (!queue->posted_end) {
+static inline struct queue *queue_of(uint16_t context) {
+    return &queues[context % QUEUES];
+}
+
+void matching_start(void) {
+    for (struct queue *queue = queues; queue != queues + QUEUES; queue++) {
         queue->posted_end = &queue->posted;
         queue->arrived_end = &queue->arrived;
     }
-    return queue;
 }
 
 static inline bool fits(int peer, int wanted_tag, int source, int tag) {
@@ -41,13 +43,13 @@ static void unlink_request(struct queue *queue, struct request **link) {
         queue->posted_end = link;
 }
 
-static struct request *take_posted(struct queue *queue, const struct arrival *arrival) {
-    uint16_t context = envelope_context(arrival->envelope);
-    int tag = envelope_tag(arrival->envelope);
+struct request *take_posted(uint64_t envelope, int source) {
+    uint16_t context = envelope_context(envelope);
+    int tag = envelope_tag(envelope);
+    struct queue *queue = queue_of(context);
     for (struct request **link = &queue->posted; *link; link = &(*link)->next) {
         struct request *request = *link;
-        if (request->context == context &&
-            fits(request->peer, request->tag, arrival->source, tag)) {
+        if (request->context == context && fits(request->peer, request->tag, source, tag)) {
             unlink_request(queue, link);
             return request;
         }
@@ -93,7 +95,7 @@ static void keep(struct queue *queue, const struct arrival *arrival) {
 void match_arrival(const struct arrival *arrival) {
     uint16_t context = envelope_context(arrival->envelope);
     struct queue *queue = queue_of(context);
-    struct request *request = take_posted(queue, arrival);
+    struct request *request = take_posted(arrival->envelope, arrival->source);
     if (request) {
         hand_over(request, arrival);
         return;

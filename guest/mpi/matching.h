@@ -15,6 +15,12 @@ struct arrival {
     const void *payload; /* to be released; NULL where it is the messaging library's */
 };
 
+/* Begins, before messages come. */
+void matching_start(void);
+
+/* Takes the receive that waits for such a message off its list; NULL if none does. */
+struct request *take_posted(uint64_t envelope, int source);
+
 /* The message finds its receive, or is kept. Called in handlers, in the order of sending. */
 void match_arrival(const struct arrival *arrival);
 

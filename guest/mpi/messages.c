@@ -40,24 +40,16 @@ static int set_up(struct request *request, const struct message *message, enum r
         error = check_peer(comm, message->peer, message->tag, kind == RECEIVE_REQUEST, function);
     if (error)
         return error;
-    bool is_rank = message->peer >= 0;
-    *request = (struct request){.mark = REQUEST_MARK,
-                                .peer = is_rank ? world_rank(comm, message->peer) : message->peer,
-                                .tag = message->tag,
-                                .kind = (uint8_t)kind,
-                                .comm = comm,
-                                .function = function,
-                                .context = comm->context,
-                                .buffer = message->buffer,
-                                .count = (size_t)message->count,
-                                .type = find_datatype(message->datatype)};
+    fill_request(request, kind, comm, find_datatype(message->datatype), message->buffer,
+                 message->count, message->peer, message->tag, function);
     return MPI_SUCCESS;
 }
 
 int set_up_send(struct request *request, const struct message *message, enum send_mode mode,
                 const char *function) {
     int error = set_up(request, message, SEND_REQUEST, function);
-    request->mode = (uint8_t)mode;
+    if (!error)
+        request->mode = (uint8_t)mode;
     return error;
 }
 

@@ -3,6 +3,7 @@
 #define NARTHEX_MPI_MESSAGES_H
 
 #include "mpi/requests.h"
+#include "mpi/transport.h"
 
 /* The arguments of a send or a receive. */
 struct message {
@@ -13,13 +14,45 @@ struct message {
     MPI_Comm comm;
 };
 
-/* Sets a request up for a message; returns an error's class. Its peer is MPI_PROC_NULL, and it is
- * done, where the message's is. */
+/* Whether the arguments of a send to a rank, or of a receive from one, are right; nothing is said
+ * of nobody's, or of anybody's. */
+static inline bool is_plain(const struct communicator *comm, const struct datatype *type,
+                            const void *buffer, int count, int peer, int tag) {
+    return comm && type && type->is_committed && buffer && count >= 0 &&
+           (unsigned)peer < (unsigned)comm->size && (unsigned)tag <= LARGEST_TAG;
+}
+
+/* Fills a request with the arguments, which have been checked. */
+static inline void fill_request(struct request *request, enum request_kind kind,
+                                struct communicator *comm, struct datatype *type, void *buffer,
+                                int count, int peer, int tag, const char *function) {
+    request->mark = REQUEST_MARK;
+    request->peer = peer >= 0 ? world_rank(comm, peer) : peer;
+    request->tag = tag;
+    request->kind = (uint8_t)kind;
+    request->mode = STANDARD;
+    request->is_done = request->is_cancelled = false;
+    request->comm = comm;
+    request->function = function;
+    request->context = comm->context;
+    request->is_persistent = request->is_active = false;
+    request->is_orphan = request->owns_packed = false;
+    request->error = MPI_SUCCESS;
+    request->buffer = buffer;
+    request->count = (size_t)count;
+    request->type = type;
+    request->bytes = (size_t)count * type->size;
+    request->moved = 0;
+    request->partner = 0;
+    request->schedule = NULL;
+}
+
+/* Sets a request up for a message; returns an error's class. */
 int set_up_send(struct request *request, const struct message *message, enum send_mode mode,
                 const char *function);
 int set_up_receive(struct request *request, const struct message *message, const char *function);
 
-/* Begins a request that has been set up. */
+/* Begins a request that has been set up; one of nobody's message is done. */
 void start_request(struct request *request);
 
 /* Ends one that is done: enters its status, and returns its error as its communicator wants it. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "messaging/messages.h"
 #include "mpi/errors.h"
 #include "mpi/matching.h"
 #include "mpi/messages.h"
@@ -14,7 +15,8 @@
     ((struct message){(void *)(uintptr_t)(buffer), count, datatype, peer, tag, comm})
 
 /* Sends, and waits until the buffer may change. */
-static int send(const struct message *message, enum send_mode mode, const char *function) {
+static OUT_OF_LINE int send(const struct message *message, enum send_mode mode,
+                            const char *function) {
     struct request request;
     int error = set_up_send(&request, message, mode, function);
     if (error)
@@ -26,6 +28,12 @@ static int send(const struct message *message, enum send_mode mode, const char *
 
 int PMPI_Send(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
               MPI_Comm comm) {
+    struct communicator *found = find_communicator(comm);
+    struct datatype *type = find_datatype(datatype);
+    if (is_plain(found, type, buffer, count, destination, tag) &&
+        send_eager(world_rank(found, destination), found->context, tag, buffer, (size_t)count,
+                   type))
+        return MPI_SUCCESS;
     return send(&MESSAGE(buffer, destination), STANDARD, FUNCTION);
 }
 MPI_NAME(Send);
@@ -42,21 +50,38 @@ int PMPI_Rsend(const void *buffer, int count, MPI_Datatype datatype, int destina
 }
 MPI_NAME(Rsend);
 
-int PMPI_Recv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-              MPI_Status *status) {
+/* Receives with arguments that need more than a look. */
+static OUT_OF_LINE int receive(const struct message *message, MPI_Status *status,
+                               const char *function) {
     struct request request;
-    int error = set_up_receive(&request, &MESSAGE(buffer, source), FUNCTION);
+    int error = set_up_receive(&request, message, function);
     if (error)
         return error;
     start_request(&request);
+    wait_until_done(&request, function);
+    return end_request(&request, status, function);
+}
+
+int PMPI_Recv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+              MPI_Status *status) {
+    struct communicator *found = find_communicator(comm);
+    struct datatype *type = find_datatype(datatype);
+    if (!is_plain(found, type, buffer, count, source, tag) || !type->name)
+        return receive(&MESSAGE(buffer, source), status, FUNCTION);
+    struct request request;
+    fill_request(&request, RECEIVE_REQUEST, found, type, buffer, count, source, tag, FUNCTION);
+    match_receive(&request);
     wait_until_done(&request, FUNCTION);
-    return end_request(&request, status, FUNCTION);
+    if (request.error)
+        return end_request(&request, status, FUNCTION);
+    set_status(status, source, tag, request.bytes);
+    return MPI_SUCCESS;
 }
 MPI_NAME(Recv);
 
 /* Begins a send or a receive for its program, whose request it becomes. */
 static int begin(struct request *prepared, MPI_Request *handle) {
-    struct request *request = new_request(prepared->kind, prepared->comm);
+    struct request *request = take_request();
     *request = *prepared;
     start_request(request);
     *handle = (MPI_Request)request;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "messaging/narthex.h"
 #include "mpi/messages.h"
 #include "mpi/schedules.h"
 #include "mpi/transport.h"
@@ -12,18 +11,18 @@ static struct request *unused; /* their memory stays theirs: a stale handle is t
 
 struct request sent_request = {.mark = REQUEST_MARK, .kind = SEND_REQUEST, .is_done = true};
 
-/* What this rank waits for. The explanation of a run that hangs reads it by its name. */
-struct {
-    struct request *request;
-    const char *function;
-} mpi_awaited;
+struct awaited mpi_awaited;
+
+struct request *take_request(void) {
+    struct request *request = unused;
+    if (!request)
+        return mpi_allocate(sizeof *request);
+    unused = request->next;
+    return request;
+}
 
 struct request *new_request(enum request_kind kind, struct communicator *comm) {
-    struct request *request = unused;
-    if (request)
-        unused = request->next;
-    else
-        request = mpi_allocate(sizeof *request);
+    struct request *request = take_request();
     *request = (struct request){.mark = REQUEST_MARK, .kind = (uint8_t)kind, .comm = comm};
     return request;
 }
@@ -36,7 +35,7 @@ void free_request(struct request *request) {
     unused = request;
 }
 
-void complete(struct request *request) {
+void complete_with_care(struct request *request) {
     if (request->owns_packed) {
         free(request->packed);
         request->owns_packed = false;
@@ -50,27 +49,11 @@ void complete(struct request *request) {
         free_request(request);
 }
 
-void progress(void) {
-    narthex_poll();
-    if (has_pieces())
+void go_on(void) {
+    if (ready_sends)
         send_piece();
-    if (has_schedules())
+    if (schedules_under_way)
         advance_schedules();
-}
-
-void awaits(struct request *request, const char *function) {
-    mpi_awaited.request = request;
-    mpi_awaited.function = function;
-}
-
-void wait_until_done(struct request *request, const char *function) {
-    if (request->is_done)
-        return;
-    awaits(request, function);
-    do
-        progress();
-    while (!request->is_done);
-    awaits(NULL, NULL);
 }
 
 /* Where the bytes are in a status, which is 4-byte aligned, and that it is of a cancelled one. */

@@ -2,6 +2,7 @@
 #ifndef NARTHEX_MPI_REQUESTS_H
 #define NARTHEX_MPI_REQUESTS_H
 
+#include "messaging/narthex.h"
 #include "mpi/communicators.h"
 #include "mpi/datatypes.h"
 
@@ -44,23 +45,58 @@ struct request {
 
 enum { REQUEST_MARK = 0x72657175 };
 
+/* A request that is to be filled; one that is empty. */
+struct request *take_request(void);
 struct request *new_request(enum request_kind kind, struct communicator *comm);
 void free_request(struct request *request);
 
 /* A send that is done: what a nonblocking call returns whose message has left. */
 extern struct request sent_request;
 
-/* Ends a request. Called in handlers as well. */
-void complete(struct request *request);
+/* Ends a request. Called in handlers as well. What few need is done out of line. */
+void complete_with_care(struct request *request);
+static inline void complete(struct request *request) {
+    bool needs_care = request->owns_packed || request->is_orphan || request->mode == BUFFERED;
+    if (__builtin_expect(needs_care || (request->type && !request->type->name), 0))
+        complete_with_care(request);
+    else
+        request->is_done = true;
+}
+
+/* What is under way and goes on in progress(): sends that have pieces to send, and nonblocking
+ * collectives. */
+extern struct request *ready_sends;
+extern struct schedule *schedules_under_way;
+void go_on(void);
 
 /* Handles what has arrived, and lets what is under way go on. */
-void progress(void);
+static inline void progress(void) {
+    narthex_poll();
+    if (__builtin_expect(ready_sends || schedules_under_way, 0))
+        go_on();
+}
+
+/* What this rank waits for, and in which function. The explanation of a run that hangs reads it by
+ * its name (machine/src/node/mpi.rs). */
+extern struct awaited {
+    const struct request *request;
+    const char *function;
+} mpi_awaited;
+
+static inline void awaits(const struct request *request, const char *function) {
+    mpi_awaited = (struct awaited){request, function};
+}
 
 /* Waits until it is done, for a call of this name. */
-void wait_until_done(struct request *request, const char *function);
-
-/* Says what this rank waits for, for the explanation of a run that hangs; nothing at the end. */
-void awaits(struct request *request, const char *function);
+static inline void wait_until_done(struct request *request, const char *function) {
+    if (request->is_done)
+        return;
+    awaits(request, function);
+    do
+        progress();
+    while (!*(volatile bool *)&request->is_done);
+    awaits(NULL, NULL);
+}
 
 /* Enters what came into a status, which may be MPI_STATUS_IGNORE. */
 void set_status(MPI_Status *status, int source, int tag, size_t bytes);

@@ -37,7 +37,9 @@ struct schedule {
     int error;
 };
 
-static struct schedule *unused, *under_way;
+struct schedule *schedules_under_way;
+
+static struct schedule *unused;
 
 struct schedule *new_schedule(struct communicator *comm, int tag, const char *function) {
     struct schedule *schedule = unused;
@@ -239,8 +241,8 @@ int start_schedule(struct schedule *schedule, MPI_Request *handle) {
     schedule->request = request;
     *handle = (MPI_Request)request;
     if (advance(schedule)) {
-        schedule->next = under_way;
-        under_way = schedule;
+        schedule->next = schedules_under_way;
+        schedules_under_way = schedule;
         return MPI_SUCCESS;
     }
     int error = end(schedule);
@@ -252,16 +254,12 @@ int finish_schedule(struct schedule *schedule, MPI_Request *request) {
     return request ? start_schedule(schedule, request) : run_schedule(schedule);
 }
 
-bool has_schedules(void) {
-    return under_way;
-}
-
 void advance_schedules(void) {
     static bool is_advancing; /* an operation of a program may call MPI */
     if (is_advancing)
         return;
     is_advancing = true;
-    for (struct schedule **link = &under_way; *link;) {
+    for (struct schedule **link = &schedules_under_way; *link;) {
         struct schedule *schedule = *link;
         struct request *open = advance(schedule);
         if (open) {

@@ -49,8 +49,7 @@ int start_schedule(struct schedule *schedule, MPI_Request *request);
 /* Carries the list out, or begins to where there is a request to be made. */
 int finish_schedule(struct schedule *schedule, MPI_Request *request);
 
-/* Whether nonblocking collectives are under way; lets each go on. */
-bool has_schedules(void);
+/* Lets each nonblocking collective that is under way go on. */
 void advance_schedules(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "messaging/buffers.h"
+#include "messaging/copy.h"
 #include "messaging/messages.h"
 #include "mpi/matching.h"
 #include "runtime/marker.h"
@@ -36,7 +37,9 @@ struct piece {
 };
 
 static struct peer *peers;
-static struct request *ready, **ready_end = &ready; /* sends that have been granted */
+static int own_rank; /* in the world */
+struct request *ready_sends;                         /* that have been granted */
+static struct request **ready_end = &ready_sends;
 static char scratch[EAGER_BYTES]; /* an eager message that does not stand in one block */
 
 /* Requests whose rendezvous is under way, by slot. */
@@ -56,7 +59,7 @@ static uint32_t take_slot(struct request *request) {
     if (slot == slots_room) {
         slots_room = slots_room ? 2 * slots_room : 16;
         slots = realloc(slots, slots_room * sizeof *slots);
-        narthex_check(slots, "rank %d has no memory left for its rendezvous", narthex_node());
+        narthex_check(slots, "rank %d has no memory left for its rendezvous", own_rank);
     }
     if (slot == slots_used)
         slots_used += 1;
@@ -85,7 +88,7 @@ static void deliver_here(uint64_t envelope, const void *data, size_t bytes) {
     struct buffer *buffer = buffer_take(bytes);
     memcpy(buffer_data(buffer), data, bytes);
     match_arrival(&(struct arrival){.envelope = envelope,
-                                    .source = narthex_node(),
+                                    .source = own_rank,
                                     .data = buffer_data(buffer),
                                     .bytes = bytes,
                                     .payload = buffer_data(buffer)});
@@ -97,12 +100,12 @@ bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t 
     struct peer *there = &peers[peer];
     if (bytes > EAGER_BYTES || there->credits < cost(bytes))
         return false;
-    if (!type->is_contiguous) {
+    if (__builtin_expect(!type->is_contiguous, 0)) {
         pack(scratch, buffer, count, type);
         buffer = scratch;
     }
     uint64_t envelope = envelope_of(EAGER, context, tag);
-    if (peer == narthex_node()) {
+    if (__builtin_expect(peer == own_rank, 0)) {
         deliver_here(envelope, buffer, bytes);
         return true;
     }
@@ -112,29 +115,44 @@ bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t 
     return true;
 }
 
-void give_credit(int source, size_t bytes) {
-    struct peer *peer = &peers[source];
-    if (source == narthex_node())
-        return;
-    peer->owed += cost(bytes);
-    if (peer->owed < RETURNED_CREDITS)
-        return;
+static OUT_OF_LINE void return_credits(int source, struct peer *peer) {
     uint64_t units = (uint64_t)peer->owed;
     peer->owed = 0;
     send_message(source, HANDLER_MPI_CONTROL, &units, sizeof units);
 }
 
+void give_credit(int source, size_t bytes) {
+    struct peer *peer = &peers[source];
+    if (source == own_rank)
+        return;
+    peer->owed += cost(bytes);
+    if (peer->owed >= RETURNED_CREDITS)
+        return_credits(source, peer);
+}
+
+/* Up to so many bytes are not worth the call of a function that copies. */
+enum { FEW_BYTES = 64 };
+
+static inline void put(struct request *request, const void *data, size_t bytes) {
+    if (bytes <= FEW_BYTES && request->type->is_contiguous)
+        copy(request->buffer, data, bytes);
+    else
+        unpack(data, bytes, request->buffer, request->type);
+}
+
+static OUT_OF_LINE size_t truncate_message(struct request *request, size_t bytes) {
+    request->error = MPI_ERR_TRUNCATE;
+    request->moved = bytes;
+    return request->bytes;
+}
+
 void receive_now(struct request *request, int source, int tag, const void *data, size_t bytes) {
     request->source = source;
     request->source_tag = tag;
-    if (bytes > request->bytes) {
-        request->error = MPI_ERR_TRUNCATE;
-        request->moved = bytes;
-        bytes = request->bytes;
-    }
+    if (__builtin_expect(bytes > request->bytes, 0))
+        bytes = truncate_message(request, bytes);
     request->bytes = bytes;
-    if (bytes > 0)
-        unpack(data, bytes, request->buffer, request->type);
+    put(request, data, bytes);
     complete(request);
 }
 
@@ -174,8 +192,8 @@ static OUT_OF_LINE void take_early(struct peer *peer) {
     }
 }
 
-static void message_arrives(int source, const void *payload, size_t bytes) {
-    ENTER(ACTIVITY_RECEIVE);
+/* A message that is announced, comes early, or finds no receive. */
+static OUT_OF_LINE void take_otherwise(int source, const void *payload, size_t bytes) {
     const struct announcement *announced = payload;
     struct arrival arrival = {.envelope = announced->envelope, .source = source};
     arrival.data = (const char *)payload + sizeof announced->envelope;
@@ -184,14 +202,31 @@ static void message_arrives(int source, const void *payload, size_t bytes) {
         arrival.bytes = announced->bytes;
         arrival.slot = announced->slot;
     }
-    struct peer *peer = &peers[source];
-    if (number_of(&arrival) != peer->expected) {
+    if (number_of(&arrival) != peers[source].expected)
         stash(&arrival, payload);
-    } else {
+    else
         take(&arrival);
-        if (peer->early)
-            take_early(peer);
+}
+
+static void message_arrives(int source, const void *payload, size_t bytes) {
+    ENTER(ACTIVITY_RECEIVE);
+    uint64_t envelope = *(const uint64_t *)payload;
+    struct peer *peer = &peers[source];
+    struct request *request = NULL;
+    bool is_next = (uint16_t)(envelope >> 48) == peer->expected;
+    if (is_next && envelope_kind(envelope) == EAGER)
+        request = take_posted(envelope, source);
+    if (request) {
+        peer->expected += 1;
+        size_t data_bytes = bytes - sizeof envelope;
+        receive_now(request, source, envelope_tag(envelope), (const uint64_t *)payload + 1,
+                    data_bytes);
+        give_credit(source, data_bytes);
+    } else {
+        take_otherwise(source, payload, bytes);
     }
+    if (peer->early)
+        take_early(peer);
     LEAVE();
 }
 
@@ -201,7 +236,7 @@ static void announce(struct request *request) {
     struct announcement message = {
         envelope_of(ANNOUNCEMENT, request->context, request->tag), request->bytes,
         take_slot(request)};
-    if (request->peer == narthex_node()) {
+    if (request->peer == own_rank) {
         match_arrival(&(struct arrival){.envelope = message.envelope,
                                         .source = request->peer,
                                         .bytes = message.bytes,
@@ -233,6 +268,7 @@ void start_send(struct request *request) {
 void start_receive(struct request *request) {
     request->bytes = request->count * request->type->size;
     request->moved = 0;
+    request->partner = 0;
     request->error = MPI_SUCCESS;
     match_receive(request);
 }
@@ -282,15 +318,11 @@ static void control_arrives(int source, const void *payload, size_t bytes) {
     LEAVE();
 }
 
-bool has_pieces(void) {
-    return ready;
-}
-
 void send_piece(void) {
-    struct request *request = ready;
-    ready = request->next;
-    if (!ready)
-        ready_end = &ready;
+    struct request *request = ready_sends;
+    ready_sends = request->next;
+    if (!ready_sends)
+        ready_end = &ready_sends;
     size_t left = request->bytes - request->moved;
     size_t part = left < PIECE_BYTES ? left : PIECE_BYTES;
     struct piece piece = {(uint32_t)request->partner, (uint32_t)(request->moved / PIECE_BYTES)};
@@ -332,6 +364,8 @@ static void piece_arrives(int source, const void *payload, size_t bytes) {
 
 void transport_start(void) {
     size_t nodes = (size_t)narthex_nodes();
+    own_rank = narthex_node();
+    matching_start();
     peers = mpi_allocate(nodes * sizeof *peers);
     for (size_t peer = 0; peer < nodes; peer++)
         peers[peer] = (struct peer){.credits = ALL_CREDITS};

@@ -51,8 +51,7 @@ void start_send(struct request *request);
 /* Begins the receive of a request whose peer, context, tag, buffer, count and type are set. */
 void start_receive(struct request *request);
 
-/* Whether granted sends have pieces to send; sends the next one. */
-bool has_pieces(void);
+/* Sends the next piece of a send that has been granted; there is one. */
 void send_piece(void);
 
 /* Grants the announced message to the receive that has matched it. */

@@ -1,7 +1,8 @@
-"""MPI for guests: the compiler wrappers `narthex mpicc` and `mpicxx`, and which functions there are.
+"""MPI for guests: the compiler wrappers `narthex mpicc` and `mpicxx`, and the functions there are.
 
-A wrapper hands its arguments to the cross compiler as they are, in front of them the flags of guests
-and, where it links, behind them the library, so that it stands wherever a build expects `mpicc`.
+A wrapper hands its arguments to the cross compiler as they are, in front of them the flags of
+guests and, where it links, behind them the library, so that it stands wherever a build expects
+`mpicc`.
 What a program calls that is not there is an error of the compiler or the linker, to which `hint`
 adds what there is instead.
 """
@@ -40,7 +41,7 @@ _JOINED = ("-o", "-x", "-include", "-isystem", "-idirafter", "-iquote", "-MF", "
 
 _MISSING = re.compile(
     r"(?:undefined symbol: |undefined reference to [`']|undeclared function '|"
-    r"implicit declaration of function ['‘]|unresolved external symbol )P?(MPI_\w+)"
+    r"implicit declaration of function ['`\u2018]|unresolved external symbol )P?(MPI_\w+)"
 )
 _OPEN_MPI = re.compile(r"undefined (?:symbol: |reference to [`'])(ompi_mpi_\w+)")
 

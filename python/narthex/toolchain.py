@@ -153,7 +153,7 @@ def _named(command: str | None) -> tuple[Compiler | None, str]:
 
 
 def _is_own(command: str) -> bool:
-    """Tell whether a command is Narthex's own, such as `narthex mpicc`, which asks for a compiler."""
+    """Tell whether a command is Narthex's own, as `narthex mpicc`, which asks for a compiler."""
     return any(os.path.basename(word) == "narthex" for word in command.split())
 
 
@@ -239,8 +239,8 @@ def run(command: Sequence[str], folder: Path | None, warn: Progress | None = Non
     log.debug("%s", shlex.join(command))
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment(), capture_output=True, text=True, errors="replace",
-            check=False,
+            command, cwd=folder, env=environment(), capture_output=True, text=True,
+            errors="replace", check=False,
         )  # fmt: skip
     except OSError as error:
         raise NarthexError(
