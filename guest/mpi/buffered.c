@@ -37,7 +37,7 @@ static int send_buffered(struct request *prepared, const char *function) {
         return error;
     struct request *request = new_request(SEND_REQUEST, prepared->comm);
     *request = *prepared;
-    request->is_orphan = true;
+    request->is.is_orphan = true;
     start_request(request);
     return MPI_SUCCESS;
 }

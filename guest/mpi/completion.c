@@ -14,7 +14,7 @@ static int find(MPI_Request handle, struct request **found, const char *function
     if (is_constant(handle) || request->mark != REQUEST_MARK)
         return mpi_error(NULL, MPI_ERR_REQUEST, function,
                          "the request is none: it is over, or was never set");
-    if (!request->is_persistent || request->is_active)
+    if (!request->is.is_persistent || request->is.is_active)
         *found = request;
     return MPI_SUCCESS;
 }
@@ -23,8 +23,8 @@ static int find(MPI_Request handle, struct request **found, const char *function
 static int take(struct request *request, MPI_Request *handle, MPI_Status *status,
                 const char *function) {
     int error = end_request(request, status, function);
-    if (request->is_persistent) {
-        request->is_active = false;
+    if (request->is.is_persistent) {
+        request->is.is_active = false;
     } else {
         free_request(request);
         *handle = MPI_REQUEST_NULL;
@@ -56,9 +56,9 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status) {
         set_empty_status(status);
         return MPI_SUCCESS;
     }
-    if (!request->is_done)
+    if (!request->is.is_done)
         progress();
-    *flag = request->is_done;
+    *flag = request->is.is_done;
     return *flag ? take(request, handle, status, FUNCTION) : MPI_SUCCESS;
 }
 MPI_NAME(Test);
@@ -119,9 +119,9 @@ static int survey(int count, MPI_Request requests[], struct survey *found, const
         if (!request)
             continue;
         found->active += 1;
-        if (request->is_done && found->done++ == 0)
+        if (request->is.is_done && found->done++ == 0)
             found->first_done = index;
-        else if (!request->is_done && !found->first_open)
+        else if (!request->is.is_done && !found->first_open)
             found->first_open = request;
     }
     return MPI_SUCCESS;
@@ -171,7 +171,7 @@ static int take_some(int count, MPI_Request requests[], const struct survey *fou
     for (int index = 0; index < count && found->active > 0; index++) {
         struct request *request;
         MPI_Status *status = status_at(statuses, taken);
-        if (find(requests[index], &request, function) || !request || !request->is_done)
+        if (find(requests[index], &request, function) || !request || !request->is.is_done)
             continue;
         int error = take(request, &requests[index], status, function);
         if (status != MPI_STATUS_IGNORE)
@@ -240,9 +240,9 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status) {
         set_empty_status(status);
         return MPI_SUCCESS;
     }
-    if (!request->is_done)
+    if (!request->is.is_done)
         progress();
-    *flag = request->is_done;
+    *flag = request->is.is_done;
     return *flag ? end_request(request, status, FUNCTION) : MPI_SUCCESS;
 }
 MPI_NAME(Request_get_status);
@@ -254,12 +254,13 @@ int PMPI_Request_free(MPI_Request *handle) {
     int error = find(*handle, &active, FUNCTION);
     if (error)
         return error;
-    if (request->is_persistent && request->is_done)
+    if (request->is.is_persistent && request->is.is_done)
         release_datatype(request->type);
-    if (request->is_done)
+    request->is.is_plain = false;
+    if (request->is.is_done)
         free_request(request);
     else
-        request->is_orphan = true;
+        request->is.is_orphan = true;
     *handle = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }
@@ -272,8 +273,8 @@ int PMPI_Cancel(MPI_Request *handle) {
         return error;
     struct communicator *comm = NULL;
     CHECK(request, MPI_ERR_REQUEST, "the request is not under way");
-    if (request->kind == RECEIVE_REQUEST && !request->is_done && unpost(request)) {
-        request->is_cancelled = true;
+    if (request->is.kind == RECEIVE_REQUEST && !request->is.is_done && unpost(request)) {
+        request->is.is_cancelled = true;
         complete(request);
     }
     return MPI_SUCCESS;

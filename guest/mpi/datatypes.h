@@ -75,6 +75,12 @@ static inline struct datatype *find_datatype(MPI_Datatype handle) {
                : NULL;
 }
 
+/* The same, for callers that look whether it is committed: the constants that are none are not. */
+static inline const struct datatype *look_up_datatype(MPI_Datatype handle) {
+    uintptr_t place = (uintptr_t)handle - (uintptr_t)MPI_DATATYPE_NULL;
+    return place < BASIC_TYPES ? &basic_types[place] : find_datatype(handle);
+}
+
 /* Keeps a type until what uses it is over, although its program frees it. */
 static inline void retain_datatype(struct datatype *type) {
     if (!type->name)

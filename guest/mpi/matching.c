@@ -5,26 +5,13 @@
 
 #include "messaging/narthex.h"
 #include "mpi/collectives.h"
-#include "mpi/transport.h"
 
-/* The two lists, of all contexts that fall on the same place of a table. A context has its place to
- * itself while there are few. */
-struct queue {
-    struct request *posted, **posted_end;
-    struct arrival *arrived, **arrived_end;
-};
+struct queue mpi_queues[QUEUES];
 
-enum { QUEUES = 64 };
-
-static struct queue queues[QUEUES];
 static struct arrival *unused;
 
-static inline struct queue *queue_of(uint16_t context) {
-    return &queues[context % QUEUES];
-}
-
 void matching_start(void) {
-    for (struct queue *queue = queues; queue != queues + QUEUES; queue++) {
+    for (struct queue *queue = mpi_queues; queue != mpi_queues + QUEUES; queue++) {
         queue->posted_end = &queue->posted;
         queue->arrived_end = &queue->arrived;
     }
@@ -43,7 +30,7 @@ static void unlink_request(struct queue *queue, struct request **link) {
         queue->posted_end = link;
 }
 
-struct request *take_posted(uint64_t envelope, int source) {
+static struct request *take_posted(uint64_t envelope, int source) {
     uint16_t context = envelope_context(envelope);
     int tag = envelope_tag(envelope);
     struct queue *queue = queue_of(context);
@@ -124,9 +111,7 @@ void match_receive(struct request *request) {
             envelope_context(arrival->envelope) == request->context)
             check_same_collective(request, arrival->source, envelope_tag(arrival->envelope));
     }
-    request->next = NULL;
-    *queue->posted_end = request;
-    queue->posted_end = &request->next;
+    post(queue, request);
 }
 
 bool unpost(struct request *request) {

@@ -49,7 +49,7 @@ int set_up_send(struct request *request, const struct message *message, enum sen
                 const char *function) {
     int error = set_up(request, message, SEND_REQUEST, function);
     if (!error)
-        request->mode = (uint8_t)mode;
+        request->is.mode = (uint8_t)mode;
     return error;
 }
 
@@ -58,17 +58,17 @@ int set_up_receive(struct request *request, const struct message *message, const
 }
 
 void start_request(struct request *request) {
-    request->is_done = request->is_cancelled = false;
+    request->is.is_done = request->is.is_cancelled = false;
     if (request->peer == MPI_PROC_NULL) {
         request->source = MPI_PROC_NULL;
         request->source_tag = MPI_ANY_TAG;
         request->bytes = 0;
-        request->is_done = true;
+        request->is.is_done = true;
         return;
     }
-    if (!request->is_persistent)
+    if (!request->is.is_persistent)
         retain_datatype(request->type);
-    if (request->kind == SEND_REQUEST)
+    if (request->is.kind == SEND_REQUEST)
         start_send(request);
     else
         start_receive(request);
@@ -76,18 +76,17 @@ void start_request(struct request *request) {
 
 static int report_truncation(struct request *request, const char *function) {
     struct communicator *comm = request->comm;
-    size_t came = request->partner > request->moved ? request->partner : request->moved;
     return mpi_error(comm, MPI_ERR_TRUNCATE, function,
                      "a message of %zu bytes from rank %d with tag %d does not fit into the %zu "
                      "bytes of the receive",
-                     came, rank_of(comm, request->source), request->source_tag, request->bytes);
+                     request->came, rank_of(comm, request->source), request->source_tag, request->bytes);
 }
 
 int end_request(struct request *request, MPI_Status *status, const char *function) {
-    if (request->kind != RECEIVE_REQUEST || request->is_cancelled) {
+    if (request->is.kind != RECEIVE_REQUEST || request->is.is_cancelled) {
         set_empty_status(status);
         if (status != MPI_STATUS_IGNORE)
-            status->MPI_internal[2] = request->is_cancelled;
+            status->MPI_internal[2] = request->is.is_cancelled;
         return MPI_SUCCESS;
     }
     int source = request->source;

@@ -29,22 +29,21 @@ static inline void fill_request(struct request *request, enum request_kind kind,
     request->mark = REQUEST_MARK;
     request->peer = peer >= 0 ? world_rank(comm, peer) : peer;
     request->tag = tag;
-    request->kind = (uint8_t)kind;
-    request->mode = STANDARD;
-    request->is_done = request->is_cancelled = false;
+    request->context = comm->context;
+    request->owns_packed = false;
     request->comm = comm;
     request->function = function;
-    request->context = comm->context;
-    request->is_persistent = request->is_active = false;
-    request->is_orphan = request->owns_packed = false;
+    request->is = (struct request_flags){.kind = (uint8_t)kind};
+    request->is.is_plain = kind == RECEIVE_REQUEST && peer >= 0 && tag >= 0 && type->name &&
+                           type->is_contiguous;
+    request->key = envelope_of(EAGER, comm->context, tag);
+    request->source = request->peer;
+    request->source_tag = tag;
     request->error = MPI_SUCCESS;
     request->buffer = buffer;
     request->count = (size_t)count;
     request->type = type;
     request->bytes = (size_t)count * type->size;
-    request->moved = 0;
-    request->partner = 0;
-    request->schedule = NULL;
 }
 
 /* Sets a request up for a message; returns an error's class. */

@@ -11,7 +11,8 @@ static int prepare(const struct message *message, enum request_kind kind, enum s
         return error;
     struct request *request = new_request(kind, prepared.comm);
     *request = prepared;
-    request->is_persistent = request->is_done = true;
+    request->is.is_persistent = request->is.is_done = true;
+    request->is.is_plain = false;
     retain_datatype(request->type);
     *handle = (MPI_Request)request;
     return MPI_SUCCESS;
@@ -40,18 +41,18 @@ MPI_NAME(Recv_init);
 
 static int start(MPI_Request handle, const char *function) {
     struct request *request = is_constant(handle) ? NULL : (struct request *)handle;
-    bool is_one = request && request->mark == REQUEST_MARK && request->is_persistent;
+    bool is_one = request && request->mark == REQUEST_MARK && request->is.is_persistent;
     if (!is_one)
         return mpi_error(NULL, MPI_ERR_REQUEST, function, "the request is not a persistent one");
-    if (request->is_active)
+    if (request->is.is_active)
         return mpi_error(request->comm, MPI_ERR_REQUEST, function,
                          "the request has been started already, and not waited for");
-    if (request->mode == BUFFERED && request->peer != MPI_PROC_NULL) {
+    if (request->is.mode == BUFFERED && request->peer != MPI_PROC_NULL) {
         int error = buffer_reserve(request->comm, request->count * request->type->size, function);
         if (error)
             return error;
     }
-    request->is_active = true;
+    request->is.is_active = true;
     request->function = function;
     start_request(request);
     return MPI_SUCCESS;

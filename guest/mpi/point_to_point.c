@@ -26,15 +26,20 @@ static OUT_OF_LINE int send(const struct message *message, enum send_mode mode,
     return MPI_SUCCESS;
 }
 
+static OUT_OF_LINE int send_otherwise(const void *buffer, int count, MPI_Datatype datatype,
+                                      int destination, int tag, MPI_Comm comm) {
+    return send(&MESSAGE(buffer, destination), STANDARD, "MPI_Send");
+}
+
 int PMPI_Send(const void *buffer, int count, MPI_Datatype datatype, int destination, int tag,
               MPI_Comm comm) {
-    struct communicator *found = find_communicator(comm);
-    struct datatype *type = find_datatype(datatype);
-    if (is_plain(found, type, buffer, count, destination, tag) &&
-        send_eager(world_rank(found, destination), found->context, tag, buffer, (size_t)count,
-                   type))
+    const struct communicator *found = find_communicator(comm);
+    const struct datatype *type = look_up_datatype(datatype);
+    if (is_plain(found, type, buffer, count, destination, tag) && type->is_contiguous &&
+        send_few(world_rank(found, destination), found->context, tag, buffer,
+                 (size_t)count * type->size))
         return MPI_SUCCESS;
-    return send(&MESSAGE(buffer, destination), STANDARD, FUNCTION);
+    return send_otherwise(buffer, count, datatype, destination, tag, comm);
 }
 MPI_NAME(Send);
 
@@ -65,12 +70,16 @@ static OUT_OF_LINE int receive(const struct message *message, MPI_Status *status
 int PMPI_Recv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
               MPI_Status *status) {
     struct communicator *found = find_communicator(comm);
-    struct datatype *type = find_datatype(datatype);
+    struct datatype *type = (struct datatype *)look_up_datatype(datatype);
     if (!is_plain(found, type, buffer, count, source, tag) || !type->name)
         return receive(&MESSAGE(buffer, source), status, FUNCTION);
     struct request request;
     fill_request(&request, RECEIVE_REQUEST, found, type, buffer, count, source, tag, FUNCTION);
-    match_receive(&request);
+    struct queue *queue = queue_of(found->context);
+    if (queue->arrived)
+        match_receive(&request);
+    else
+        post(queue, &request);
     wait_until_done(&request, FUNCTION);
     if (request.error)
         return end_request(&request, status, FUNCTION);

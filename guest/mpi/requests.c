@@ -9,9 +9,11 @@
 
 static struct request *unused; /* their memory stays theirs: a stale handle is told from others */
 
-struct request sent_request = {.mark = REQUEST_MARK, .kind = SEND_REQUEST, .is_done = true};
+struct request sent_request = {.mark = REQUEST_MARK,
+                               .is = {.kind = SEND_REQUEST, .is_done = true}};
 
 struct awaited mpi_awaited;
+int mpi_under_way;
 
 struct request *take_request(void) {
     struct request *request = unused;
@@ -23,7 +25,7 @@ struct request *take_request(void) {
 
 struct request *new_request(enum request_kind kind, struct communicator *comm) {
     struct request *request = take_request();
-    *request = (struct request){.mark = REQUEST_MARK, .kind = (uint8_t)kind, .comm = comm};
+    *request = (struct request){.mark = REQUEST_MARK, .is.kind = (uint8_t)kind, .comm = comm};
     return request;
 }
 
@@ -40,20 +42,18 @@ void complete_with_care(struct request *request) {
         free(request->packed);
         request->owns_packed = false;
     }
-    if (request->mode == BUFFERED)
+    if (request->is.mode == BUFFERED)
         buffer_give_back(request->bytes);
-    if (request->type && !request->is_persistent)
+    if (request->type && !request->is.is_persistent)
         release_datatype(request->type);
-    request->is_done = true;
-    if (request->is_orphan)
+    request->is.is_done = true;
+    if (request->is.is_orphan)
         free_request(request);
 }
 
 void go_on(void) {
-    if (ready_sends)
-        send_piece();
-    if (schedules_under_way)
-        advance_schedules();
+    send_piece();
+    advance_schedules();
 }
 
 /* Where the bytes are in a status, which is 4-byte aligned, and that it is of a cancelled one. */

@@ -37,9 +37,7 @@ struct schedule {
     int error;
 };
 
-struct schedule *schedules_under_way;
-
-static struct schedule *unused;
+static struct schedule *unused, *under_way;
 
 struct schedule *new_schedule(struct communicator *comm, int tag, const char *function) {
     struct schedule *schedule = unused;
@@ -136,10 +134,12 @@ static struct request *message_of(const struct schedule *schedule, const struct 
     request->peer = world_rank(schedule->comm, step->rank);
     request->tag = schedule->tag;
     request->context = schedule->comm->context + 1;
+    request->key = envelope_of(EAGER, request->context, request->tag);
     request->function = schedule->function;
     request->buffer = data->buffer;
     request->count = data->count;
     request->type = data->type;
+    request->is.is_plain = !sends && data->type->name && data->type->is_contiguous;
     retain_datatype(request->type);
     return request;
 }
@@ -165,7 +165,7 @@ static void begin_message(struct schedule *schedule, const struct step *step) {
 static struct request *open_message(struct schedule *schedule) {
     while (schedule->pending > 0) {
         struct request *request = schedule->begun[schedule->pending - 1];
-        if (!request->is_done)
+        if (!request->is.is_done)
             return request;
         if (request->error)
             schedule->error = request->error;
@@ -227,7 +227,7 @@ int run_schedule(struct schedule *schedule) {
         awaits(open, schedule->function);
         do
             progress();
-        while (!open->is_done);
+        while (!open->is.is_done);
     }
     awaits(NULL, NULL);
     LEAVE();
@@ -241,8 +241,9 @@ int start_schedule(struct schedule *schedule, MPI_Request *handle) {
     schedule->request = request;
     *handle = (MPI_Request)request;
     if (advance(schedule)) {
-        schedule->next = schedules_under_way;
-        schedules_under_way = schedule;
+        schedule->next = under_way;
+        under_way = schedule;
+        mpi_under_way += 1;
         return MPI_SUCCESS;
     }
     int error = end(schedule);
@@ -259,7 +260,7 @@ void advance_schedules(void) {
     if (is_advancing)
         return;
     is_advancing = true;
-    for (struct schedule **link = &schedules_under_way; *link;) {
+    for (struct schedule **link = &under_way; *link;) {
         struct schedule *schedule = *link;
         struct request *open = advance(schedule);
         if (open) {
@@ -267,6 +268,7 @@ void advance_schedules(void) {
             continue;
         }
         *link = schedule->next;
+        mpi_under_way -= 1;
         complete(schedule->request);
         end(schedule);
     }

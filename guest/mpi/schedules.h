@@ -49,7 +49,7 @@ int start_schedule(struct schedule *schedule, MPI_Request *request);
 /* Carries the list out, or begins to where there is a request to be made. */
 int finish_schedule(struct schedule *schedule, MPI_Request *request);
 
-/* Lets each nonblocking collective that is under way go on. */
+/* Lets each nonblocking collective that is under way go on, if there is one. */
 void advance_schedules(void);
 
 #endif

@@ -9,20 +9,6 @@
 #include "mpi/matching.h"
 #include "runtime/marker.h"
 
-/* Credits are units of this many bytes, of which each message costs one more than it fills. A
- * receiver keeps at most 64 KB for each sender, so half a megabyte for eight, and gives a quarter
- * back at a time: a message in 256 short ones. */
-enum { UNIT_BYTES = 64, ALL_CREDITS = 1024, RETURNED_CREDITS = 256 };
-
-/* What this rank knows of another. */
-struct peer {
-    uint16_t sent;         /* number of the next message to it */
-    uint16_t expected;     /* number of the next one from it */
-    int32_t credits;       /* that this rank has there */
-    int32_t owed;          /* that are to be given back */
-    struct arrival *early; /* messages that overtook others */
-};
-
 struct announcement {
     uint64_t envelope, bytes, slot;
 };
@@ -36,10 +22,9 @@ struct piece {
     uint32_t slot, number;
 };
 
-static struct peer *peers;
+struct peer *mpi_peers;
 static int own_rank; /* in the world */
-struct request *ready_sends;                         /* that have been granted */
-static struct request **ready_end = &ready_sends;
+static struct request *ready, **ready_end = &ready; /* sends that have been granted */
 static char scratch[EAGER_BYTES]; /* an eager message that does not stand in one block */
 
 /* Requests whose rendezvous is under way, by slot. */
@@ -75,14 +60,6 @@ static struct request *free_slot(uint64_t slot) {
 
 /* Eager messages */
 
-static inline int32_t cost(size_t bytes) {
-    return (int32_t)(1 + bytes / UNIT_BYTES);
-}
-
-static inline uint64_t numbered(struct peer *peer, uint64_t envelope) {
-    return envelope | (uint64_t)peer->sent++ << 48;
-}
-
 /* A message of this rank to itself, which the interface does not see. */
 static void deliver_here(uint64_t envelope, const void *data, size_t bytes) {
     struct buffer *buffer = buffer_take(bytes);
@@ -97,8 +74,8 @@ static void deliver_here(uint64_t envelope, const void *data, size_t bytes) {
 bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t count,
                 const struct datatype *type) {
     size_t bytes = count * type->size;
-    struct peer *there = &peers[peer];
-    if (bytes > EAGER_BYTES || there->credits < cost(bytes))
+    struct peer *there = &mpi_peers[peer];
+    if (bytes > EAGER_BYTES || (there->credits < cost(bytes) && peer != own_rank))
         return false;
     if (__builtin_expect(!type->is_contiguous, 0)) {
         pack(scratch, buffer, count, type);
@@ -122,7 +99,7 @@ static OUT_OF_LINE void return_credits(int source, struct peer *peer) {
 }
 
 void give_credit(int source, size_t bytes) {
-    struct peer *peer = &peers[source];
+    struct peer *peer = &mpi_peers[source];
     if (source == own_rank)
         return;
     peer->owed += cost(bytes);
@@ -130,19 +107,9 @@ void give_credit(int source, size_t bytes) {
         return_credits(source, peer);
 }
 
-/* Up to so many bytes are not worth the call of a function that copies. */
-enum { FEW_BYTES = 64 };
-
-static inline void put(struct request *request, const void *data, size_t bytes) {
-    if (bytes <= FEW_BYTES && request->type->is_contiguous)
-        copy(request->buffer, data, bytes);
-    else
-        unpack(data, bytes, request->buffer, request->type);
-}
-
 static OUT_OF_LINE size_t truncate_message(struct request *request, size_t bytes) {
     request->error = MPI_ERR_TRUNCATE;
-    request->moved = bytes;
+    request->came = bytes;
     return request->bytes;
 }
 
@@ -152,14 +119,14 @@ void receive_now(struct request *request, int source, int tag, const void *data,
     if (__builtin_expect(bytes > request->bytes, 0))
         bytes = truncate_message(request, bytes);
     request->bytes = bytes;
-    put(request, data, bytes);
+    unpack(data, bytes, request->buffer, request->type);
     complete(request);
 }
 
 /* Arrival in order */
 
 static void take(const struct arrival *arrival) {
-    peers[arrival->source].expected += 1;
+    mpi_peers[arrival->source].expected += 1;
     match_arrival(arrival);
 }
 
@@ -173,8 +140,8 @@ static OUT_OF_LINE void stash(const struct arrival *arrival, const void *payload
     *early = *arrival;
     early->payload = payload;
     narthex_keep(payload);
-    early->next = peers[arrival->source].early;
-    peers[arrival->source].early = early;
+    early->next = mpi_peers[arrival->source].early;
+    mpi_peers[arrival->source].early = early;
 }
 
 /* Takes those whose predecessors have come. */
@@ -202,31 +169,38 @@ static OUT_OF_LINE void take_otherwise(int source, const void *payload, size_t b
         arrival.bytes = announced->bytes;
         arrival.slot = announced->slot;
     }
-    if (number_of(&arrival) != peers[source].expected)
+    if (number_of(&arrival) != mpi_peers[source].expected)
         stash(&arrival, payload);
     else
         take(&arrival);
 }
 
+static OUT_OF_LINE void arrive_otherwise(int source, const void *payload, size_t bytes) {
+    take_otherwise(source, payload, bytes);
+    if (mpi_peers[source].early)
+        take_early(&mpi_peers[source]);
+}
+
+/* A short message in its turn for a plain receive takes a short way. */
 static void message_arrives(int source, const void *payload, size_t bytes) {
     ENTER(ACTIVITY_RECEIVE);
     uint64_t envelope = *(const uint64_t *)payload;
-    struct peer *peer = &peers[source];
-    struct request *request = NULL;
-    bool is_next = (uint16_t)(envelope >> 48) == peer->expected;
-    if (is_next && envelope_kind(envelope) == EAGER)
-        request = take_posted(envelope, source);
-    if (request) {
-        peer->expected += 1;
-        size_t data_bytes = bytes - sizeof envelope;
-        receive_now(request, source, envelope_tag(envelope), (const uint64_t *)payload + 1,
-                    data_bytes);
-        give_credit(source, data_bytes);
-    } else {
-        take_otherwise(source, payload, bytes);
+    size_t data_bytes = bytes - sizeof envelope;
+    struct peer *peer = &mpi_peers[source];
+    uint64_t key = envelope & ((UINT64_C(1) << 48) - 1);
+    bool is_in_turn = envelope >> 48 == peer->expected && !peer->early;
+    bool is_few = data_bytes <= FEW_BYTES && peer->owed < RETURNED_CREDITS - cost(FEW_BYTES);
+    struct request *request = is_in_turn && is_few ? take_plain(key, source, data_bytes) : NULL;
+    if (__builtin_expect(!request, 0)) {
+        arrive_otherwise(source, payload, bytes);
+        LEAVE();
+        return;
     }
-    if (peer->early)
-        take_early(peer);
+    peer->expected += 1;
+    peer->owed += cost(data_bytes);
+    request->bytes = data_bytes;
+    copy_few(request->buffer, (const uint64_t *)payload + 1, data_bytes);
+    request->is.is_done = true;
     LEAVE();
 }
 
@@ -243,7 +217,7 @@ static void announce(struct request *request) {
                                         .slot = message.slot});
         return;
     }
-    message.envelope = numbered(&peers[request->peer], message.envelope);
+    message.envelope = numbered(&mpi_peers[request->peer], message.envelope);
     send_message(request->peer, HANDLER_MPI_MESSAGE, &message, sizeof message);
 }
 
@@ -251,13 +225,13 @@ void start_send(struct request *request) {
     const struct datatype *type = request->type;
     request->bytes = request->count * type->size;
     request->moved = 0;
-    if (request->mode != SYNCHRONOUS && send_eager(request->peer, request->context, request->tag,
+    if (request->is.mode != SYNCHRONOUS && send_eager(request->peer, request->context, request->tag,
                                                    request->buffer, request->count, type)) {
         complete(request);
         return;
     }
     request->packed = request->buffer;
-    if (!type->is_contiguous || request->mode == BUFFERED) {
+    if (!type->is_contiguous || request->is.mode == BUFFERED) {
         request->packed = mpi_allocate(request->bytes);
         request->owns_packed = true;
         pack(request->packed, request->buffer, request->count, type);
@@ -267,8 +241,6 @@ void start_send(struct request *request) {
 
 void start_receive(struct request *request) {
     request->bytes = request->count * request->type->size;
-    request->moved = 0;
-    request->partner = 0;
     request->error = MPI_SUCCESS;
     match_receive(request);
 }
@@ -278,6 +250,7 @@ void grant(struct request *request, int source, int tag, size_t bytes, uint64_t 
     request->source_tag = tag;
     request->moved = 0;
     request->partner = bytes; /* to come */
+    request->is.is_plain = false;
     request->packed = request->buffer;
     if (bytes > request->bytes || !request->type->is_contiguous) {
         request->packed = mpi_allocate(bytes);
@@ -295,6 +268,7 @@ void grant(struct request *request, int source, int tag, size_t bytes, uint64_t 
 
 static void append_ready(struct request *request) {
     request->next = NULL;
+    mpi_under_way += 1;
     *ready_end = request;
     ready_end = &request->next;
 }
@@ -314,15 +288,18 @@ static void control_arrives(int source, const void *payload, size_t bytes) {
     if (bytes == sizeof(struct grant))
         take_grant(payload);
     else
-        peers[source].credits += (int32_t) * (const uint64_t *)payload;
+        mpi_peers[source].credits += (int32_t) * (const uint64_t *)payload;
     LEAVE();
 }
 
 void send_piece(void) {
-    struct request *request = ready_sends;
-    ready_sends = request->next;
-    if (!ready_sends)
-        ready_end = &ready_sends;
+    struct request *request = ready;
+    if (!request)
+        return;
+    ready = request->next;
+    if (!ready)
+        ready_end = &ready;
+    mpi_under_way -= 1;
     size_t left = request->bytes - request->moved;
     size_t part = left < PIECE_BYTES ? left : PIECE_BYTES;
     struct piece piece = {(uint32_t)request->partner, (uint32_t)(request->moved / PIECE_BYTES)};
@@ -339,7 +316,7 @@ void send_piece(void) {
 static void finish_receive(struct request *request) {
     size_t came = request->partner;
     if (came > request->bytes)
-        request->error = MPI_ERR_TRUNCATE;
+        truncate_message(request, came);
     else
         request->bytes = came;
     if (request->packed != request->buffer)
@@ -366,9 +343,9 @@ void transport_start(void) {
     size_t nodes = (size_t)narthex_nodes();
     own_rank = narthex_node();
     matching_start();
-    peers = mpi_allocate(nodes * sizeof *peers);
+    mpi_peers = mpi_allocate(nodes * sizeof *mpi_peers);
     for (size_t peer = 0; peer < nodes; peer++)
-        peers[peer] = (struct peer){.credits = ALL_CREDITS};
+        mpi_peers[peer] = (struct peer){.credits = (int)peer == own_rank ? 0 : ALL_CREDITS};
     set_handler(HANDLER_MPI_MESSAGE, message_arrives, "MPI's, of messages");
     set_handler(HANDLER_MPI_CONTROL, control_arrives, "MPI's, of grants and credits");
     set_handler(HANDLER_MPI_PIECE, piece_arrives, "MPI's, of pieces");
