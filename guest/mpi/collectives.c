@@ -24,16 +24,32 @@ struct schedule *begin_collective(struct communicator *comm, enum collective col
     return new_schedule(comm, tag, function);
 }
 
+static const char *function_of(int tag) {
+    return functions[tag >> (NUMBER_BITS + ROOT_BITS)];
+}
+
+static const char in_order[] =
+    "all ranks of a communicator make the same collectives in the same order";
+
+/* Whether the number of a tag is before that of another. */
+static bool is_before(int tag, int other) {
+    int behind = low_bits(other - tag, NUMBER_BITS);
+    return behind > 0 && behind < 1 << (NUMBER_BITS - 1);
+}
+
 void check_same_collective(const struct request *request, int source, int tag) {
-    if (request->tag == tag || low_bits(request->tag ^ tag, NUMBER_BITS) != 0)
-        return;
-    int kind = tag >> (NUMBER_BITS + ROOT_BITS);
-    bool is_kind = kind == request->tag >> (NUMBER_BITS + ROOT_BITS);
     struct communicator *comm = request->comm;
-    narthex_fail("rank %d is in %s on %s, and rank %d is in %s%s in its place: all ranks of a "
-                 "communicator make the same collectives in the same order",
-                 comm->rank, functions[request->tag >> (NUMBER_BITS + ROOT_BITS)], comm->name,
-                 rank_of(comm, source), functions[kind], is_kind ? " with another root" : "");
+    const char *own = function_of(request->tag), *other = function_of(tag);
+    int rank = rank_of(comm, source);
+    bool is_same = low_bits(request->tag ^ tag, NUMBER_BITS) == 0;
+    if (is_same && request->tag != tag)
+        narthex_fail("rank %d is in %s on %s, and rank %d is in %s%s in its place: %s", comm->rank,
+                     own, comm->name, rank, other, own == other ? " with another root" : "",
+                     in_order);
+    if (is_before(tag, request->tag) && !are_schedules_under_way())
+        narthex_fail("rank %d is in %s on %s, and rank %d was in %s with a root for which this "
+                     "rank took no message: %s",
+                     comm->rank, own, comm->name, rank, other, in_order);
 }
 
 bool is_long(size_t bytes, int ranks) {

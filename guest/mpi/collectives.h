@@ -37,8 +37,8 @@ static inline bool is_collective(uint16_t context) {
 struct schedule *begin_collective(struct communicator *comm, enum collective collective, int root,
                                   const char *function);
 
-/* Ends the run if a message is of the collective that a rank waits in by its number, and of another
- * by its kind or its root. */
+/* Ends the run if a message that has come is of the collective that a rank waits in by its number,
+ * and of another by its kind or its root; or of one that is over. */
 void check_same_collective(const struct request *request, int source, int tag);
 
 /* Whether the data of so many bytes are worth an algorithm for long messages, on so many ranks. */

@@ -255,6 +255,10 @@ int finish_schedule(struct schedule *schedule, MPI_Request *request) {
     return request ? start_schedule(schedule, request) : run_schedule(schedule);
 }
 
+bool are_schedules_under_way(void) {
+    return under_way;
+}
+
 void advance_schedules(void) {
     static bool is_advancing; /* an operation of a program may call MPI */
     if (is_advancing)

@@ -49,6 +49,9 @@ int start_schedule(struct schedule *schedule, MPI_Request *request);
 /* Carries the list out, or begins to where there is a request to be made. */
 int finish_schedule(struct schedule *schedule, MPI_Request *request);
 
+/* Whether nonblocking collectives are under way. */
+bool are_schedules_under_way(void);
+
 /* Lets each nonblocking collective that is under way go on, if there is one. */
 void advance_schedules(void);
 

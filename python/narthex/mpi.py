@@ -24,6 +24,9 @@ from narthex.toolchain import Progress
 
 HEADER = GUEST / "mpi" / "include" / "mpi.h"
 
+_SECTION = re.compile(r"^/\* (\w[^.*]*?) \*/\n\n", re.MULTILINE)
+"""A heading of declarations: a comment that is no sentence, with a blank line behind it."""
+
 _DECLARED = re.compile(r"NARTHEX_MPI\((?:int|double|MPI_Aint), (\w+),")
 
 _NO_LINK = ("-c", "-S", "-E", "-M", "-MM", "-fsyntax-only")
@@ -36,7 +39,7 @@ _SHOWS = ("-show", "--show", "-show_info", "-compile_info", "-link_info")
 """Flags by which wrappers print their command: all of it, or one half."""
 
 _JOINED = ("-o", "-x", "-include", "-isystem", "-idirafter", "-iquote", "-MF", "-MT", "-MQ",
-           "-Xlinker", "-Xpreprocessor", "-D", "-U", "-I", "-L", "-l", "-T", "-z", "-u")  # fmt: skip
+           "-Xlinker", "-Xpreprocessor", "-D", "-U", "-I", "-L", "-l", "-T", "-z")  # fmt: skip
 """Flags whose value is the next word."""
 
 _MISSING = re.compile(
@@ -48,7 +51,19 @@ _OPEN_MPI = re.compile(r"undefined (?:symbol: |reference to [`'])(ompi_mpi_\w+)"
 
 def functions() -> list[str]:
     """Return the names of the functions that there are, as the header declares them."""
-    return [f"MPI_{name}" for name in _DECLARED.findall(HEADER.read_text(encoding="utf-8"))]
+    return [name for names in sections().values() for name in names]
+
+
+def sections() -> dict[str, list[str]]:
+    """Return the names of the functions by the header's headings."""
+    _, *parts = _SECTION.split(HEADER.read_text(encoding="utf-8"))
+    found = {
+        " ".join(heading.split()).replace(" * ", " "): [
+            f"MPI_{name}" for name in _DECLARED.findall(text)
+        ]
+        for heading, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+    return {heading: names for heading, names in found.items() if names}
 
 
 def hint(told: str) -> str:

@@ -430,7 +430,7 @@ NARTHEX_MPI(int, Op_commutative, MPI_Op op, int *commutes);
 NARTHEX_MPI(int, Reduce_local, const void *in, void *inout, int count, MPI_Datatype datatype,
             MPI_Op op);
 
-/* Collectives, each also without waiting (MPI_I...) */
+/* Collectives, each also without waiting */
 
 NARTHEX_MPI(int, Barrier, MPI_Comm comm);
 NARTHEX_MPI(int, Ibarrier, MPI_Comm comm, MPI_Request *request);
@@ -508,9 +508,10 @@ NARTHEX_MPI(int, Exscan, const void *send, void *receive, int count, MPI_Datatyp
 NARTHEX_MPI(int, Iexscan, const void *send, void *receive, int count, MPI_Datatype datatype,
             MPI_Op op, MPI_Comm comm, MPI_Request *request);
 
-/* Topologies: ranks as places of a grid, which are numbered with the last dimension first */
+/* Topologies */
 
-/* A communicator of the first ranks, on a grid of these sizes; MPI_COMM_NULL at others. */
+/* A communicator of the first ranks, on a grid of these sizes, numbered with the last dimension
+ * first; MPI_COMM_NULL at others. */
 NARTHEX_MPI(int, Cart_create, MPI_Comm comm, int dimensions, const int sizes[],
             const int periods[], int reorder, MPI_Comm *newcomm);
 /* Chooses the sizes that are 0, as even as can be. */
