@@ -23,8 +23,7 @@ static void add_ring(struct schedule *schedule, const struct exchange *exchange)
     }
 }
 
-static void add_doubling(struct schedule *schedule, const struct exchange *exchange,
-                         size_t bytes) {
+static void add_doubling(struct schedule *schedule, const struct exchange *exchange, size_t bytes) {
     int size = exchange->comm->size, rank = exchange->comm->rank;
     struct datatype *byte = find_datatype(MPI_BYTE);
     char *memory = step_memory(schedule, (size_t)size * bytes, byte);

@@ -39,8 +39,7 @@ static struct key *find_key(int number) {
     CHECK(key, MPI_ERR_KEYVAL, "the key %d is none", number)
 
 int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy,
-                            MPI_Comm_delete_attr_function *remove, int *keyval,
-                            void *extra_state) {
+                            MPI_Comm_delete_attr_function *remove, int *keyval, void *extra_state) {
     CHECK_ACTIVE();
     struct key *key = mpi_allocate(sizeof *key);
     *key = (struct key){false, copy, remove, extra_state, keys, ++last_key};
@@ -128,8 +127,7 @@ int PMPI_Comm_get_attr(MPI_Comm handle, int keyval, void *value, int *flag) {
         *(int **)value = standard;
         return MPI_SUCCESS;
     }
-    CHECK(find_key(keyval) || *link_of(comm, keyval), MPI_ERR_KEYVAL, "the key %d is none",
-          keyval);
+    CHECK(find_key(keyval) || *link_of(comm, keyval), MPI_ERR_KEYVAL, "the key %d is none", keyval);
     const struct attribute *attribute = *link_of(comm, keyval);
     *flag = attribute != NULL;
     if (attribute)

@@ -22,7 +22,7 @@ struct group {
 };
 
 struct communicator {
-    uint64_t mark; /* COMMUNICATOR_MARK while it is one */
+    uint64_t mark;       /* COMMUNICATOR_MARK while it is one */
     const int *world;    /* ranks of the world, by rank; NULL where they are the same */
     int rank, size;      /* this rank's, and all */
     uint16_t context;    /* even */

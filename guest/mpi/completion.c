@@ -143,8 +143,7 @@ static int wait_for_one(int count, MPI_Request requests[], struct survey *found,
 }
 
 /* Looks once, lets what is under way go on, and looks again. */
-static int test_for(int count, MPI_Request requests[], struct survey *found,
-                    const char *function) {
+static int test_for(int count, MPI_Request requests[], struct survey *found, const char *function) {
     int error = survey(count, requests, found, function);
     if (error || found->active == 0 || found->done == found->active)
         return error;

@@ -48,10 +48,10 @@ struct datatype {
     uint8_t element;
     bool is_contiguous; /* one block without padding, at the element's address */
     bool is_committed;
-    uint8_t alignment; /* to which structures pad their ends */
-    size_t size;                               /* bytes of data */
-    intptr_t lower_bound, extent;              /* in bytes */
-    intptr_t true_lower_bound, true_extent;    /* without padding */
+    uint8_t alignment;                      /* to which structures pad their ends */
+    size_t size;                            /* bytes of data */
+    intptr_t lower_bound, extent;           /* in bytes */
+    intptr_t true_lower_bound, true_extent; /* without padding */
     size_t runs;
     struct run *run;
     int references;

@@ -143,8 +143,8 @@ int PMPI_Error_string(int errorcode, char *string, int *length) {
     size_t place = place_of(errorcode);
     struct communicator *comm = NULL;
     CHECK(place < CLASSES, MPI_ERR_ARG, "there is no error %d", errorcode);
-    *length = snprintf(string, MPI_MAX_ERROR_STRING, "%s: %s", classes[place].name,
-                       classes[place].words);
+    *length =
+        snprintf(string, MPI_MAX_ERROR_STRING, "%s: %s", classes[place].name, classes[place].words);
     return MPI_SUCCESS;
 }
 MPI_NAME(Error_string);

@@ -79,7 +79,8 @@ static int report_truncation(struct request *request, const char *function) {
     return mpi_error(comm, MPI_ERR_TRUNCATE, function,
                      "a message of %zu bytes from rank %d with tag %d does not fit into the %zu "
                      "bytes of the receive",
-                     request->came, rank_of(comm, request->source), request->source_tag, request->bytes);
+                     request->came, rank_of(comm, request->source), request->source_tag,
+                     request->bytes);
 }
 
 int end_request(struct request *request, MPI_Status *status, const char *function) {

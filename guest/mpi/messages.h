@@ -34,8 +34,8 @@ static inline void fill_request(struct request *request, enum request_kind kind,
     request->comm = comm;
     request->function = function;
     request->is = (struct request_flags){.kind = (uint8_t)kind};
-    request->is.is_plain = kind == RECEIVE_REQUEST && peer >= 0 && tag >= 0 && type->name &&
-                           type->is_contiguous;
+    request->is.is_plain =
+        kind == RECEIVE_REQUEST && peer >= 0 && tag >= 0 && type->name && type->is_contiguous;
     request->key = envelope_of(EAGER, comm->context, tag);
     request->source = request->peer;
     request->source_tag = tag;

@@ -111,13 +111,11 @@ EVERY_OPERATION(TABLE)
 TABLE(least_place, MPI_MINLOC, EVERY_PAIR, <)
 TABLE(greatest_place, MPI_MAXLOC, EVERY_PAIR, >)
 
-
 struct operation *find_operation(MPI_Op handle) {
 #define OPERATION(operation, constant, EVERY, combine)                                             \
     {OPERATION_MARK, true, NULL, #constant, operation##_of},
-    static struct operation operations[] = {
-        EVERY_OPERATION(OPERATION) OPERATION(least_place, MPI_MINLOC, , )
-            OPERATION(greatest_place, MPI_MAXLOC, , )};
+    static struct operation operations[] = {EVERY_OPERATION(OPERATION) OPERATION(
+        least_place, MPI_MINLOC, , ) OPERATION(greatest_place, MPI_MAXLOC, , )};
 #define NUMBER(operation, constant, EVERY, combine) constant,
     static const MPI_Op handles[] = {EVERY_OPERATION(NUMBER) MPI_MINLOC, MPI_MAXLOC};
     if (!is_constant(handle)) {

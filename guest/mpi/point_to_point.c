@@ -152,8 +152,8 @@ int PMPI_Sendrecv(const void *send_buffer, int send_count, MPI_Datatype send_typ
                   int send_tag, void *receive_buffer, int receive_count, MPI_Datatype receive_type,
                   int source, int receive_tag, MPI_Comm comm, MPI_Status *status) {
     struct request receive, sent;
-    struct message out = {(void *)(uintptr_t)send_buffer, send_count, send_type, destination,
-                          send_tag, comm};
+    struct message out = {
+        (void *)(uintptr_t)send_buffer, send_count, send_type, destination, send_tag, comm};
     struct message in = {receive_buffer, receive_count, receive_type, source, receive_tag, comm};
     int error = set_up_receive(&receive, &in, FUNCTION);
     if (!error)

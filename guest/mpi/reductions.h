@@ -22,10 +22,15 @@ struct reduction {
 
 /* A call's arguments, by their names in the standard. */
 #define REDUCTION(how_many, of_root, of_request)                                                   \
-    &(struct reduction) {                                                                          \
-        .send = send, .receive = receive, .count = (how_many), .datatype = datatype, .op = op,     \
-        .root = (of_root), .handle = comm, .request = (of_request), .function = FUNCTION           \
-    }
+    &(struct reduction){.send = send,                                                              \
+                        .receive = receive,                                                        \
+                        .count = (how_many),                                                       \
+                        .datatype = datatype,                                                      \
+                        .op = op,                                                                  \
+                        .root = (of_root),                                                         \
+                        .handle = comm,                                                            \
+                        .request = (of_request),                                                   \
+                        .function = FUNCTION}
 
 int find_reduction(struct reduction *reduction);
 

@@ -9,8 +9,7 @@
 
 static struct request *unused; /* their memory stays theirs: a stale handle is told from others */
 
-struct request sent_request = {.mark = REQUEST_MARK,
-                               .is = {.kind = SEND_REQUEST, .is_done = true}};
+struct request sent_request = {.mark = REQUEST_MARK, .is = {.kind = SEND_REQUEST, .is_done = true}};
 
 struct awaited mpi_awaited;
 int mpi_under_way;

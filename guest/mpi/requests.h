@@ -19,10 +19,10 @@ struct request_flags {
     uint8_t kind, mode;
     bool is_done;
     bool is_cancelled;
-    bool is_plain;      /* a receive of one block, which nothing but its end is to be done for */
+    bool is_plain; /* a receive of one block, which nothing but its end is to be done for */
     bool is_persistent;
-    bool is_active;     /* begun, if it is persistent */
-    bool is_orphan;     /* freed by its program: freed when it is done */
+    bool is_active; /* begun, if it is persistent */
+    bool is_orphan; /* freed by its program: freed when it is done */
 };
 
 /* The explanation of a run that hangs reads the first fields (machine/src/node/mpi.rs). */
@@ -37,7 +37,7 @@ struct request {
     struct request_flags is;
 
     uint64_t key; /* a plain receive's: the envelope of its message, but for the number */
-    int error; /* MPI_ERR_TRUNCATE */
+    int error;    /* MPI_ERR_TRUNCATE */
     int source, source_tag;
     void *buffer;
     size_t count;

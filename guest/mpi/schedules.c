@@ -129,8 +129,7 @@ void *step_memory(struct schedule *schedule, size_t count, const struct datatype
 static struct request *message_of(const struct schedule *schedule, const struct step *step) {
     bool sends = step->kind == SEND;
     const struct elements *data = sends ? &step->from : &step->to;
-    struct request *request =
-        new_request(sends ? SEND_REQUEST : RECEIVE_REQUEST, schedule->comm);
+    struct request *request = new_request(sends ? SEND_REQUEST : RECEIVE_REQUEST, schedule->comm);
     request->peer = world_rank(schedule->comm, step->rank);
     request->tag = schedule->tag;
     request->context = schedule->comm->context + 1;
@@ -152,8 +151,7 @@ static void begin_message(struct schedule *schedule, const struct step *step) {
         return;
     struct request *request = message_of(schedule, step);
     if (schedule->pending == schedule->pending_room)
-        schedule->begun =
-            grown(schedule->begun, &schedule->pending_room, sizeof(struct request *));
+        schedule->begun = grown(schedule->begun, &schedule->pending_room, sizeof(struct request *));
     schedule->begun[schedule->pending++] = request;
     if (step->kind == SEND)
         start_send(request);

@@ -104,8 +104,8 @@ MPI_NAME(Abi_get_version);
 
 int PMPI_Get_processor_name(char *name, int *length) {
     CHECK_ACTIVE();
-    *length = snprintf(name, MPI_MAX_PROCESSOR_NAME, "node %d",
-                       narthex_node() / narthex_processes());
+    *length =
+        snprintf(name, MPI_MAX_PROCESSOR_NAME, "node %d", narthex_node() / narthex_processes());
     return MPI_SUCCESS;
 }
 MPI_NAME(Get_processor_name);

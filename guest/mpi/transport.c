@@ -23,7 +23,7 @@ struct piece {
 };
 
 struct peer *mpi_peers;
-static int own_rank; /* in the world */
+static int own_rank;                                /* in the world */
 static struct request *ready, **ready_end = &ready; /* sends that have been granted */
 static char scratch[EAGER_BYTES]; /* an eager message that does not stand in one block */
 
@@ -207,9 +207,8 @@ static void message_arrives(int source, const void *payload, size_t bytes) {
 /* Rendezvous */
 
 static void announce(struct request *request) {
-    struct announcement message = {
-        envelope_of(ANNOUNCEMENT, request->context, request->tag), request->bytes,
-        take_slot(request)};
+    struct announcement message = {envelope_of(ANNOUNCEMENT, request->context, request->tag),
+                                   request->bytes, take_slot(request)};
     if (request->peer == own_rank) {
         match_arrival(&(struct arrival){.envelope = message.envelope,
                                         .source = request->peer,
@@ -226,7 +225,7 @@ void start_send(struct request *request) {
     request->bytes = request->count * type->size;
     request->moved = 0;
     if (request->is.mode != SYNCHRONOUS && send_eager(request->peer, request->context, request->tag,
-                                                   request->buffer, request->count, type)) {
+                                                      request->buffer, request->count, type)) {
         complete(request);
         return;
     }
@@ -288,7 +287,7 @@ static void control_arrives(int source, const void *payload, size_t bytes) {
     if (bytes == sizeof(struct grant))
         take_grant(payload);
     else
-        mpi_peers[source].credits += (int32_t) * (const uint64_t *)payload;
+        mpi_peers[source].credits += (int32_t)*(const uint64_t *)payload;
     LEAVE();
 }
 

@@ -81,8 +81,7 @@ bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t 
                 const struct datatype *type);
 
 /* The same for a message of one block of few bytes to another rank. */
-static inline bool send_few(int peer, uint16_t context, int tag, const void *buffer,
-                            size_t bytes) {
+static inline bool send_few(int peer, uint16_t context, int tag, const void *buffer, size_t bytes) {
     struct peer *there = &mpi_peers[peer];
     if (bytes > FEW_BYTES || there->credits < cost(FEW_BYTES))
         return false;

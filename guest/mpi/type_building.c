@@ -59,8 +59,7 @@ void add_elements(struct building *building, const struct datatype *old, size_t 
     if (count == 0)
         return;
     intptr_t last = displacement + (intptr_t)(count - 1) * old->extent;
-    widen(building, displacement + old->lower_bound,
-          displacement + old->lower_bound + old->extent);
+    widen(building, displacement + old->lower_bound, displacement + old->lower_bound + old->extent);
     widen(building, last + old->lower_bound, last + old->lower_bound + old->extent);
     if (old->alignment > building->type->alignment)
         building->type->alignment = old->alignment;

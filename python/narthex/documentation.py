@@ -274,7 +274,7 @@ def fidelity_of(directive: Directive) -> list[str]:
     return lines
 
 
-SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks"]
+SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks", "mpi"]
 """The groups of experiments, in the order in which they were built."""
 
 

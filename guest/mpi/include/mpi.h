@@ -512,8 +512,8 @@ NARTHEX_MPI(int, Iexscan, const void *send, void *receive, int count, MPI_Dataty
 
 /* A communicator of the first ranks, on a grid of these sizes, numbered with the last dimension
  * first; MPI_COMM_NULL at others. */
-NARTHEX_MPI(int, Cart_create, MPI_Comm comm, int dimensions, const int sizes[],
-            const int periods[], int reorder, MPI_Comm *newcomm);
+NARTHEX_MPI(int, Cart_create, MPI_Comm comm, int dimensions, const int sizes[], const int periods[],
+            int reorder, MPI_Comm *newcomm);
 /* Chooses the sizes that are 0, as even as can be. */
 NARTHEX_MPI(int, Dims_create, int nodes, int dimensions, int sizes[]);
 NARTHEX_MPI(int, Cartdim_get, MPI_Comm comm, int *dimensions);

@@ -46,8 +46,7 @@ static void test_moving(int count) {
         }
         MPI_Gatherv(out, counts[rank], MPI_INT, in, counts, places, MPI_INT, root, MPI_COMM_WORLD);
         result("gatherv", root, count * size);
-        MPI_Scatterv(out, counts, places, MPI_INT, in, counts[rank], MPI_INT, root,
-                     MPI_COMM_WORLD);
+        MPI_Scatterv(out, counts, places, MPI_INT, in, counts[rank], MPI_INT, root, MPI_COMM_WORLD);
         result("scatterv", root, count);
     }
     MPI_Allgather(out, count, MPI_INT, in, count, MPI_INT, MPI_COMM_WORLD);

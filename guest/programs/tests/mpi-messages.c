@@ -114,8 +114,7 @@ static void test_completion(void) {
             values[number] = rank * 100 + round * 10 + number;
             MPI_Irecv(&got[number], 1, MPI_INT, previous(), number, MPI_COMM_WORLD,
                       &receives[number]);
-            MPI_Issend(&values[number], 1, MPI_INT, next(), number, MPI_COMM_WORLD,
-                       &sends[number]);
+            MPI_Issend(&values[number], 1, MPI_INT, next(), number, MPI_COMM_WORLD, &sends[number]);
         }
         for (int left = MANY; left > 0;) {
             done = 1;
@@ -228,8 +227,7 @@ static void test_types(void) {
                  &status);
     MPI_Type_size(triangle, &bytes);
     MPI_Type_get_extent(triangle, &lower, &extent);
-    say("triangle %u, %d bytes, %d to %d", digest(got, sizeof got), bytes, (int)lower,
-        (int)extent);
+    say("triangle %u, %d bytes, %d to %d", digest(got, sizeof got), bytes, (int)lower, (int)extent);
     int sizes[] = {ROWS, COLUMNS}, parts[] = {4, 5}, starts[] = {3, 2};
     MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &block);
     MPI_Type_commit(&block);

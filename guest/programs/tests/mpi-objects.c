@@ -159,7 +159,8 @@ static void test_errors(void) {
     int pair[2] = {1, 2};
     MPI_Request request;
     MPI_Isend(pair, 2, MPI_INT, (rank + 1) % size, 9, comm, &request);
-    say_class("truncated", MPI_ERR_TRUNCATE, MPI_Recv(got, 1, MPI_INT, last, 9, comm, MPI_STATUS_IGNORE));
+    say_class("truncated", MPI_ERR_TRUNCATE,
+              MPI_Recv(got, 1, MPI_INT, last, 9, comm, MPI_STATUS_IGNORE));
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Comm_create_errhandler(handle, &own);
     MPI_Comm_set_errhandler(comm, own);
