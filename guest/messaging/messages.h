@@ -17,7 +17,13 @@
 
 /* The handler numbers of shared memory, of MPI, and of the library itself. */
 enum { HANDLER_LOCK = 239, HANDLER_SHARED_MEMORY };
-enum { HANDLER_MPI_MESSAGE = 244, HANDLER_MPI_CONTROL, HANDLER_MPI_PIECE };
+enum {
+    HANDLER_MPI_WINDOW = 243,
+    HANDLER_MPI_ANSWER,
+    HANDLER_MPI_MESSAGE,
+    HANDLER_MPI_CONTROL,
+    HANDLER_MPI_PIECE
+};
 enum {
     HANDLER_BARRIER = 248,
     HANDLER_COLLECTIVE,

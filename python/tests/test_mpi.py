@@ -80,6 +80,7 @@ def simulated(program: str, ranks: int, interface: str, *arguments: str) -> list
         ("mpi-collectives", 5, "CNI512Q", ()),
         ("mpi-collectives", 9, "CNI32Qm", ("6",)),
         ("mpi-objects", 6, "CNI32Qm", ()),
+        ("mpi-windows", 2, "NI2w", ()),
     ],
 )
 def test_a_program_prints_what_it_does_with_mpich(reference, program, ranks, interface, arguments):
@@ -118,6 +119,17 @@ def test_messages_of_both_kinds_arrive_over_every_interface(machine, interface):
         document = narthex.run("mpi-latency", size, 2, 0, **where).document
         (latency,) = document["reports"]
         assert latency["value"] > 0
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("mpi-stencil", "32 x 32 places, 20 steps: heat 5689.443953, every value right"),
+        ("mpi-sort", "12000 keys in order, sum 98550197"),
+    ],
+)
+def test_a_program_checks_its_own_result(program, told):
+    assert simulated(program, 6, "CNI512Q") == [told]
 
 
 def overhead_cycles(program: str) -> float:

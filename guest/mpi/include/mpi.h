@@ -162,6 +162,17 @@ enum {
     MPI_COMM_TYPE_SHARED = 221
 };
 
+/* Locks of windows; what a program asserts of its epochs, which changes nothing here */
+enum {
+    MPI_MODE_NOCHECK = 1024,
+    MPI_MODE_NOPRECEDE = 2048,
+    MPI_MODE_NOPUT = 4096,
+    MPI_MODE_NOSTORE = 8192,
+    MPI_MODE_NOSUCCEED = 16384,
+    MPI_LOCK_EXCLUSIVE = 301,
+    MPI_LOCK_SHARED = 302
+};
+
 /* Attributes that communicators have from the start */
 enum {
     MPI_KEYVAL_INVALID = 0,
@@ -203,8 +214,13 @@ enum {
     MPI_ERR_INTERN = 17,
     MPI_ERR_PENDING = 18,
     MPI_ERR_IN_STATUS = 19,
+    MPI_ERR_DISP = 26,
     MPI_ERR_KEYVAL = 36,
+    MPI_ERR_LOCKTYPE = 37,
     MPI_ERR_NO_MEM = 39,
+    MPI_ERR_RMA_RANGE = 48,
+    MPI_ERR_SIZE = 52,
+    MPI_ERR_WIN = 56,
     MPI_ERR_ERRHANDLER = 61,
     MPI_ERR_LASTCODE = 0x3fff
 };
@@ -507,6 +523,46 @@ NARTHEX_MPI(int, Exscan, const void *send, void *receive, int count, MPI_Datatyp
             MPI_Op op, MPI_Comm comm);
 NARTHEX_MPI(int, Iexscan, const void *send, void *receive, int count, MPI_Datatype datatype,
             MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+/* One-sided communication */
+
+/* A window of this rank's memory; displacements in it are multiples of `unit` bytes. */
+NARTHEX_MPI(int, Win_create, void *base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm,
+            MPI_Win *window);
+/* The same of new memory, whose address goes to where `base` points. */
+NARTHEX_MPI(int, Win_allocate, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base,
+            MPI_Win *window);
+NARTHEX_MPI(int, Win_free, MPI_Win *window);
+NARTHEX_MPI(int, Win_get_group, MPI_Win window, MPI_Group *group);
+/* Returns when all that the ranks have begun is done, at origins and targets. */
+NARTHEX_MPI(int, Win_fence, int assertions, MPI_Win window);
+/* Begin and end of access to one rank's window, or to all. */
+NARTHEX_MPI(int, Win_lock, int type, int rank, int assertions, MPI_Win window);
+NARTHEX_MPI(int, Win_unlock, int rank, MPI_Win window);
+NARTHEX_MPI(int, Win_lock_all, int assertions, MPI_Win window);
+NARTHEX_MPI(int, Win_unlock_all, MPI_Win window);
+/* Return when what this rank has begun there is done, both here and there. */
+NARTHEX_MPI(int, Win_flush, int rank, MPI_Win window);
+NARTHEX_MPI(int, Win_flush_all, MPI_Win window);
+NARTHEX_MPI(int, Win_flush_local, int rank, MPI_Win window);
+NARTHEX_MPI(int, Win_flush_local_all, MPI_Win window);
+NARTHEX_MPI(int, Win_sync, MPI_Win window);
+NARTHEX_MPI(int, Put, const void *origin, int origin_count, MPI_Datatype origin_type, int rank,
+            MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Win window);
+NARTHEX_MPI(int, Get, void *origin, int origin_count, MPI_Datatype origin_type, int rank,
+            MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Win window);
+/* Combine elements of one basic type; the two that fetch return what was there before. */
+NARTHEX_MPI(int, Accumulate, const void *origin, int origin_count, MPI_Datatype origin_type,
+            int rank, MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Op op,
+            MPI_Win window);
+NARTHEX_MPI(int, Get_accumulate, const void *origin, int origin_count, MPI_Datatype origin_type,
+            void *result, int result_count, MPI_Datatype result_type, int rank,
+            MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Op op,
+            MPI_Win window);
+NARTHEX_MPI(int, Fetch_and_op, const void *origin, void *result, MPI_Datatype datatype, int rank,
+            MPI_Aint displacement, MPI_Op op, MPI_Win window);
+NARTHEX_MPI(int, Compare_and_swap, const void *origin, const void *compare, void *result,
+            MPI_Datatype datatype, int rank, MPI_Aint displacement, MPI_Win window);
 
 /* Topologies */
 
