@@ -50,9 +50,10 @@ void check_same_collective(const struct request *request, int source, int tag) {
                      own, comm->name, rank, other, own == other ? " with another root" : "",
                      in_order);
     if (is_before(tag, request->tag) && !are_schedules_under_way())
-        narthex_fail("rank %d is in %s on %s, and rank %d was in %s with a root for which this "
-                     "rank took no message: %s",
-                     comm->rank, own, comm->name, rank, other, in_order);
+        narthex_fail(
+            "rank %d is in %s on %s, and a message of rank %d's %s before it was taken by no "
+            "collective of this rank: %s",
+            comm->rank, own, comm->name, rank, other, in_order);
 }
 
 bool is_long(size_t bytes, int ranks) {

@@ -45,7 +45,7 @@ static void not_committed(void) {
 
 static void other_collective(void) {
     if (rank == 0)
-        MPI_Bcast(value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Scan(MPI_IN_PLACE, value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     else
         MPI_Allreduce(MPI_IN_PLACE, value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
