@@ -92,15 +92,10 @@ class _Words:
     def __init__(self, words: Sequence[str]) -> None:
         self.passed: list[str] = []
         """Those that the compiler gets."""
-        self.interface = ""
-        """What --interface names, as `narthex cc` has it."""
         self.shows = ""
         """One of `_SHOWS`, if it is given."""
-        rest = iter(words)
-        for word in rest:
-            if word == "--interface" or word.startswith("--interface="):
-                self.interface = word.partition("=")[2] or next(rest, "")
-            elif word in _SHOWS:
+        for word in words:
+            if word in _SHOWS:
                 self.shows = word
             else:
                 self.passed.append(word)
@@ -136,10 +131,15 @@ class _Words:
         return Path("a.out")
 
 
-def wrap(arguments: Sequence[str], *, cxx: bool, progress: Progress | None = None) -> int:
-    """Compile as `mpicc` does, or as `mpicxx`; return the compiler's exit code."""
+def wrap(
+    arguments: Sequence[str], *, cxx: bool, interface: str = "", progress: Progress | None = None
+) -> int:
+    """Compile as `mpicc` does, or as `mpicxx`; return the compiler's exit code.
+
+    With an `interface` that has a driver apart, the program is linked for that alone.
+    """
     words = _Words(arguments)
-    flags = compiler.guest_flags(words.interface, progress)
+    flags = compiler.guest_flags(interface, progress)
     driver = flags.cxx if cxx else flags.c
     if words.shows:
         print(shlex.join(_shown(words, driver, flags)))

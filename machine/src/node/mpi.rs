@@ -55,7 +55,9 @@ impl Node {
             SEND if is_collective => format!("it has not taken the message of {place}"),
             SEND => format!("it has not received the message with tag {tag} ({place})"),
             RECEIVE => format!("{what} has not come ({place})"),
-            _ => format!("the collective that {} has begun is not over ({place})", self.text(index, begun_by)),
+            _ => {
+                format!("the collective that {} has begun is not over ({place})", self.text(index, begun_by))
+            }
         };
         Some(Awaited::Mpi { to, why })
     }
