@@ -9,8 +9,10 @@
 #include "mpi/errors.h"
 #include "mpi/topologies.h"
 
-struct communicator world = {.error_handler = MPI_ERRORS_ARE_FATAL, .name = "MPI_COMM_WORLD"};
-struct communicator self = {.error_handler = MPI_ERRORS_ARE_FATAL, .name = "MPI_COMM_SELF"};
+struct communicator world = {
+    .error_handler = MPI_ERRORS_ARE_FATAL, .name = "MPI_COMM_WORLD", .is_named = true};
+struct communicator self = {
+    .error_handler = MPI_ERRORS_ARE_FATAL, .name = "MPI_COMM_SELF", .is_named = true};
 
 /* Freed communicators: their memory stays theirs, so that a stale handle is told from others. */
 static struct communicator *unused;
@@ -96,13 +98,14 @@ MPI_NAME(Comm_test_inter);
 int PMPI_Comm_set_name(MPI_Comm handle, const char *name) {
     FIND_COMMUNICATOR(comm, handle);
     snprintf(comm->name, sizeof comm->name, "%s", name);
+    comm->is_named = true;
     return MPI_SUCCESS;
 }
 MPI_NAME(Comm_set_name);
 
 int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length) {
     FIND_COMMUNICATOR(comm, handle);
-    *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", comm->name);
+    *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", comm->is_named ? comm->name : "");
     return MPI_SUCCESS;
 }
 MPI_NAME(Comm_get_name);

@@ -31,8 +31,9 @@ struct communicator {
     struct group *group;
     struct topology *topology;
     struct attribute *attributes;
-    struct communicator *next; /* of those that are freed */
-    char name[MPI_MAX_OBJECT_NAME];
+    struct communicator *next;      /* of those that are freed */
+    char name[MPI_MAX_OBJECT_NAME]; /* of a program, or for messages */
+    bool is_named;                  /* by a program */
 };
 
 enum { COMMUNICATOR_MARK = 0x636f6d6d, GROUP_MARK = 0x67726f75 };

@@ -52,6 +52,23 @@ int PMPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, vo
 }
 MPI_NAME(Win_allocate);
 
+/* Memory for windows, or for any other use. */
+int PMPI_Alloc_mem(MPI_Aint bytes, MPI_Info info, void *base) {
+    (void)info;
+    struct communicator *comm = NULL;
+    CHECK_ACTIVE();
+    CHECK(bytes >= 0, MPI_ERR_ARG, "the memory has %lld bytes", (long long)bytes);
+    *(void **)base = mpi_allocate((size_t)bytes);
+    return MPI_SUCCESS;
+}
+MPI_NAME(Alloc_mem);
+
+int PMPI_Free_mem(void *base) {
+    free(base);
+    return MPI_SUCCESS;
+}
+MPI_NAME(Free_mem);
+
 int PMPI_Win_free(MPI_Win *handle) {
     FIND_WINDOW(window, *handle);
     flush_whole_window(window, FUNCTION);

@@ -532,6 +532,9 @@ NARTHEX_MPI(int, Win_create, void *base, MPI_Aint bytes, int unit, MPI_Info info
 /* The same of new memory, whose address goes to where `base` points. */
 NARTHEX_MPI(int, Win_allocate, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *base,
             MPI_Win *window);
+/* Memory; its address goes to where `base` points. */
+NARTHEX_MPI(int, Alloc_mem, MPI_Aint bytes, MPI_Info info, void *base);
+NARTHEX_MPI(int, Free_mem, void *base);
 NARTHEX_MPI(int, Win_free, MPI_Win *window);
 NARTHEX_MPI(int, Win_get_group, MPI_Win window, MPI_Group *group);
 /* Returns when all that the ranks have begun is done, at origins and targets. */

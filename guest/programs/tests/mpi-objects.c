@@ -22,6 +22,15 @@ static void test_communicators(void) {
     show("split", split);
     MPI_Comm_dup(split, &dup);
     show("dup", dup);
+    char name[MPI_MAX_OBJECT_NAME];
+    int length;
+    MPI_Comm_set_name(split, "half");
+    MPI_Comm_get_name(split, name, &length);
+    say("named %s, %d", name, length);
+    MPI_Comm_get_name(dup, name, &length);
+    say("not named: %d", length);
+    MPI_Comm_get_name(MPI_COMM_WORLD, name, &length);
+    say("named %s, %d", name, length);
     MPI_Comm_compare(split, dup, &comparison[0]);
     MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_WORLD, &comparison[1]);
     MPI_Comm_group(MPI_COMM_WORLD, &all);

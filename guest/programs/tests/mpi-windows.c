@@ -8,10 +8,11 @@ static int next(void) {
 }
 
 static void test_fence(void) {
-    int *memory, *got = malloc(MANY * sizeof(int)), *out = malloc(MANY * sizeof(int));
+    int *memory, *got = malloc(MANY * sizeof(int)), *out;
     int base[64], blocks[12];
     MPI_Win window, small;
     MPI_Datatype every_third;
+    MPI_Alloc_mem(MANY * sizeof(int), MPI_INFO_NULL, &out);
     MPI_Win_allocate(MANY * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
                      &window);
     memset(base, 0, sizeof base);
@@ -44,7 +45,7 @@ static void test_fence(void) {
     MPI_Win_free(&small);
     MPI_Win_free(&window);
     free(got);
-    free(out);
+    MPI_Free_mem(out);
 }
 
 /* Counters on rank 0 that all change at once. */
