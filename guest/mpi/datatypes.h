@@ -6,6 +6,9 @@
 #ifndef NARTHEX_MPI_DATATYPES_H
 #define NARTHEX_MPI_DATATYPES_H
 
+#include <string.h>
+
+#include "messaging/copy.h"
 #include "mpi/library.h"
 
 struct run {
@@ -87,6 +90,28 @@ static inline void retain_datatype(struct datatype *type) {
         type->references += 1;
 }
 void release_datatype(struct datatype *type);
+
+/* Copies a block of memory by doublewords, where both ends are aligned: C libraries' memcpy may do
+ * it byte by byte. */
+static inline void copy_block(void *to, const void *from, size_t bytes) {
+    const size_t each = 4 * sizeof(doubleword);
+    if (((uintptr_t)to | (uintptr_t)from) % sizeof(doubleword) != 0) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    const doubleword *source = (const doubleword *)from;
+    volatile doubleword *target = (volatile doubleword *)to; /* so that it stays a loop */
+    for (; bytes >= each; bytes -= each, source += 4, target += 4) {
+        doubleword first = source[0], second = source[1], third = source[2], fourth = source[3];
+        target[0] = first;
+        target[1] = second;
+        target[2] = third;
+        target[3] = fourth;
+    }
+    for (; bytes >= sizeof(doubleword); bytes -= sizeof(doubleword))
+        *target++ = *source++;
+    copy((void *)(uintptr_t)target, source, bytes);
+}
 
 /* Copies elements to or from where they stand one behind the other without padding. Unpacking ends
  * after so many bytes. */

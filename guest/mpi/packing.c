@@ -1,21 +1,20 @@
 /* Packing: elements to bytes that stand one behind the other, and back. */
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "mpi/datatypes.h"
 #include "mpi/errors.h"
 
 void pack(char *packed, const void *buffer, size_t count, const struct datatype *type) {
     if (type->is_contiguous) {
-        memcpy(packed, buffer, count * type->size);
+        copy_block(packed, buffer, count * type->size);
         return;
     }
     for (const char *element = buffer; count > 0; count--, element += type->extent)
         for (const struct run *run = type->run; run != type->run + type->runs; run++) {
             const char *block = element + run->displacement;
             for (size_t left = run->repeats; left > 0; left--, block += run->stride) {
-                memcpy(packed, block, run->bytes);
+                copy_block(packed, block, run->bytes);
                 packed += run->bytes;
             }
         }
@@ -29,7 +28,7 @@ static size_t unpack_element(const char *packed, size_t bytes, char *element,
         char *block = element + run->displacement;
         for (size_t left = run->repeats; left > 0 && done < bytes; left--, block += run->stride) {
             size_t part = bytes - done < run->bytes ? bytes - done : run->bytes;
-            memcpy(block, packed + done, part);
+            copy_block(block, packed + done, part);
             done += part;
         }
     }
@@ -38,7 +37,7 @@ static size_t unpack_element(const char *packed, size_t bytes, char *element,
 
 void unpack(const char *packed, size_t bytes, void *buffer, const struct datatype *type) {
     if (type->is_contiguous) {
-        memcpy(buffer, packed, bytes);
+        copy_block(buffer, packed, bytes);
         return;
     }
     for (char *element = buffer; bytes > 0; element += type->extent) {
@@ -48,12 +47,21 @@ void unpack(const char *packed, size_t bytes, void *buffer, const struct datatyp
     }
 }
 
+/* The ends may overlap. */
+static void move_block(void *to, const void *from, size_t bytes) {
+    uintptr_t target = (uintptr_t)to, source = (uintptr_t)from;
+    if (target + bytes <= source || source + bytes <= target)
+        copy_block(to, from, bytes);
+    else
+        memmove(to, from, bytes);
+}
+
 void copy_elements(const void *from, size_t from_count, const struct datatype *from_type, void *to,
                    size_t to_count, const struct datatype *to_type) {
     size_t bytes = from_count * from_type->size, room = to_count * to_type->size;
     size_t moved = bytes < room ? bytes : room;
     if (from_type->is_contiguous && to_type->is_contiguous) {
-        memmove(to, from, moved);
+        move_block(to, from, moved);
     } else if (from_type->is_contiguous) {
         unpack(from, moved, to, to_type);
     } else {

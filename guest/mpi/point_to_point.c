@@ -28,6 +28,12 @@ static OUT_OF_LINE int send(const struct message *message, enum send_mode mode,
 
 static OUT_OF_LINE int send_otherwise(const void *buffer, int count, MPI_Datatype datatype,
                                       int destination, int tag, MPI_Comm comm) {
+    const struct communicator *found = find_communicator(comm);
+    const struct datatype *type = look_up_datatype(datatype);
+    if (is_plain(found, type, buffer, count, destination, tag) &&
+        send_eager(world_rank(found, destination), found->context, tag, buffer, (size_t)count,
+                   type))
+        return MPI_SUCCESS;
     return send(&MESSAGE(buffer, destination), STANDARD, "MPI_Send");
 }
 

@@ -1,10 +1,8 @@
 #include "mpi/transport.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "messaging/buffers.h"
-#include "messaging/copy.h"
 #include "messaging/messages.h"
 #include "mpi/matching.h"
 #include "runtime/marker.h"
@@ -63,7 +61,7 @@ static struct request *free_slot(uint64_t slot) {
 /* A message of this rank to itself, which the interface does not see. */
 static void deliver_here(uint64_t envelope, const void *data, size_t bytes) {
     struct buffer *buffer = buffer_take(bytes);
-    memcpy(buffer_data(buffer), data, bytes);
+    copy_block(buffer_data(buffer), data, bytes);
     match_arrival(&(struct arrival){.envelope = envelope,
                                     .source = own_rank,
                                     .data = buffer_data(buffer),
@@ -329,7 +327,7 @@ static void piece_arrives(int source, const void *payload, size_t bytes) {
     const struct piece *piece = payload;
     struct request *request = slots[piece->slot];
     size_t part = bytes - sizeof *piece;
-    memcpy(request->packed + (size_t)piece->number * PIECE_BYTES, piece + 1, part);
+    copy_block(request->packed + (size_t)piece->number * PIECE_BYTES, piece + 1, part);
     request->moved += part;
     if (request->moved == request->partner) {
         free_slot(piece->slot);

@@ -10,7 +10,6 @@
 #ifndef NARTHEX_MPI_TRANSPORT_H
 #define NARTHEX_MPI_TRANSPORT_H
 
-#include "messaging/copy.h"
 #include "messaging/messages.h"
 #include "mpi/requests.h"
 

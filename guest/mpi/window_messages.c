@@ -26,9 +26,9 @@ void window_unregister(struct window *window) {
 /* Sends what stands behind a header of the messages' own. */
 static void send_behind(int rank, int handler, const void *header, size_t header_bytes,
                         const void *data, size_t bytes) {
-    memcpy(scratch, header, header_bytes);
+    copy_block(scratch, header, header_bytes);
     if (bytes > 0)
-        memcpy(scratch + header_bytes, data, bytes);
+        copy_block(scratch + header_bytes, data, bytes);
     send_message(rank, handler, scratch, header_bytes + bytes);
 }
 
@@ -64,7 +64,7 @@ static void accumulate(char *place, const struct window_header *header, const vo
     MPI_Op op = (MPI_Op)(uintptr_t)header->op;
     struct datatype *type = find_datatype((MPI_Datatype)(uintptr_t)header->datatype);
     if (op == MPI_REPLACE)
-        memcpy(place, data, header->bytes);
+        copy_block(place, data, header->bytes);
     else if (op != MPI_NO_OP)
         operate(find_operation(op), data, place, header->bytes / (size_t)type->extent, type);
 }
@@ -99,12 +99,12 @@ static void fetch(int source, const struct window *window, const struct window_h
     char *place = place_in(window, source, header);
     if (!old)
         old = mpi_allocate(PIECE_BYTES);
-    memcpy(old, place, header->bytes);
+    copy_block(old, place, header->bytes);
     const char *compared = (const char *)data + header->bytes;
     if (header->kind == GET_ACCUMULATE)
         accumulate(place, header, data);
     else if (header->kind == COMPARE && memcmp(place, compared, header->bytes) == 0)
-        memcpy(place, data, header->bytes);
+        copy_block(place, data, header->bytes);
     answer(source, window, header->origin, old, header->bytes);
 }
 
@@ -116,7 +116,7 @@ static void window_message_arrives(int source, const void *payload, size_t bytes
     struct window *window = windows[header->window / 2];
     switch ((enum window_message_kind)header->kind) {
     case PUT:
-        memcpy(place_in(window, source, header), data, header->bytes);
+        copy_block(place_in(window, source, header), data, header->bytes);
         answer(source, window, 0, NULL, 0);
         break;
     case ACCUMULATE:
@@ -147,7 +147,7 @@ static void answer_arrives(int source, const void *payload, size_t bytes) {
     const struct answer *message = payload;
     struct window *window = windows[message->window / 2];
     if (message->origin != 0)
-        memcpy((void *)(uintptr_t)message->origin, message + 1, bytes - sizeof *message);
+        copy_block((void *)(uintptr_t)message->origin, message + 1, bytes - sizeof *message);
     if (message->is_grant)
         window->is_granted = true;
     window->pending[rank_of(window->comm, source)] -= 1;
