@@ -115,6 +115,30 @@ int main(int count, char **values) {
     assert printed(tmp_path / "main", nodes=1) == "began\n"
 
 
+def test_a_tool_puts_a_function_of_its_own_in_the_place_of_another(tmp_path):
+    source = tmp_path / "tool.c"
+    source.write_text("""
+#include <mpi.h>
+#include <stdio.h>
+static int sent;
+int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    sent += count;
+    return PMPI_Send(buffer, count, type, to, tag, comm);
+}
+int main(int count, char **values) {
+    int numbers[3] = {1, 2, 3};
+    MPI_Init(&count, &values);
+    MPI_Send(numbers, 3, MPI_INT, 0, 0, MPI_COMM_SELF);
+    MPI_Recv(numbers, 3, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("sent %d\\n", sent);
+    MPI_Finalize();
+}
+""")
+    program = narthex.compile(source, tmp_path / "tool")
+    assert printed(program, nodes=1) == "sent 3\n"
+
+
 def test_it_shows_its_command_and_answers_for_the_compiler():
     shown = shlex.split(call(*OWN, "mpicc", "-show").stdout)
     assert "-static" in shown

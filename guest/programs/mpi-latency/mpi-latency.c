@@ -1,5 +1,5 @@
-/* Latency of MPI between two ranks: rank 0 sends a message, rank 1 sends one of as many bytes back.
- * The rounds are those of roundtrip, which sends the same without MPI.
+/* Latency of MPI between two ranks. Rank 0 sends a message, rank 1 sends one of as many bytes back,
+ * in rounds that are those of roundtrip, which sends the same without MPI.
  *
  *     mpi-latency [BYTES [COUNT [WARM-UP]]]
  *                        by default 8 bytes, 200 rounds, 150 to warm up

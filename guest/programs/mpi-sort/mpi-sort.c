@@ -1,4 +1,4 @@
-/* A bucket sort of integers in MPI: every rank makes keys, all ranks exchange them so that each has
+/* A bucket sort of integers in MPI. Every rank makes keys, all ranks exchange them so that each has
  * those of one range, and each sorts its own by counting.
  *
  *     mpi-sort [KEYS]
