@@ -1,6 +1,6 @@
-/* A halo exchange in MPI on a grid of ranks. Heat spreads over a square whose places the ranks divide
- * among them in two dimensions; in every step each rank exchanges the edges of its part with four
- * neighbours, and now and then all ranks agree on how much has changed.
+/* A halo exchange in MPI on a grid of ranks. Heat spreads over a square whose places the ranks
+ * divide among them in two dimensions; in every step each rank exchanges the edges of its part with
+ * four neighbours, and now and then all ranks agree on how much has changed.
  *
  *     mpi-stencil [PLACES [STEPS]]
  *                        by default 32 places a side, 20 steps
