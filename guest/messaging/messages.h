@@ -15,7 +15,15 @@
 #define OUT_OF_LINE
 #endif
 
-/* The handler numbers of shared memory, and of the library itself. */
+/* The handler numbers of MPI, of shared memory, and of the library itself. Of those between,
+ * shmem/protocol.h and long_messages.h have some. */
+enum {
+    HANDLER_MPI_WINDOW = 234,
+    HANDLER_MPI_ANSWER,
+    HANDLER_MPI_MESSAGE,
+    HANDLER_MPI_CONTROL,
+    HANDLER_MPI_PIECE
+};
 enum { HANDLER_LOCK = 239, HANDLER_SHARED_MEMORY };
 enum {
     HANDLER_BARRIER = 248,

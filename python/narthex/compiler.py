@@ -339,7 +339,7 @@ def _headers() -> list[Path]:
 
 
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "shmem")
+    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "mpi", "shmem")
     return [source for folder in folders for source in _sources_in(GUEST / folder)]
 
 
@@ -428,10 +428,15 @@ def _link(
         if marker:
             with cached(marker.parent):
                 marker.touch()
-        if _STARTS_THREADS in unfinished.read_bytes():
+        if starts_threads(unfinished):
             run([*command, *_THREADS_FLAGS], GUEST if shipped else None)
         files.write(output, unfinished.read_bytes(), mode=0o777)
     return output
+
+
+def starts_threads(program: Path) -> bool:
+    """Tell whether a program that has been linked starts threads."""
+    return program.is_file() and _STARTS_THREADS in program.read_bytes()
 
 
 def _cxx_marker(compiler: Compiler, sources: Sequence[Path]) -> Path | None:
@@ -446,7 +451,8 @@ def _includes() -> list[str]:
     root = GUEST.resolve()
     # The folder of the compilation is 'guest'; headers lie below it, and are named from there.
     paths = [f"-ffile-prefix-map={root}=guest", f"-ffile-prefix-map={root}/="]
-    return [f"-I{root}", f"-I{root / 'messaging'}", f"-I{root / 'shmem' / 'include'}", *paths]
+    includes = (root, root / "messaging", root / "mpi" / "include", root / "shmem" / "include")
+    return [*(f"-I{folder}" for folder in includes), *paths]
 
 
 def _relative(source: Path) -> str:

@@ -19,6 +19,7 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
 | `commands` | | what every command says by `--help` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
+| `mpi` | | the functions that `mpi.h` declares |
 | `calls` | MACHINE/INTERFACE, several | `narthex run roundtrip` and `shmem-latency` |
 | `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
@@ -37,7 +38,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from narthex import extras, reference
+from narthex import extras, mpi, reference
 from narthex.assets import experiment_names
 from narthex.compiler import driver_apart
 from narthex.errors import NarthexError, unknown
@@ -242,6 +243,14 @@ def machines(_directive: Directive) -> list[str]:
     return lines[:-1]
 
 
+def mpi_functions(_directive: Directive) -> list[str]:
+    """Return a table of the functions of MPI that there are."""
+    found = mpi.sections()
+    rows = [[what, ", ".join(f"`{name[4:]}`" for name in names)] for what, names in found.items()]
+    count = sum(len(names) for names in found.values())
+    return markdown_table(["what", f"{count} functions, each `MPI_` and `PMPI_`"], rows)
+
+
 def fidelity_of(directive: Directive) -> list[str]:
     """Say how near systems are to their papers; of one, each experiment, and why rows miss."""
     if not directive.names:
@@ -268,7 +277,7 @@ def fidelity_of(directive: Directive) -> list[str]:
     return lines
 
 
-SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks", "shmem"]
+SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks", "mpi", "shmem"]
 """The groups of experiments, in the order in which they were built."""
 
 
@@ -332,11 +341,12 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "logp": logp,
     "commands": commands,
     "machines": machines,
+    "mpi": mpi_functions,
     "fidelity": fidelity_of,
     "area": area_of,
     "calls": calls,
 }
-LIVES = ("transactions", "breakdown", "commands", "machines", "calls")
+LIVES = ("transactions", "breakdown", "commands", "machines", "mpi", "calls")
 """The kinds that take no longer than a test may."""
 
 FIDELITY = DOCS / "fidelity.md"

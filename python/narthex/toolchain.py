@@ -146,9 +146,15 @@ def _named(command: str | None) -> tuple[Compiler | None, str]:
                 f"programs (riscv64-...). {REMEDY[0].upper()}{REMEDY[1:]}"
             )
         return _named_compiler(words), ""
-    if others := os.environ.get("CC", "").strip():
+    others = os.environ.get("CC", "").strip()
+    if others and not _is_own(others):
         return _fitting(others)
     return None, ""
+
+
+def _is_own(command: str) -> bool:
+    """Tell whether a command is Narthex's own, as `narthex mpicc`, which asks for a compiler."""
+    return any(os.path.basename(word) == "narthex" for word in command.split())
 
 
 def _fitting(command: str) -> tuple[Compiler | None, str]:
@@ -231,15 +237,10 @@ def run(command: Sequence[str], folder: Path | None, warn: Progress | None = Non
     `warn` hears what it says although it succeeds.
     """
     log.debug("%s", shlex.join(command))
-    zig_cache = str(cache_folder().absolute() / "zig")
-    environment = os.environ | {
-        "ZIG_GLOBAL_CACHE_DIR": zig_cache,
-        "ZIG_LOCAL_CACHE_DIR": zig_cache,
-    }
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
-            check=False,
+            command, cwd=folder, env=environment(), capture_output=True, text=True,
+            errors="replace", check=False,
         )  # fmt: skip
     except OSError as error:
         raise NarthexError(
@@ -252,11 +253,21 @@ def run(command: Sequence[str], folder: Path | None, warn: Progress | None = Non
     return done.stdout
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a compiler: Zig's caches are in this package's."""
+    zig_cache = str(cache_folder().absolute() / "zig")
+    return os.environ | {"ZIG_GLOBAL_CACHE_DIR": zig_cache, "ZIG_LOCAL_CACHE_DIR": zig_cache}
+
+
 def _failed(compiler: str, told: str) -> NarthexError:
     """Return the error of a compiler that has failed and told why."""
+    from narthex import mpi
+
     line = next((line for line in told.splitlines() if _NO_ROOM.search(line)), None)
     if line is None:
-        return NarthexError(told or f"'{compiler}' failed")
+        return NarthexError(
+            "\n".join(part for part in (told, mpi.hint(told)) if part) or f"'{compiler}' failed"
+        )
     return NarthexError(
         f"the compiler cannot write to the cache folder '{cache_folder()}', or to that of temporary"
         f" files, '{tempfile.gettempdir()}' ({line}); {CACHE_REMEDY}, or TMPDIR"

@@ -14,10 +14,11 @@ from pathlib import Path
 from narthex.assets import GUEST
 from narthex.toolchain import cache_folder, cached
 
-FOLDERS = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "shmem")
+FOLDERS = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "mpi", "shmem")
 # Of the pragmas only clang knows the one that asks for exact operations, as the flag does.
 WORDS = ["-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
-FLAGS = [*WORDS, f"-I{GUEST}", f"-I{GUEST / 'messaging'}", f"-I{GUEST / 'shmem' / 'include'}"]
+INCLUDES = (GUEST, GUEST / "messaging", GUEST / "mpi" / "include", GUEST / "shmem" / "include")
+FLAGS = [*WORDS, *(f"-I{folder}" for folder in INCLUDES)]
 
 
 def host_compiler() -> list[str]:

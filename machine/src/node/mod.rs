@@ -59,6 +59,7 @@ mod foresight;
 mod horizons;
 mod interrupts;
 pub(crate) mod memory;
+mod mpi;
 mod on_chip;
 pub mod probe;
 mod process;

@@ -54,8 +54,15 @@ pub struct StuckThread {
 }
 
 /// Whose message a process awaits in the library, as its program's state tells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Awaited {
+    /// What a call of MPI waits for.
+    Mpi {
+        /// Who is to send or to receive it, if it is one rank.
+        to: Option<Rank>,
+        /// Why it waits, in a clause about that rank.
+        why: String,
+    },
     /// The one of a barrier, by number from 1 on.
     Barrier {
         /// Who has not come to it.
@@ -97,7 +104,7 @@ pub struct StuckProcess {
     pub receive: QueueState,
     /// The interface takes one more packet now.
     pub has_room: bool,
-    /// Whom it awaits in the library's barrier or channels.
+    /// Whom it awaits in the library's barrier or channels, or in MPI.
     pub awaited: Option<Awaited>,
 }
 
@@ -304,7 +311,8 @@ impl Node {
         };
         let mut threads: Vec<_> = running.into_iter().map(|index| self.stuck_thread(index)).collect();
         threads.sort_by_key(|thread| thread.is_asleep);
-        let awaited = self.awaited_in_barrier(index, &threads[0].calls);
+        let awaited = self.awaited_in_mpi(index);
+        let awaited = awaited.or_else(|| self.awaited_in_barrier(index, &threads[0].calls));
         let awaited = awaited.or_else(|| self.awaited_in_channel(index));
         let interface = &self.devices[0];
         // Of a whole device, all processes share what they ask of it, which is at its first

@@ -22,7 +22,7 @@ const MOST_NODES: usize = 16;
 const MOST_HELD: usize = 4;
 
 /// Folders of the guest's library: a call from elsewhere is the program's own.
-const LIBRARY: [&str; 3] = ["messaging", "runtime", "shared_memory"];
+const LIBRARY: [&str; 4] = ["messaging", "mpi", "runtime", "shared_memory"];
 
 impl Hang {
     /// What happened, in a line.

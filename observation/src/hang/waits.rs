@@ -235,20 +235,27 @@ fn whereabouts(account: &Account, to: &str) -> Option<String> {
     (!clauses.is_empty()).then(|| clauses.join(", "))
 }
 
-/// Whom a process awaits in the library's barrier or channels.
-fn library_link(process: &StuckProcess) -> Vec<Link> {
-    let link = |awaited| match awaited {
-        Awaited::Barrier { from, barrier } => {
-            Link { to: from, why: format!("its message of barrier {barrier} has not come") }
+/// Whom a process awaits in the library's barrier or channels, or in MPI; what it awaits if that is
+/// nobody in particular.
+fn library_link(process: &StuckProcess) -> (String, Vec<Link>) {
+    let (to, why) = match &process.awaited {
+        None => {
+            let nothing = "no message is on its way to it, and who should send one is not known";
+            return (nothing.to_owned(), Vec::new());
         }
-        Awaited::Transfer { from, channel } => {
-            Link { to: from, why: format!("its next transfer on channel {channel} has not come") }
+        Some(Awaited::Mpi { to: Some(to), why }) => (*to, why.clone()),
+        Some(Awaited::Mpi { to: None, why }) => return (why.clone(), Vec::new()),
+        Some(Awaited::Barrier { from, barrier }) => {
+            (*from, format!("its message of barrier {barrier} has not come"))
         }
-        Awaited::Release { from, channel } => {
-            Link { to: from, why: format!("it has not released a transfer on channel {channel}") }
+        Some(Awaited::Transfer { from, channel }) => {
+            (*from, format!("its next transfer on channel {channel} has not come"))
+        }
+        Some(Awaited::Release { from, channel }) => {
+            (*from, format!("it has not released a transfer on channel {channel}"))
         }
     };
-    process.awaited.map(link).into_iter().collect()
+    (String::new(), vec![Link { to, why }])
 }
 
 /// Whose packets do not come to a process that waits for a message.
@@ -270,8 +277,5 @@ fn message(nodes: &[StuckNode], process: &StuckProcess) -> (String, Vec<Link>) {
             Some(Link { to: one.source, why })
         })
         .collect();
-    let links = if links.is_empty() { library_link(process) } else { links };
-    let nothing = "no message is on its way to it, and who should send one is not known";
-    let detail = if links.is_empty() { nothing.to_owned() } else { String::new() };
-    (detail, links)
+    if links.is_empty() { library_link(process) } else { (String::new(), links) }
 }

@@ -33,6 +33,7 @@ from narthex.cli import (
     runs,
     streams,
     sweeping,
+    wrapping,
 )
 from narthex.cli.console import examples
 from narthex.cli.streams import fail
@@ -75,7 +76,7 @@ app = typer.Typer(
 )
 for module in (
     catalogue, runs, differing, explaining, experiments, sweeping, fitting, calibrating, networks,
-    compiling, checking, hardware, machines, projects, reporting, doctor,
+    compiling, wrapping, checking, hardware, machines, projects, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 
@@ -229,9 +230,11 @@ def _arranged(given: list[str]) -> list[str]:
     """Arrange arguments as the command takes them."""
     _check_interfaces(given)
     command = next((word for word in given if not word.startswith("-")), "")
-    if command != "cc":
+    if command not in ("cc", *wrapping.COMMANDS):
         return given
     begin = given.index(command) + 1
+    if command in wrapping.COMMANDS:
+        return [*given[:begin], *wrapping.behind_dashes(given[begin:])]
     return [*given[:begin], *compiling.with_flags_behind(given[begin:])]
 
 

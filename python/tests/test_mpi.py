@@ -1,0 +1,199 @@
+"""MPI: programs print what they print with MPICH, over every interface, and errors are in words.
+
+The reference is PyPI's `mpich`, which runs the same programs natively, compiled with its own
+header.
+"""
+
+import functools
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import native
+import pytest
+
+import narthex
+from narthex import mpi
+from narthex.assets import GUEST
+from narthex.errors import NarthexError
+
+TESTS = GUEST / "programs" / "tests"
+SOON = "machine.time_without_progress=100us"
+
+
+def mpich() -> Path:
+    """The folder that MPICH is installed in."""
+    found = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which(
+        "mpiexec"
+    )
+    if not found or not (Path(found).parent.parent / "lib" / "libmpi_abi.so").exists():
+        pytest.skip("mpich is not installed (pip install -r requirements-develop.lock)")
+    return Path(found).parent.parent
+
+
+def build_reference(program: str, folder: Path, include: Path, library: str) -> Path:
+    """Compile a program for MPICH, with this mpi.h and that library."""
+    output = folder / f"{program}-{library}"
+    libraries = mpich() / "lib"
+    command = [*native.host_compiler(), "-O1", f"-I{include}", TESTS / f"{program}.c", "-o", output]
+    command += [f"-L{libraries}", f"-l{library}", f"-Wl,-rpath,{libraries}", "-lm"]
+    subprocess.run([str(word) for word in command], check=True)
+    return output
+
+
+def run_reference(binary: Path, ranks: int, *arguments: str) -> list[str]:
+    command = [mpich() / "bin" / "mpiexec", "-n", ranks, binary, *arguments]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return sorted(done.stdout.splitlines())
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mpich")
+
+    @functools.cache
+    def run(program: str, ranks: int, *arguments: str) -> list[str]:
+        binary = build_reference(program, folder, mpich() / "include", "mpi")
+        return run_reference(binary, ranks, *arguments)
+
+    return run
+
+
+def simulated(program: str, ranks: int, interface: str, *arguments: str) -> list[str]:
+    pieces: dict[int, bytes] = {}
+
+    def hear(node: int, _process: int, _stream: str, piece: bytes) -> None:
+        pieces[node] = pieces.get(node, b"") + piece
+
+    narthex.run(program, *arguments, interface=interface, nodes=ranks, output=hear)
+    return sorted(line for text in pieces.values() for line in text.decode().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("program", "ranks", "interface", "arguments"),
+    [
+        ("mpi-messages", 4, "NI2w", ()),
+        ("mpi-messages", 3, "CNI32Qm", ()),
+        ("mpi-collectives", 5, "CNI512Q", ()),
+        ("mpi-collectives", 9, "CNI32Qm", ("6",)),
+        ("mpi-objects", 6, "CNI32Qm", ()),
+        ("mpi-windows", 2, "NI2w", ()),
+    ],
+)
+def test_a_program_prints_what_it_does_with_mpich(reference, program, ranks, interface, arguments):
+    assert simulated(program, ranks, interface, *arguments) == reference(program, ranks, *arguments)
+
+
+def test_what_is_compiled_with_this_header_runs_with_another_library_of_the_abi(tmp_path):
+    binary = build_reference("mpi-objects", tmp_path, mpi.HEADER.parent, "mpi_abi")
+    assert run_reference(binary, 4) == simulated("mpi-objects", 4, "CNI32Qm")
+
+
+def test_the_library_on_the_host_is_a_world_of_one_rank(tmp_path, reference):
+    binary = native.build([TESTS / "mpi-messages.c"], tmp_path / "messages")
+    done = subprocess.run([binary], capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.splitlines()) == reference("mpi-messages", 1)
+
+
+INTERFACES = {
+    "hpca98": ["NI64w+Udma", "NI16w+Blkbuf", "CNI0Qm", "CNI4", "CNI16Qm", "CNI32Qm+Throttle"],
+    "isca96": ["NI2w on io-bus", "CNI512Q on io-bus"],
+    "edt": ["EDT", "EDT+DmaReceive", "CCDMA-retry", "CCDMA-intervention", "DMA-flush", "PIO"],
+    "voyager": ["Voyager-resident", "Voyager-nonresident", "Voyager-hybrid", "Voyager-CNI"],
+    "sarc-chip": ["SARC", "SARC+Nack"],
+}
+
+
+@pytest.mark.parametrize(
+    ("machine", "interface"),
+    [(machine, each) for machine, interfaces in INTERFACES.items() for each in interfaces],
+)
+def test_messages_of_both_kinds_arrive_over_every_interface(machine, interface):
+    for size in (8, 20000):
+        # SARC's messages go between the tiles of one chip.
+        nodes = 1 if interface.startswith("SARC") else 2
+        where = {"machine": machine, "interface": interface, "nodes": nodes}
+        document = narthex.run("mpi-latency", size, 2, 0, **where).document
+        (latency,) = document["reports"]
+        assert latency["value"] > 0
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("mpi-stencil", "32 x 32 places, 20 steps: heat 5689.443953, every value right"),
+        ("mpi-sort", "12000 keys in order, sum 98550197"),
+    ],
+)
+def test_a_program_checks_its_own_result(program, told):
+    assert simulated(program, 6, "CNI512Q") == [told]
+
+
+def overhead_cycles(program: str) -> float:
+    """What a round costs rank 0 beside waiting: one message sent, one received."""
+    rounds = 200
+    document = narthex.run(program, 8, rounds, 150, interface="CNI32Qm", nodes=2).document
+    (region,) = document["regions"]
+    executed = [f"{activity} / execute" for activity in ("application", "send", "receive")]
+    return sum(region["ledger_ps"][each] for each in executed) / 1000 / rounds
+
+
+def test_a_short_message_costs_at_most_250_cycles_more_than_with_the_messaging_library():
+    assert 0 < overhead_cycles("mpi-latency") - overhead_cycles("roundtrip") <= 250
+
+
+WRONG = {
+    "truncated": "rank 1 calls MPI_Recv on MPI_COMM_WORLD: a message of 16 bytes from rank 0 with"
+    " tag 3 does not fit into the 8 bytes of the receive (MPI_ERR_TRUNCATE)",
+    "rank_out_of_range": "calls MPI_Send on MPI_COMM_WORLD: the destination is rank 6, and ranks"
+    " are 0 to 1 (MPI_ERR_RANK)",
+    "freed_communicator": "calls MPI_Barrier: the communicator is none: it has been freed, or its"
+    " handle was never set (MPI_ERR_COMM)",
+    "not_committed": "the datatype has not been committed (MPI_Type_commit) (MPI_ERR_TYPE)",
+    "other_collective": "in its place: all ranks of a communicator make the same collectives",
+    "other_root": "MPI_Bcast before it was taken by no collective of this rank",
+    "other_header": "with a communicator of MPICH's own header",
+    "after_finalize": "calls MPI_Barrier after MPI_Finalize",
+    "before_init": "calls MPI_Send before MPI_Init",
+    "aborts": "calls MPI_Abort with error code 7",
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_call_ends_the_run_in_words_and_names_the_line(case):
+    with pytest.raises(NarthexError) as caught:
+        narthex.run("mpi-wrong", case, interface="CNI32Qm", nodes=2)
+    assert WRONG[case] in str(caught.value)
+    assert re.search(r"called from .*mpi-wrong\.c:\d+", str(caught.value))
+
+
+HANGS = {
+    "cycle": (
+        [0, 1, 2, 0],
+        "its message with tag 5 has not come (MPI_Recv on MPI_COMM_WORLD)",
+    ),
+    "wrong_tag": (
+        [0, 1, 0],
+        "it has not received the message with tag 1 (MPI_Ssend on MPI_COMM_WORLD)",
+    ),
+    "any_source": (
+        None,
+        "a message of any rank with any tag has not come (MPI_Recv on MPI_COMM_WORLD)",
+    ),
+    "left_out": ([0, 1, 0], "its message has not come (MPI_Allreduce on MPI_COMM_WORLD)"),
+}
+
+
+@pytest.mark.parametrize("case", HANGS)
+def test_a_hang_names_call_communicator_peer_and_tag_and_the_circle(case):
+    circle, words = HANGS[case]
+    with pytest.raises(NarthexError) as caught:
+        narthex.run(
+            "mpi-wrong", case, interface="CNI32Qm", nodes=3 if case == "cycle" else 2, set=[SOON]
+        )
+    assert caught.value.document is not None
+    assert caught.value.document["hang"]["circle"] == circle
+    assert words in str(caught.value)
