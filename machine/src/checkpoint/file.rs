@@ -27,7 +27,7 @@ use crate::sha256::hexadecimal;
 
 /// The version of the layout and of what archives hold. A change of any state
 /// that is archived is a new version.
-const FORMAT: u32 = 18;
+const FORMAT: u32 = 19;
 const MAGIC: &[u8] = b"narthex checkpoint ";
 const DIGEST_BYTES: usize = 32;
 

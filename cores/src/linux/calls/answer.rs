@@ -47,14 +47,15 @@ pub enum Effect {
     },
     /// The threads at these places go on.
     Wake(Vec<usize>),
+    /// The sleep of the threads at these places ends early; the books say what that makes of their
+    /// calls ([`SystemCalls::attend`](super::SystemCalls::attend)).
+    Interrupt(Vec<usize>),
     /// The program ended itself by a signal, as `abort` does.
     Killed {
         /// The number.
         signal: u64,
         /// The signal's name.
         name: &'static str,
-        /// Whether the program has a handler for it.
-        has_handler: bool,
     },
     /// The program calls a device, which gives the value and what else there is to do.
     Device {
@@ -144,6 +145,7 @@ impl From<Effect> for CallResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Error(pub(super) i64);
 
+pub(super) const EPERM: Error = Error(1);
 pub(super) const ENOENT: Error = Error(2);
 pub(super) const EINTR: Error = Error(4);
 pub(super) const EBADF: Error = Error(9);
@@ -157,6 +159,7 @@ pub(super) const EINVAL: Error = Error(22);
 pub(super) const ENOTTY: Error = Error(25);
 pub(super) const ESPIPE: Error = Error(29);
 pub(super) const ESRCH: Error = Error(3);
+pub(super) const EDEADLK: Error = Error(35);
 pub(super) const ENOSYS: Error = Error(38);
 pub(super) const ETIMEDOUT: Error = Error(110);
 

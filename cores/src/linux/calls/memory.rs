@@ -1,8 +1,8 @@
 //! Calls about the process's address space.
 
-use super::answer::{CallResult, EINVAL, ENODEV, ENOMEM};
+use super::answer::{CallResult, EINVAL, ENODEV};
 use super::{Answer, Call, done};
-use crate::linux::address_space::Wanted;
+use crate::linux::address_space::{Resized, Wanted};
 use crate::linux::{GuestMemory, Protection};
 
 impl<M: GuestMemory> Call<'_, M> {
@@ -34,11 +34,19 @@ impl<M: GuestMemory> Call<'_, M> {
         Ok(CallResult::from(address as i64).over(length))
     }
 
-    /// A mapping keeps its size; C libraries then map anew and copy.
-    pub(super) fn resize(&mut self) -> CallResult {
-        let text =
-            "the program gives a mapping another size (mremap), which is not simulated: it gets ENOMEM";
-        self.notice(ENOMEM, text.into())
+    /// A mapping has another size, and where it may move, another address if it must.
+    pub(super) fn resize(&mut self) -> Answer {
+        const MAY_MOVE: u64 = 1;
+        const EXACTLY: u64 = 2;
+        let [address, before, after, flags, wanted, _] = self.a;
+        let place = match flags {
+            0 => Resized::InPlace,
+            MAY_MOVE => Resized::Anywhere,
+            flags if flags == MAY_MOVE | EXACTLY => Resized::Exactly(wanted),
+            _ => return Err(EINVAL),
+        };
+        let address = self.calls.space.resize(self.memory, address, before, after, place)?;
+        Ok(CallResult::from(address as i64).over(before.max(after)))
     }
 
     pub(super) fn protect(&mut self) -> Answer {
