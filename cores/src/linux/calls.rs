@@ -6,8 +6,8 @@
 //! carries effects out; nothing here prints or stops anything.
 //!
 //! A process has a thread for each of its processors at most ([`super::threads`]),
-//! signals ([`super::signals`]), one clock (simulated time), no files but the three standard
-//! streams and its devices, and no input. Calls that only matter with more than that get the answer of
+//! signals ([`super::signals`]), one clock (simulated time), its devices, and files that the user
+//! has given it or that it writes itself ([`super::files`]). Calls that only matter with more than that get the answer of
 //! a machine on which there is nothing to do. A call that is
 //! not known gets ENOSYS, once with a notice, because a program that then
 //! misbehaves would be hard to understand otherwise.
@@ -15,6 +15,7 @@
 // Its answers, and the calls by what they concern.
 mod answer;
 mod facts;
+mod files;
 mod handlers;
 mod memory;
 mod progress;
@@ -25,9 +26,10 @@ mod threads;
 pub use answer::{CallResult, Effect, NarthexCall, NewThread, OutputStream};
 pub use progress::changes_nothing;
 
-use answer::{EFAULT, EINVAL, ENOENT, ENOSYS, ESPIPE, ESRCH, ETIMEDOUT, Error};
+use answer::{EFAULT, EINVAL, ENOSYS, ESRCH, ETIMEDOUT, Error};
 
 use super::address_space::AddressSpace;
+use super::files::{Files, GivenFiles, Written};
 use super::numbers::name;
 use super::signals::{Action, Left, Pending};
 use super::threads::{PROCESS, Threads};
@@ -36,6 +38,7 @@ use narthex_kernel::random::Stream;
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::Tag;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The longest text that a call takes, Linux' PATH_MAX.
 const TEXT_LIMIT_BYTES: u64 = 4096;
@@ -53,6 +56,7 @@ pub struct SystemCalls {
     actions: BTreeMap<u64, Action>,
     /// Signals to the process that all threads block.
     pending: Pending,
+    files: Files,
     /// The devices that the program can open, by their names.
     devices: Vec<String>,
     /// Devices of other nodes, by their names, and what is said of them.
@@ -63,7 +67,17 @@ pub struct SystemCalls {
 /// it wants at signals.
 impl Archived for SystemCalls {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SystemCalls { space, threads, randomness, noticed, actions, pending, devices: _, absent: _ } = self;
+        let SystemCalls {
+            space,
+            threads,
+            randomness,
+            noticed,
+            actions,
+            pending,
+            files,
+            devices: _,
+            absent: _,
+        } = self;
         archive.value(space)?;
         let most = threads.most();
         archive.value(threads)?;
@@ -74,7 +88,8 @@ impl Archived for SystemCalls {
         randomness.archive(archive)?;
         archive.value(noticed)?;
         archive.value(actions)?;
-        archive.value(pending)
+        archive.value(pending)?;
+        archive.value(&mut files.state)
     }
 }
 
@@ -85,7 +100,8 @@ impl SystemCalls {
         let (threads, noticed) = (Threads::on(1), BTreeSet::new());
         let (actions, pending) = (BTreeMap::new(), Pending::default());
         let (devices, absent) = (Vec::new(), Vec::new());
-        SystemCalls { space, threads, randomness, noticed, actions, pending, devices, absent }
+        let files = Files::default();
+        SystemCalls { space, threads, randomness, noticed, actions, pending, files, devices, absent }
     }
 
     /// The same for a process with so many processors, of which the first thread
@@ -107,6 +123,16 @@ impl SystemCalls {
     /// The same for a process that can open these devices: `/dev/` and a name.
     pub fn with_devices(self, devices: Vec<String>) -> Self {
         SystemCalls { devices, ..self }
+    }
+
+    /// The same for a process that has these files.
+    pub fn with_files(self, given: Arc<GivenFiles>) -> Self {
+        SystemCalls { files: Files::new(given), ..self }
+    }
+
+    /// The files and folders that the process has written, in the order of their names.
+    pub fn written(&self) -> impl Iterator<Item = Written<'_>> {
+        self.files.written()
     }
 
     /// The same for a process that is told why it cannot open these others.
@@ -181,9 +207,14 @@ struct Call<'a, M> {
 impl<M: GuestMemory> Call<'_, M> {
     fn answer(&mut self) -> Answer {
         match name(self.number).unwrap_or_default() {
-            "read" | "readv" | "pread64" => self.read_nothing(),
-            "write" => self.write(),
-            "writev" => self.write_vector(),
+            "read" => self.read(&self.piece(), None),
+            "pread64" => self.read(&self.piece(), Some(self.a[3])),
+            "readv" => self.pieces().and_then(|pieces| self.read(&pieces, None)),
+            "preadv" => self.pieces().and_then(|pieces| self.read(&pieces, Some(self.a[3]))),
+            "write" => self.write(&self.piece(), None),
+            "pwrite64" => self.write(&self.piece(), Some(self.a[3])),
+            "writev" => self.pieces().and_then(|pieces| self.write(&pieces, None)),
+            "pwritev" => self.pieces().and_then(|pieces| self.write(&pieces, Some(self.a[3]))),
             "exit" => self.exit_thread(),
             "exit_group" => Ok(Effect::Exit(self.a[0] as u8).into()),
             "kill" => self.kill(),
@@ -239,17 +270,36 @@ impl<M: GuestMemory> Call<'_, M> {
             "nanosleep" => self.sleep_for_time(),
             "clock_nanosleep" => self.sleep_by_clock(),
 
-            "fstat" => self.stream_status(self.a[0], self.a[1]),
+            "fstat" => self.open_status(self.a[0], self.a[1]),
             "newfstatat" => self.file_status(),
             "ioctl" => self.control(),
-            "lseek" => Err(self.stream_or(ESPIPE)),
-            "close" if self.device().is_some() => done(()),
-            "close" | "fsync" | "fdatasync" => self.stream().and_then(done),
-            "fcntl" => self.descriptor_flags(),
+            "lseek" => self.seek(),
+            "close" => self.close(),
+            "dup" => self.duplicate(0, false),
+            "dup3" => self.duplicate_at(),
+            "pipe2" => self.make_pipe(),
+            "fsync" | "fdatasync" | "flock" | "fchmod" | "fchown" => {
+                self.open_at(self.a[0]).map(|_| ()).and_then(done)
+            }
+            "sync" => done(()),
+            "umask" => Ok(0o022.into()),
+            "fcntl" => self.control_descriptor(),
             "ppoll" if self.a[1] == 0 && self.a[2] == 0 => self.pause(),
             "ppoll" => self.poll(),
             "openat" => self.open(),
-            "readlinkat" | "faccessat" | "faccessat2" => Err(ENOENT),
+            "getdents64" => self.list_folder(),
+            "mkdirat" => self.make_folder(),
+            "unlinkat" => self.remove(),
+            "renameat2" => self.rename(),
+            "truncate" => self.truncate_named(),
+            "ftruncate" => self.truncate_open(self.a[1]),
+            "fallocate" => self.allocate(),
+            "faccessat" | "faccessat2" => self.access(),
+            "readlinkat" => self.read_link(),
+            "fchmodat" | "fchownat" | "utimensat" => self.change_attributes(),
+            "chdir" => self.change_folder(),
+            "fchdir" => self.change_open_folder(),
+            "getcwd" => self.working_folder(),
 
             // C libraries ask for these at every start and do without.
             "rseq" | "riscv_hwprobe" | "statx" | "clone3" => Err(ENOSYS),

@@ -5,7 +5,8 @@
 //! same around a memory system of their own.
 
 use super::{
-    CallResult, Context, Effect, FaultReport, Invocation, NarthexCall, Program, StartError, SystemCalls, start,
+    CallResult, Context, Effect, FaultReport, Invocation, NarthexCall, Program, StartError, SystemCalls,
+    start,
 };
 use crate::{Code, Config, Fault, FlatMemory, Processor, Stop, Timing};
 use narthex_kernel::Time;

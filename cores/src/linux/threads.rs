@@ -58,20 +58,38 @@ impl Thread {
     }
 }
 
+/// What a sleeper waits for, besides its time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) enum Awaited {
+    /// Its time alone, or a signal.
+    Nothing,
+    /// A wake of a word, of those with one of the bits; with none: that of a lock's owner ([`LOCK`]).
+    Word { word: u64, bits: u32 },
+    /// Bytes or room in a pipe.
+    Pipe(u64),
+}
+
 /// A thread that sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Sleeper {
     pub place: usize,
-    /// The word whose wake it waits for; none: for a time alone.
-    pub word: Option<u64>,
-    /// Which wakes of that word; 0: none but that of the lock's owner ([`LOCK`]).
-    pub bits: u32,
+    pub awaited: Awaited,
     /// When it goes on in any case, in nanoseconds.
     pub until_ns: Option<u64>,
     /// Where the time goes that is left if a signal comes before; 0 is nowhere.
     pub remaining_at: u64,
     /// What a signal makes of its call.
     pub interrupted: Interrupted,
+}
+
+impl Sleeper {
+    /// The word that it waits for.
+    fn word(&self) -> Option<u64> {
+        match self.awaited {
+            Awaited::Word { word, .. } => Some(word),
+            Awaited::Nothing | Awaited::Pipe(_) => None,
+        }
+    }
 }
 
 impl Threads {
@@ -174,7 +192,7 @@ impl Threads {
     /// The first sleeper that waits for the lock at a word goes on: its place, and whether
     /// others wait still.
     pub fn wake_for_lock(&mut self, word: u64) -> Option<(usize, bool)> {
-        let waits = |sleeper: &Sleeper| sleeper.word == Some(word) && sleeper.bits == LOCK;
+        let waits = |sleeper: &Sleeper| sleeper.awaited == Awaited::Word { word, bits: LOCK };
         let asleep = self.sleepers.iter().position(waits)?;
         let place = self.sleepers.remove(asleep).place;
         Some((place, self.sleepers.iter().any(waits)))
@@ -188,6 +206,17 @@ impl Threads {
         Some(sleeper)
     }
 
+    /// Those that wait for a pipe go on, to make their calls again: their places.
+    pub fn wake_for_pipe(&mut self, pipe: u64) -> Vec<usize> {
+        let (woken, others): (Vec<_>, Vec<_>) =
+            self.sleepers.iter().partition(|sleeper| sleeper.awaited == Awaited::Pipe(pipe));
+        self.sleepers = others;
+        for sleeper in &woken {
+            self.repeat(sleeper.place, sleeper.interrupted.first_argument);
+        }
+        woken.iter().map(|sleeper| sleeper.place).collect()
+    }
+
     /// A thread's call is to be made again as soon as it has its registers.
     pub fn repeat(&mut self, place: usize, first_argument: u64) {
         if let Some(signals) = self.signals_mut(place) {
@@ -199,8 +228,9 @@ impl Threads {
     pub fn wake(&mut self, word: u64, bits: u32, most: u64) -> Vec<usize> {
         let mut woken = Vec::new();
         self.sleepers.retain(|sleeper| {
-            let is_meant =
-                sleeper.word == Some(word) && sleeper.bits & bits != 0 && (woken.len() as u64) < most;
+            let is_awaited = matches!(sleeper.awaited, Awaited::Word { word: awaited, bits: wakes }
+                if awaited == word && wakes & bits != 0);
+            let is_meant = is_awaited && (woken.len() as u64) < most;
             if is_meant {
                 woken.push(sleeper.place);
             }
@@ -211,11 +241,14 @@ impl Threads {
 
     /// Lets up to `most` of those that wait for a word wait for another one: how many.
     pub fn requeue(&mut self, from: u64, to: u64, most: u64) -> u64 {
-        let is_meant = |sleeper: &&mut Sleeper| sleeper.word == Some(from) && sleeper.bits != LOCK;
-        let all = self.sleepers.iter_mut().filter(is_meant);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let words = self.sleepers.iter_mut().filter_map(|sleeper| match &mut sleeper.awaited {
+            Awaited::Word { word, bits } if *word == from && *bits != LOCK => Some(word),
+            _ => None,
+        });
         let mut moved = 0;
-        for sleeper in all.take(usize::try_from(most).unwrap_or(usize::MAX)) {
-            sleeper.word = Some(to);
+        for word in words.take(most) {
+            *word = to;
             moved += 1;
         }
         moved
@@ -224,18 +257,18 @@ impl Threads {
     /// The time of a sleeper is over: whether it waited for a word, in vain.
     pub fn time_is_over(&mut self, place: usize) -> bool {
         let asleep = self.sleepers.iter().position(|sleeper| sleeper.place == place);
-        asleep.is_some_and(|asleep| self.sleepers.remove(asleep).word.is_some())
+        asleep.is_some_and(|asleep| self.sleepers.remove(asleep).word().is_some())
     }
 
     /// Whether a thread sleeps until a signal comes, or a byte in a pipe.
     pub fn sleeps_for_ever(&self, place: usize) -> bool {
         let is_meant = |sleeper: &Sleeper| sleeper.place == place;
-        self.sleepers.iter().any(|sleeper| is_meant(sleeper) && sleeper.word.or(sleeper.until_ns).is_none())
+        self.sleepers.iter().any(|sleeper| is_meant(sleeper) && sleeper.word().or(sleeper.until_ns).is_none())
     }
 
     /// The word for which a thread sleeps, if it does.
     pub fn awaited_word(&self, place: usize) -> Option<u64> {
-        self.sleepers.iter().find(|sleeper| sleeper.place == place)?.word
+        self.sleepers.iter().find(|sleeper| sleeper.place == place)?.word()
     }
 }
 
@@ -245,7 +278,8 @@ mod tests {
 
     fn asleep(place: usize, word: Option<u64>, bits: u32) -> Sleeper {
         let interrupted = Interrupted { again: Again::IfWanted, first_argument: 0 };
-        Sleeper { place, word, bits, until_ns: None, remaining_at: 0, interrupted }
+        let awaited = word.map_or(Awaited::Nothing, |word| Awaited::Word { word, bits });
+        Sleeper { place, awaited, until_ns: None, remaining_at: 0, interrupted }
     }
 
     #[test]

@@ -199,6 +199,7 @@ mod tests {
             binary_sha256: "12ab".into(),
             jobs: Vec::new(),
             firmware_sha256: BTreeMap::default(),
+            surroundings: Default::default(),
             interface: "NI2w".into(),
             hardware: None,
             machine: json!({ "bus": { "clock": { "value": "100MHz", "stated": "Table 1" }, "width": "8B" } }),

@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 
 use narthex_cores::Fault;
 use narthex_cores::linux::{
-    Context, Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, SystemCalls, changes_nothing, is_firmwares,
-    is_simulators, write_registers,
+    Context, Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, SystemCalls, changes_nothing,
+    is_firmwares, is_simulators, write_registers,
 };
 use narthex_interfaces::Device;
 use narthex_interfaces::registers::Addresses;

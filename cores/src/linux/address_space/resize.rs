@@ -61,7 +61,13 @@ impl AddressSpace {
     }
 
     /// Pages behind the range become a part of the mapping, if they are free.
-    fn grows(&mut self, memory: &mut impl GuestMemory, range: &Range<u64>, after: u64, region: Region) -> bool {
+    fn grows(
+        &mut self,
+        memory: &mut impl GuestMemory,
+        range: &Range<u64>,
+        after: u64,
+        region: Region,
+    ) -> bool {
         let Ok(grown) = self.exactly(range.start, after) else { return false };
         let more = range.end..grown.end;
         let can = self.is_free(&more) && self.has_room_for(more.end - more.start);

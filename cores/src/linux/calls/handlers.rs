@@ -52,7 +52,9 @@ impl SystemCalls {
         let (Some(code), action) = (code_of(fault.kind), self.action(signal)) else { return Err(None) };
         let name = signal_name(signal).unwrap_or("the signal");
         if self.is_ignored(signal) {
-            return Err(Some(format!("the program ignores {name}, but not even Linux ignores that of a fault")));
+            return Err(Some(format!(
+                "the program ignores {name}, but not even Linux ignores that of a fault"
+            )));
         }
         if !action.is_handled() {
             return Err(None);

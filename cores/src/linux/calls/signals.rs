@@ -8,6 +8,7 @@ use crate::linux::signals::{
     Action, Again, AlternateStack, IGNORE, Interrupted, LAST_SIGNAL, Left, Raised, ThreadSignals,
     UNBLOCKABLE, bit,
 };
+use crate::linux::threads::Awaited;
 
 /// `SI_USER`: kill sent it.
 const BY_KILL: i32 = 0;
@@ -93,7 +94,7 @@ impl<M: GuestMemory> Call<'_, M> {
             self.own_signals().interrupted = Some(interrupted);
             return done(());
         }
-        self.sleep(None, None, Again::Never, 0)
+        self.sleep(Awaited::Nothing, None, Again::Never, 0)
     }
 
     /// It takes a signal that it blocks, and waits for one if none is there and it gives no time.
@@ -103,7 +104,8 @@ impl<M: GuestMemory> Call<'_, M> {
         let waiting = self.own_signals().pending.take(set).or_else(|| self.calls.pending.take(set));
         if let Some(raised) = waiting {
             if information != 0 {
-                let words = [raised.signal, u64::from(raised.code as u32), raised.details[0], raised.details[1]];
+                let words =
+                    [raised.signal, u64::from(raised.code as u32), raised.details[0], raised.details[1]];
                 self.put(information, &[0; 128])?;
                 self.put_words(information, &words)?;
             }
@@ -178,7 +180,14 @@ impl<M: GuestMemory> Call<'_, M> {
 
     /// A signal to the thread at a place, or to the process: one that is to be ignored does
     /// nothing; one whose default is to end the process ends it, if it is not blocked.
-    fn raise(&mut self, place: Option<usize>, signal: u64, code: i32, sender: u64, value: u64) -> Answer {
+    pub(super) fn raise(
+        &mut self,
+        place: Option<usize>,
+        signal: u64,
+        code: i32,
+        sender: u64,
+        value: u64,
+    ) -> Answer {
         if signal > LAST_SIGNAL {
             return Err(EINVAL);
         }

@@ -3,7 +3,7 @@
 use super::answer::{EAGAIN, EDEADLK, EINVAL, ENOSYS, EPERM, ESRCH, ETIMEDOUT, Effect, Error, NewThread};
 use super::{Answer, Call, CallResult, GuestMemory, done};
 use crate::linux::signals::{Again, Interrupted};
-use crate::linux::threads::{ANY, LOCK, Sleeper};
+use crate::linux::threads::{ANY, Awaited, LOCK, Sleeper};
 
 const NANOSECONDS: u64 = 1_000_000_000;
 
@@ -232,7 +232,7 @@ impl<M: GuestMemory> Call<'_, M> {
         }
         let until_ns = if self.a[3] == 0 { None } else { Some(self.time_at(self.a[3])?) };
         self.put(word, &(value | HAS_WAITERS).to_le_bytes())?;
-        self.sleep(Some((word, LOCK)), until_ns, Again::Always, 0)
+        self.sleep(Awaited::Word { word, bits: LOCK }, until_ns, Again::Always, 0)
     }
 
     fn try_lock(&mut self, word: u64) -> Answer {
@@ -276,12 +276,12 @@ impl<M: GuestMemory> Call<'_, M> {
             (address, false) => Some(self.now_ns.saturating_add(self.time_at(address)?)),
         };
         let again = if until_ns.is_none() { Again::IfWanted } else { Again::Never };
-        self.sleep(Some((word, bits)), until_ns, again, 0)
+        self.sleep(Awaited::Word { word, bits }, until_ns, again, 0)
     }
 
     pub(super) fn sleep_for_time(&mut self) -> Answer {
         let until_ns = self.now_ns.saturating_add(self.time_at(self.a[0])?);
-        self.sleep(None, Some(until_ns), Again::Never, self.a[1])
+        self.sleep(Awaited::Nothing, Some(until_ns), Again::Never, self.a[1])
     }
 
     /// The same by a clock; all of them show the same time.
@@ -290,25 +290,23 @@ impl<M: GuestMemory> Call<'_, M> {
         let (base_ns, remaining_at) =
             if self.a[1] & ABSOLUTE == 0 { (self.now_ns, self.a[3]) } else { (0, 0) };
         let until_ns = base_ns.saturating_add(self.time_at(self.a[2])?);
-        self.sleep(None, Some(until_ns), Again::Never, remaining_at)
+        self.sleep(Awaited::Nothing, Some(until_ns), Again::Never, remaining_at)
     }
 
-    /// The caller sleeps: for a wake of a word, if it names one with the wakes that it means,
-    /// until a time.
+    /// The caller sleeps until what it waits for comes, or until a time.
     pub(super) fn sleep(
         &mut self,
-        word: Option<(u64, u32)>,
+        awaited: Awaited,
         until_ns: Option<u64>,
         again: Again,
         remaining_at: u64,
     ) -> Answer {
         if until_ns.is_some_and(|until_ns| until_ns <= self.now_ns) {
-            return if word.is_some() { Err(ETIMEDOUT) } else { done(()) };
+            return if matches!(awaited, Awaited::Word { .. }) { Err(ETIMEDOUT) } else { done(()) };
         }
         let interrupted = Interrupted { again, first_argument: self.a[0] };
-        let (word, bits) = word.map_or((None, ANY), |(word, bits)| (Some(word), bits));
         let place = self.caller;
-        self.calls.threads.sleep(Sleeper { place, word, bits, until_ns, remaining_at, interrupted });
+        self.calls.threads.sleep(Sleeper { place, awaited, until_ns, remaining_at, interrupted });
         Ok(Effect::Sleep { until_ns }.into())
     }
 

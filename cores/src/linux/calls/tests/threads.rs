@@ -63,5 +63,8 @@ fn a_thread_names_itself_and_knows_its_processor_which_it_keeps() {
     process.put(DATA, &4_u64.to_le_bytes());
     assert_eq!(process.of(0, 122, [0, 8, DATA, 0, 0, 0]).value, -EINVAL.0, "there is no such processor");
     assert_eq!(process.of(0, 122, [7, 8, DATA, 0, 0, 0]).value, -ESRCH.0);
-    assert_eq!([[0, 0], [8, 0], [8, 1], [32, 0]].map(|[a, b]| process.value(283, &[a, b])), [31, 0, -22, -22]);
+    assert_eq!(
+        [[0, 0], [8, 0], [8, 1], [32, 0]].map(|[a, b]| process.value(283, &[a, b])),
+        [31, 0, -22, -22]
+    );
 }
