@@ -26,6 +26,9 @@ use crate::sha256::sha256;
 /// The variable by which the messaging library finds its page.
 const OWN_VARIABLE: &str = "NARTHEX_PAGE";
 
+/// The folder in which programs make temporary files, if they can make any.
+const TEMPORARY: &str = "tmp";
+
 /// What the programs of a run find around them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -134,6 +137,9 @@ impl Surroundings {
             if given.files.insert(name.clone(), Arc::from(&*file.bytes)).is_some() {
                 return Err(Failure::usage(format!("--file {text}: the file {name:?} is given twice")));
             }
+        }
+        if given.keeps_written {
+            given.folders.insert(TEMPORARY.to_owned());
         }
         for text in &self.folders {
             let name = checked_name("--directory", text)?;

@@ -15,6 +15,8 @@ use crate::linux::files::tree::{Contents, Entry, Trouble};
 
 /// AT_FDCWD: names begin in the working folder.
 const WORKING_FOLDER: u64 = -100i64 as u64;
+/// Where runtimes look for facts about the machine at every start, and do without: no notice tells.
+const FACTS: [&str; 2] = ["proc/", "sys/"];
 /// Names about which notices are given; a program may look in many places.
 const MOST_NOTICES: usize = 20;
 
@@ -66,7 +68,8 @@ impl<M: GuestMemory> Call<'_, M> {
     /// An error about a name, with a notice the first time.
     fn told_of(&mut self, name: &str, error: Error, text: String) -> CallResult {
         let missed = &mut self.calls.files.state.missed;
-        let is_first = missed.len() < MOST_NOTICES && missed.insert(name.to_owned());
+        let is_facts = FACTS.iter().any(|folder| name.starts_with(folder));
+        let is_first = !is_facts && missed.len() < MOST_NOTICES && missed.insert(name.to_owned());
         CallResult { effect: is_first.then_some(super::Effect::Notice(text)), ..CallResult::from(-error.0) }
     }
 
@@ -107,6 +110,7 @@ impl<M: GuestMemory> Call<'_, M> {
         const TRUNCATE: u64 = 0x200;
         const FOLDER: u64 = 0x1_0000;
         const ACCESS: u64 = 3;
+        const READ_WRITE: u64 = 2;
         let [folder, address, flags, ..] = self.a;
         let text = self.text(address)?;
         if let Some(device) = text.strip_prefix("/dev/") {
@@ -126,6 +130,8 @@ impl<M: GuestMemory> Call<'_, M> {
                 }
                 What::File(Contents::Own(number))
             }
+            // Runtimes try so first, to open a file for reading only then.
+            Some(Entry::File(_)) if flags & (ACCESS | CREATE | TRUNCATE) == READ_WRITE => return Err(EACCES),
             Some(Entry::File(_)) if writes => return self.trouble(Trouble::Given, &name),
             Some(Entry::File(contents)) => What::File(contents),
             None if flags & CREATE == 0 => return Ok(self.missing(&name, "opens")),

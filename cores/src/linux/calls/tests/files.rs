@@ -81,7 +81,8 @@ fn given_files_and_input_are_read_as_files_are() {
     assert_eq!(process.memory.text(copied), "0123456789");
     assert_eq!(process.value(CLOSE, &[3]), 0);
     assert_eq!(process.value(READ, &[3, BUFFER, 1]), -EBADF.0);
-    let words = process.open("in/a.txt", 2);
+    assert_eq!(process.open("in/a.txt", 2), CallResult::from(-EACCES.0), "runtimes try that first");
+    let words = process.open("in/a.txt", 1);
     assert_eq!(words.value, -EACCES.0);
     assert!(Process::notice(&words).contains("only reads"));
 }
@@ -95,6 +96,7 @@ fn a_file_that_is_not_there_is_named_once_with_how_to_give_it() {
     assert!(text.contains("--file data/Parameter.txt=PATH"), "{text}");
     assert!(text.contains("\"parameters.txt\": is that meant?"), "{text}");
     assert_eq!(process.open("/data/Parameter.txt", 0), CallResult::from(-ENOENT.0));
+    assert_eq!(process.open("/proc/self/maps", 0), CallResult::from(-ENOENT.0), "of that, nothing is told");
     let told = process.open("out.txt", WRITES_NEW);
     assert_eq!(told.value, -EROFS.0);
     assert!(Process::notice(&told).contains("--output-files FOLDER"));
