@@ -50,6 +50,19 @@ def test_signals_are_as_on_linux_and_the_same_however_they_are_computed():
     assert run(threads=2, execute_wait_loops=True).document == result.document
 
 
+def test_a_fault_in_its_own_handler_ends_the_run_and_says_why_no_handler_runs(tmp_path):
+    file = tmp_path / "again.c"
+    file.write_text(
+        "#include <signal.h>\n"
+        "static void handle(int signal) { *(volatile int *)24 = signal; }\n"
+        "int main(void) { signal(SIGSEGV, handle); return *(volatile int *)16; }\n"
+    )
+    with pytest.raises(NarthexError, match="store to 0x18") as found:
+        narthex.run(file, nodes=1)
+    assert "has a handler for SIGSEGV, but the thread blocks it" in str(found.value)
+    assert "handle+" in str(found.value)
+
+
 @pytest.fixture(scope="module")
 def given(tmp_path_factory):
     folder = tmp_path_factory.mktemp("given")
