@@ -18,6 +18,7 @@ mod facts;
 mod files;
 mod handlers;
 mod memory;
+mod pipes;
 mod progress;
 mod signals;
 mod streams;

@@ -1,14 +1,12 @@
 //! Calls on descriptors: reading and writing, whatever a descriptor stands for.
 
 use super::answer::{
-    CallResult, EAGAIN, EBADF, EFAULT, EINVAL, EISDIR, EMFILE, ENOTTY, EPIPE, ESPIPE, Effect, Error,
+    CallResult, EBADF, EFAULT, EINVAL, EISDIR, EMFILE, ENOTTY, EOPNOTSUPP, ESPIPE, Effect, Error,
 };
 use super::{Answer, Call, done};
 use crate::linux::GuestMemory;
 use crate::linux::files::descriptors::{Open, PIPE_BYTES, What};
 use crate::linux::files::tree::{Contents, Trouble};
-use crate::linux::signals::Again;
-use crate::linux::threads::Awaited;
 
 /// The most that one call writes to a stream; a program calls again for the rest.
 const OUTPUT_LIMIT_BYTES: u64 = 1 << 20;
@@ -20,11 +18,11 @@ const ACCESS: u64 = 3;
 pub(super) const READ_ONLY: u64 = 0;
 const WRITE_ONLY: u64 = 1;
 const APPEND: u64 = 0x400;
-const NONBLOCK: u64 = 0x800;
+pub(super) const NONBLOCK: u64 = 0x800;
 pub(super) const CLOSES: u64 = 0x8_0000;
 
 /// A range of the program's memory.
-type Piece = (u64, u64);
+pub(super) type Piece = (u64, u64);
 
 impl<M: GuestMemory> Call<'_, M> {
     /// What a descriptor stands for.
@@ -97,7 +95,7 @@ impl<M: GuestMemory> Call<'_, M> {
     }
 
     /// Puts bytes into the ranges, up to the first that is out of reach: how many.
-    fn scatter(&mut self, pieces: &[Piece], bytes: &[u8]) -> Result<u64, Error> {
+    pub(super) fn scatter(&mut self, pieces: &[Piece], bytes: &[u8]) -> Result<u64, Error> {
         let mut put = 0;
         for &(address, length) in pieces {
             let count = (bytes.len() - put).min(usize::try_from(length).unwrap_or(usize::MAX));
@@ -111,7 +109,7 @@ impl<M: GuestMemory> Call<'_, M> {
     }
 
     /// The bytes of the ranges, up to the first that is out of reach.
-    fn gather(&mut self, pieces: &[Piece], most: u64) -> Result<Vec<u8>, Error> {
+    pub(super) fn gather(&mut self, pieces: &[Piece], most: u64) -> Result<Vec<u8>, Error> {
         let mut bytes: Vec<u8> = Vec::new();
         for &(address, length) in pieces {
             let room = most - bytes.len() as u64;
@@ -165,68 +163,6 @@ impl<M: GuestMemory> Call<'_, M> {
             self.open_at_mut(self.a[0])?.offset = from + bytes.len() as u64;
         }
         Ok((bytes.len() as i64).into())
-    }
-
-    fn read_pipe(&mut self, pipe: u64, pieces: &[Piece], wanted: u64, flags: u64) -> Answer {
-        let descriptors = &mut self.calls.files.state.descriptors;
-        let waiting = descriptors.pipes.get(&pipe).map_or(0, |bytes| bytes.len() as u64);
-        let count = waiting.min(wanted) as usize;
-        if count == 0 && wanted > 0 && descriptors.has_end(&What::PipeIn(pipe)) {
-            return self.wait_for_pipe(pipe, flags);
-        }
-        let held = descriptors.pipes.get(&pipe);
-        let bytes: Vec<u8> = held.map(|held| held.iter().take(count).copied().collect()).unwrap_or_default();
-        let read = self.scatter(pieces, &bytes)?;
-        if let Some(held) = self.calls.files.state.descriptors.pipes.get_mut(&pipe) {
-            held.drain(..read as usize);
-        }
-        Ok(self.with_woken(read as i64, pipe))
-    }
-
-    fn write_pipe(&mut self, pipe: u64, pieces: &[Piece], flags: u64) -> Answer {
-        const BROKEN_PIPE: u64 = 13;
-        const BY_SYSTEM: i32 = 0x80;
-        let descriptors = &self.calls.files.state.descriptors;
-        if !descriptors.has_end(&What::PipeOut(pipe)) {
-            let raised = self.raise(Some(self.caller), BROKEN_PIPE, BY_SYSTEM, 0, 0)?;
-            return Ok(CallResult { value: -EPIPE.0, ..raised });
-        }
-        let room = PIPE_BYTES - descriptors.pipes.get(&pipe).map_or(0, |held| held.len());
-        let bytes = self.gather(pieces, room as u64)?;
-        if bytes.is_empty() && pieces.iter().any(|(_, length)| *length > 0) {
-            return self.wait_for_pipe(pipe, flags);
-        }
-        if let Some(held) = self.calls.files.state.descriptors.pipes.get_mut(&pipe) {
-            held.extend(&bytes);
-        }
-        Ok(self.with_woken(bytes.len() as i64, pipe))
-    }
-
-    fn wait_for_pipe(&mut self, pipe: u64, flags: u64) -> Answer {
-        match flags & NONBLOCK {
-            0 => self.sleep(Awaited::Pipe(pipe), None, Again::IfWanted, 0),
-            _ => Err(EAGAIN),
-        }
-    }
-
-    /// A value, with those that have waited for a pipe.
-    fn with_woken(&mut self, value: i64, pipe: u64) -> CallResult {
-        let woken = self.calls.threads.wake_for_pipe(pipe);
-        let effect = (!woken.is_empty()).then_some(Effect::Interrupt(woken));
-        CallResult { effect, ..CallResult::from(value) }
-    }
-
-    pub(super) fn make_pipe(&mut self) -> Answer {
-        let [address, flags, ..] = self.a;
-        if flags & !(NONBLOCK | CLOSES) != 0 {
-            return Err(EINVAL);
-        }
-        self.put(address, &[0; 8])?;
-        let least = self.first_descriptor();
-        let descriptors = &mut self.calls.files.state.descriptors;
-        let ends = descriptors.pipe(least, flags & NONBLOCK, flags & CLOSES != 0).ok_or(EMFILE)?;
-        let bytes: Vec<u8> = ends.iter().flat_map(|end| (*end as u32).to_le_bytes()).collect();
-        self.put(address, &bytes).and_then(done)
     }
 
     pub(super) fn close(&mut self) -> Answer {
@@ -430,7 +366,7 @@ impl<M: GuestMemory> Call<'_, M> {
     pub(super) fn allocate(&mut self) -> Answer {
         let [descriptor, mode, offset, length, ..] = self.a;
         if mode != 0 {
-            return Err(super::answer::EOPNOTSUPP);
+            return Err(EOPNOTSUPP);
         }
         let Open { what: What::File(contents), .. } = self.open_at(descriptor)? else { return Err(EBADF) };
         let files = &self.calls.files;
