@@ -81,17 +81,17 @@ impl SystemCalls {
 
 impl<M: GuestMemory> Call<'_, M> {
     fn attend(&mut self, context: &mut Context) -> Option<Effect> {
-        match self.own_signals().left.take() {
-            None => {}
-            Some(Left::Return) => {
-                if self.leave(context).is_err() {
-                    return Some(killed(SIGSEGV));
-                }
-            }
+        let left = match self.own_signals().left.take() {
+            None => Ok(()),
+            Some(Left::Return) => self.leave(context),
             Some(Left::AlternateStack { wanted, former }) => {
                 let changed = self.change_alternate_stack(context.integers[SP], wanted, former);
                 context.integers[A0] = changed.map_or_else(|error| -error.0, |()| 0) as u64;
+                Ok(())
             }
+        };
+        if left.is_err() {
+            return Some(killed(SIGSEGV));
         }
         let mut interrupted = self.own_signals().interrupted.take();
         while let Some(raised) = self.take_due() {
