@@ -65,6 +65,7 @@ fn show(effect: &Effect) {
         Effect::Narthex(call) => writeln!(std::io::stderr(), "{call:?}"),
         Effect::Output { stream: OutputStream::Firmware, .. }
         | Effect::Exit(_)
+        | Effect::Interrupt(_)
         | Effect::Killed { .. }
         | Effect::Device { .. }
         | Effect::Start(_)

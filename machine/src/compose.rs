@@ -9,8 +9,9 @@ mod programs;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use narthex_cores::linux::Program;
+use narthex_cores::linux::{GivenFiles, Program};
 use narthex_cores::{InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::networks::Surroundings;
@@ -77,6 +78,10 @@ pub struct Blueprint<'a> {
     /// What stands in the place of the interface's model.
     hardware: Option<hardware::InPlace>,
     devices: Vec<FurtherDevice>,
+    /// Variables that every program finds.
+    environment: Vec<String>,
+    /// Files that it finds.
+    files: Arc<GivenFiles>,
 }
 
 impl<'a> Blueprint<'a> {
@@ -106,7 +111,21 @@ impl<'a> Blueprint<'a> {
             firmware: BTreeMap::new(),
             hardware: None,
             devices: Self::stated_devices(config),
+            environment: Vec::new(),
+            files: Arc::default(),
         }
+    }
+
+    /// The same for programs that find these variables and files.
+    ///
+    /// # Errors
+    /// If one makes no sense.
+    pub fn with_surroundings(
+        self,
+        surroundings: &crate::surroundings::Surroundings,
+    ) -> Result<Self, Failure> {
+        let environment = surroundings.environment.clone();
+        Ok(Blueprint { environment, files: surroundings.given()?, ..self })
     }
 
     /// The same with the places of the request's first job, and with its further jobs.

@@ -9,6 +9,7 @@
 //! | [`partition`] | nodes and switches, as the simulation has them |
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
+//! | [`surroundings`] | what programs find around them: variables, input, files |
 //! | [`network_load`](mod@network_load) | a machine's network alone, under synthetic traffic |
 //! | [`checkpoint`] | the whole state of a run in a file, to go on from |
 //! | [`sha256`](mod@sha256) | digests of files |
@@ -28,6 +29,7 @@ pub mod partition;
 pub mod request;
 pub mod run;
 pub mod sha256;
+pub mod surroundings;
 pub mod wiring;
 
 use narthex_interfaces::models::{MODELS, Model};
@@ -41,6 +43,7 @@ pub use narthex_cores::linux::OutputStream;
 pub use network_load::{NetworkRequest, network_load};
 pub use request::{CheckpointRequest, Failure, FirmwareFile, HardwareRequest, JobRequest, RunRequest};
 pub use run::{Effort, Explanation, Finished, Halt, Monitor, Progress, run, run_monitored, simulate};
+pub use surroundings::{GivenFile, Surroundings};
 
 /// What there is of a kind: "interfaces" or "machines"; "hardware-ports" are what hardware has that
 /// stands in the place of a FIFO's model.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::sha256::sha256;
+use crate::surroundings::Surroundings;
 use thiserror::Error;
 
 /// A run: which program, on which machine, over which interface.
@@ -60,6 +61,9 @@ pub struct RunRequest {
     /// Further jobs of the run, each with a process on each of its nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobRequest>,
+    /// What its programs find around them.
+    #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+    pub surroundings: Surroundings,
     /// Where the run's checkpoints are; none are made without.
     #[serde(default)]
     pub checkpoint: Option<CheckpointRequest>,

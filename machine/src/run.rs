@@ -100,6 +100,7 @@ pub fn simulate(
     if network.lookahead().is_zero() && nodes.len() > 1 {
         observer(Progress::Notice(&without_lookahead(request.threads)));
     }
+    request.surroundings.check_folder()?;
     let simulation = simulation(nodes, switches, network).with_threads(threads);
     let threads = simulation.thread_count();
     let mut running = Running::new(simulation);
@@ -125,6 +126,9 @@ pub fn simulate(
     let windows = running.windows();
     let Closed { mut nodes, switches, end, written } = running.close(&ending, observer);
     monitor.end(end, &mut nodes, observer);
+    if let Err(lost) = request.surroundings.write(&nodes) {
+        observer(Progress::Loss(&lost));
+    }
     if let Some(shortage) = shortage {
         return Err(shortage.failure(end, &nodes));
     }
@@ -166,6 +170,7 @@ fn parts(
 ) -> Result<(Vec<Node>, Vec<Switch<Frame>>), Failure> {
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
     let blueprint = Blueprint::new(&machine.config, interface, program, request)
+        .with_surroundings(&request.surroundings)?
         .with_jobs_of(request)?
         .with_firmware_of(request)?
         .with_hardware_of(request)?;

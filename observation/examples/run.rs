@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         schedule_steps: std::env::var("STEPS").is_ok_and(|how| how == "schedule"),
         job_nodes: None,
         jobs: Vec::new(),
+        surroundings: Default::default(),
         firmware: firmware(),
         hardware: None,
         until: None,

@@ -21,6 +21,7 @@ from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.results import Result, larger_is_better
 from narthex.running import DEFAULT_MACHINE, Observer, run
+from narthex.surroundings import Named, Variables
 
 if TYPE_CHECKING:
     import altair
@@ -246,6 +247,10 @@ def compare(
     nodes: int | None = None,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
     firmware: Firmware = (),
+    env: Variables = (),
+    input: str | Path | None = None,  # noqa: A002 - the option's name on the command line
+    files: Named = (),
+    directories: Named = (),
     threads: int = 1,
     seed: int | None = None,
     until: str | None = None,
@@ -288,6 +293,10 @@ def compare(
                 nodes=nodes,
                 set=set,
                 firmware=firmware,
+                env=env,
+                input=input,
+                files=files,
+                directories=directories,
                 threads=threads,
                 seed=seed,
                 until=until,

@@ -214,6 +214,8 @@ def _take_run(side: Side, document: dict[str, Any], prefix: str) -> None:
         {key: str(document[key]) for key in FACTS if not (prefix and key == FACTS[2])}
     )
     side.settings["arguments"] = " ".join(document["arguments"])
+    if surroundings := document.get("surroundings"):
+        side.settings["surroundings"] = json.dumps(surroundings, sort_keys=True)
     side.settings.update(_machine(document["machine"]))
     side.add(prefix, _figures_of_run(document))
 

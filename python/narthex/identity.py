@@ -1,7 +1,7 @@
 """What decides a run, as one name: its key.
 
-A run is a function of the program's bytes, its arguments, its firmware, the resolved machine,
-the interface and the simulator; nothing else decides what it returns. A hash
+A run is a function of the program's bytes, its arguments, what it finds around it, its firmware,
+the resolved machine, the interface and the simulator; nothing else decides what it returns. A hash
 of all of them says whether two runs are the same, and whether a kept one is
 the one that is asked for.
 """
@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from narthex import _native
+from narthex import _native, surroundings
 from narthex.programs import Program
 
 RUN_SETTINGS = {"nodes": "machine.nodes", "seed": "machine.seed"}
@@ -39,6 +39,8 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
     }
     if firmware := request.get("firmware"):
         parts["firmware"] = {name: digest(each["elf"].encode()) for name, each in firmware.items()}
+    if given := request.get("surroundings"):
+        parts["surroundings"] = surroundings.identity(given)
     if hardware := request.get("hardware"):
         parts["hardware"] = {key: hardware[key] for key in ("sha256", "clock")}
     if until := request.get("until"):

@@ -22,6 +22,7 @@ from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.refusals import telling_refusals
 from narthex.results import Result
+from narthex.surroundings import NONE, Named, Surroundings, Variables
 from narthex.toolchain import Progress
 
 Observer = Callable[[int], bool]
@@ -58,6 +59,11 @@ def run(
     nodes: int | None = None,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
     firmware: Firmware = (),
+    env: Variables = (),
+    input: str | Path | None = None,  # noqa: A002 - the option's name on the command line
+    files: Named = (),
+    directories: Named = (),
+    output_files: str | Path | None = None,
     threads: int = 1,
     seed: int | None = None,
     checkpoint: str | Path | None = None,
@@ -90,6 +96,10 @@ def run(
     the machine's number of nodes, and each of `set` one of its parameters
     ({"bus.clock": "125MHz"}); `firmware` has files for processors that run some
     ({"forwarder": "mine.elf"}), in place of what comes with Narthex (docs/firmware.md);
+    `env` has variables that programs find, `input` the file that is their standard input,
+    `files` and `directories` what they can open, by the names that they use
+    ({"input.txt": "small.txt"}); what they write goes to the folder `output_files`
+    (docs/system.md).
     `jobs` are programs that run on the machine at the same time, each with one process on
     each of its nodes ("gauss 64 @ 0-7"); `program`, if given, is the first (docs/jobs.md);
     `seed` starts the random streams. The same arguments
@@ -150,6 +160,7 @@ def run(
         nodes=nodes,
         set=set,
         firmware=firmware,
+        surroundings=Surroundings(env, input, files, directories, output_files),
         threads=threads,
         seed=seed,
         checkpoint=checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
@@ -207,6 +218,7 @@ def request(
     set: Settings,  # noqa: A002 - the option's name on the command line
     jobs: dict[str, Any] | None = None,
     firmware: Firmware = (),
+    surroundings: Surroundings = NONE,
     threads: int = 1,
     seed: int | None,
     checkpoint: dict[str, Any] | None = None,
@@ -235,6 +247,7 @@ def request(
         "seed": arguments.whole_number_or_none("seed", seed),
         **({"hardware": hardware} if hardware else {}),
         **({"firmware": given} if given else {}),
+        **surroundings.request(),
         **({"checkpoint": checkpoint} if checkpoint else {}),
         **{name: time for name, time in limits.items() if time is not None},
         **({"execute_wait_loops": True} if execute_wait_loops else {}),

@@ -32,10 +32,6 @@ def test_a_wild_pointer_four_calls_deep_shows_them_all(tmp_path):
 ENDS = {
     "check": ('narthex_check(1 > 2, "one is %d", 1);', "node 0, processor 0: one is 1"),
     "signal": ("abort();", "the program ended itself with signal 6"),
-    "handled signal": (
-        "signal(SIGUSR1, handle); raise(SIGUSR1);",
-        r"signal 10 \(SIGUSR1\), although it has a handler: handlers are never run",
-    ),
     "ignored signal": ("signal(SIGTERM, SIG_IGN); raise(SIGTERM); return 3;", "exit code 3"),
     "fault": ("*(volatile int *)16 = 1;", "store to 0x10"),
 }
@@ -47,7 +43,6 @@ def test_registers_are_shown_of_a_fault_and_not_of_what_a_program_says_itself(en
     file = tmp_path / "ends.c"
     file.write_text(
         "#include <narthex.h>\n#include <signal.h>\n#include <stdlib.h>\n"
-        "void handle(int number) { (void)number; }\n"
         f"int main(void) {{ {statement} return 0; }}"
     )
     with pytest.raises(NarthexError, match=message) as found:

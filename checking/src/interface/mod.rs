@@ -202,6 +202,7 @@ impl Checked<'_> {
             schedule_steps: false,
             job_nodes: None,
             jobs: Vec::new(),
+            surroundings: Default::default(),
             firmware: Default::default(),
             hardware: None,
             checkpoint: None,

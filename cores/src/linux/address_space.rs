@@ -25,8 +25,10 @@
 
 mod pins;
 mod place;
+mod resize;
 
 pub use place::{Place, Use};
+pub use resize::Resized;
 
 use super::{GuestMemory, Protection};
 use pins::Pins;
@@ -160,6 +162,28 @@ impl AddressSpace {
         }
         self.add(memory, range, Protection::READ_WRITE, Use::Shared);
         Ok(())
+    }
+
+    /// Adds the page to which handlers of signals return, with the call that ends them, if it is
+    /// not there yet.
+    pub(super) fn add_trampoline(&mut self, memory: &mut impl GuestMemory) -> Result<(), Refusal> {
+        /// `li a7, 139` and `ecall`: rt_sigreturn.
+        const CODE: [u8; 8] = [0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0];
+        if self.trampoline().is_some() {
+            return Ok(());
+        }
+        if !self.has_room_for(PAGE_BYTES) {
+            return Err(Refusal::NoMemory);
+        }
+        let range = self.find_room(PAGE_BYTES).ok_or(Refusal::NoMemory)?;
+        self.add(memory, range.clone(), Protection::READ_EXECUTE, Use::Trampoline);
+        memory.write(range.start, &CODE).map_err(|_| Refusal::NoMemory)
+    }
+
+    /// That page's address, if there is one.
+    pub(super) fn trampoline(&self) -> Option<u64> {
+        let is_meant = |(_, region): &(&u64, &Region)| region.purpose == Use::Trampoline;
+        self.regions.iter().find(is_meant).map(|(start, _)| *start)
     }
 
     /// Whether any of it is tagged memory.
@@ -350,7 +374,7 @@ impl AddressSpace {
         let sound = address.is_multiple_of(PAGE_BYTES)
             && address >= PAGE_BYTES
             && !overlaps(&range, &(DEVICE_START..DEVICE_END))
-            && self.within(&range).all(|(_, region)| !matches!(region.purpose, Use::Devices | Use::Shared));
+            && self.within(&range).all(|(_, region)| !region.purpose.stays());
         if sound { Ok(range) } else { Err(Refusal::Invalid) }
     }
 

@@ -6,8 +6,8 @@
 //! carries effects out; nothing here prints or stops anything.
 //!
 //! A process has a thread for each of its processors at most ([`super::threads`]),
-//! one clock (simulated time), no files but the three standard streams and its
-//! devices, and no input. Calls that only matter with more than that get the answer of
+//! signals ([`super::signals`]), one clock (simulated time), its devices, and files that the user
+//! has given it or that it writes itself ([`super::files`]). Calls that only matter with more than that get the answer of
 //! a machine on which there is nothing to do. A call that is
 //! not known gets ENOSYS, once with a notice, because a program that then
 //! misbehaves would be hard to understand otherwise.
@@ -15,7 +15,10 @@
 // Its answers, and the calls by what they concern.
 mod answer;
 mod facts;
+mod files;
+mod handlers;
 mod memory;
+mod pipes;
 mod progress;
 mod signals;
 mod streams;
@@ -24,16 +27,19 @@ mod threads;
 pub use answer::{CallResult, Effect, NarthexCall, NewThread, OutputStream};
 pub use progress::changes_nothing;
 
-use answer::{EFAULT, EINVAL, ENOENT, ENOSYS, ESPIPE, ETIMEDOUT, Error};
+use answer::{EFAULT, EINVAL, ENOSYS, ESRCH, ETIMEDOUT, Error};
 
 use super::address_space::AddressSpace;
+use super::files::{Files, GivenFiles, Written};
 use super::numbers::name;
+use super::signals::{Action, Left, Pending};
 use super::threads::{PROCESS, Threads};
 use super::{GuestMemory, Protection};
 use narthex_kernel::random::Stream;
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::Tag;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The longest text that a call takes, Linux' PATH_MAX.
 const TEXT_LIMIT_BYTES: u64 = 4096;
@@ -47,8 +53,11 @@ pub struct SystemCalls {
     threads: Threads,
     randomness: Stream,
     noticed: BTreeSet<u64>,
-    /// What the program wants at signals, as it says it: [`Call::signal_action`].
-    actions: BTreeMap<u64, u64>,
+    /// What the program wants at signals.
+    actions: BTreeMap<u64, Action>,
+    /// Signals to the process that all threads block.
+    pending: Pending,
+    files: Files,
     /// The devices that the program can open, by their names.
     devices: Vec<String>,
     /// Devices of other nodes, by their names, and what is said of them.
@@ -59,7 +68,17 @@ pub struct SystemCalls {
 /// it wants at signals.
 impl Archived for SystemCalls {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let SystemCalls { space, threads, randomness, noticed, actions, devices: _, absent: _ } = self;
+        let SystemCalls {
+            space,
+            threads,
+            randomness,
+            noticed,
+            actions,
+            pending,
+            files,
+            devices: _,
+            absent: _,
+        } = self;
         archive.value(space)?;
         let most = threads.most();
         archive.value(threads)?;
@@ -69,7 +88,9 @@ impl Archived for SystemCalls {
         )?;
         randomness.archive(archive)?;
         archive.value(noticed)?;
-        archive.value(actions)
+        archive.value(actions)?;
+        archive.value(pending)?;
+        archive.value(&mut files.state)
     }
 }
 
@@ -78,8 +99,10 @@ impl SystemCalls {
     pub fn for_process(space: AddressSpace, seed: u64) -> Self {
         let randomness = Stream::new(seed, "linux/getrandom");
         let (threads, noticed) = (Threads::on(1), BTreeSet::new());
-        let actions = BTreeMap::new();
-        SystemCalls { space, threads, randomness, noticed, actions, devices: Vec::new(), absent: Vec::new() }
+        let (actions, pending) = (BTreeMap::new(), Pending::default());
+        let (devices, absent) = (Vec::new(), Vec::new());
+        let files = Files::default();
+        SystemCalls { space, threads, randomness, noticed, actions, pending, files, devices, absent }
     }
 
     /// The same for a process with so many processors, of which the first thread
@@ -103,6 +126,16 @@ impl SystemCalls {
         SystemCalls { devices, ..self }
     }
 
+    /// The same for a process that has these files.
+    pub fn with_files(self, given: Arc<GivenFiles>) -> Self {
+        SystemCalls { files: Files::new(given), ..self }
+    }
+
+    /// The files and folders that the process has written, in the order of their names.
+    pub fn written(&self) -> impl Iterator<Item = Written<'_>> {
+        self.files.written()
+    }
+
     /// The same for a process that is told why it cannot open these others.
     pub fn with_absent_devices(self, absent: Vec<(String, String)>) -> Self {
         SystemCalls { absent, ..self }
@@ -120,7 +153,8 @@ impl SystemCalls {
         self.handle_of(0, number, arguments, memory, now_ns)
     }
 
-    /// The same for the thread at this place.
+    /// The same for the thread at this place. A signal that is due comes before its call, which is
+    /// made again behind the handler ([`SystemCalls::attend`]).
     pub fn handle_of(
         &mut self,
         caller: usize,
@@ -129,6 +163,10 @@ impl SystemCalls {
         memory: &mut impl GuestMemory,
         now_ns: u64,
     ) -> CallResult {
+        if self.signal_is_due(caller) {
+            self.threads.repeat(caller, arguments[0]);
+            return CallResult::from(0);
+        }
         let mut call = Call { calls: self, caller, number, a: arguments, memory, now_ns };
         call.answer().unwrap_or_else(|error| CallResult::from(-error.0))
     }
@@ -143,14 +181,9 @@ impl SystemCalls {
         self.threads.awaited_word(thread)
     }
 
-    /// Whether the program has a handler for a signal.
-    pub fn has_handler(&self, signal: u64) -> bool {
-        self.action(signal) > signals::IGNORE
-    }
-
-    /// What the program wants at a signal.
-    fn action(&self, signal: u64) -> u64 {
-        self.actions.get(&signal).copied().unwrap_or_default()
+    /// Whether a thread sleeps until a signal comes, or a byte in a pipe.
+    pub fn sleeps_for_ever(&self, thread: usize) -> bool {
+        self.threads.sleeps_for_ever(thread)
     }
 
     /// The number by which the program knows a thread.
@@ -175,19 +208,27 @@ struct Call<'a, M> {
 impl<M: GuestMemory> Call<'_, M> {
     fn answer(&mut self) -> Answer {
         match name(self.number).unwrap_or_default() {
-            "read" | "readv" | "pread64" => self.read_nothing(),
-            "write" => self.write(),
-            "writev" => self.write_vector(),
+            "read" => self.read(&self.piece(), None),
+            "pread64" => self.read(&self.piece(), Some(self.a[3])),
+            "readv" => self.pieces().and_then(|pieces| self.read(&pieces, None)),
+            "preadv" => self.pieces().and_then(|pieces| self.read(&pieces, Some(self.a[3]))),
+            "write" => self.write(&self.piece(), None),
+            "pwrite64" => self.write(&self.piece(), Some(self.a[3])),
+            "writev" => self.pieces().and_then(|pieces| self.write(&pieces, None)),
+            "pwritev" => self.pieces().and_then(|pieces| self.write(&pieces, Some(self.a[3]))),
             "exit" => self.exit_thread(),
             "exit_group" => Ok(Effect::Exit(self.a[0] as u8).into()),
-            "kill" | "tkill" => self.signal(self.a[0], self.a[1]),
-            "tgkill" => self.signal(self.a[1], self.a[2]),
+            "kill" => self.kill(),
+            "tkill" => self.kill_thread(self.a[0], self.a[1]),
+            "tgkill" if self.a[0] != PROCESS as u64 => Err(ESRCH),
+            "tgkill" => self.kill_thread(self.a[1], self.a[2]),
+            "rt_sigqueueinfo" => self.queue_signal(),
 
             "brk" => Ok(self.set_break()),
             "mmap" => self.map(),
             "munmap" => self.unmap(),
             "mprotect" => self.protect(),
-            "mremap" => Ok(self.resize()),
+            "mremap" => self.resize(),
             "madvise" => self.advise(),
             "riscv_flush_icache" => self.flush_instructions(),
 
@@ -199,6 +240,10 @@ impl<M: GuestMemory> Call<'_, M> {
             "sysinfo" => self.system_information(),
             "prlimit64" => self.limits(),
             "sched_getaffinity" => self.affinity(),
+            "sched_setaffinity" => self.set_affinity(),
+            "getcpu" => self.processor_number(),
+            "prctl" => self.control_process(),
+            "membarrier" => self.barrier_of_memory(),
             "getrusage" => self.resource_usage(),
             "times" => self.process_times(),
 
@@ -210,27 +255,55 @@ impl<M: GuestMemory> Call<'_, M> {
             }
             "getppid" => Ok(1.into()),
             "getuid" | "geteuid" | "getgid" | "getegid" => Ok(USER.into()),
-            "set_robust_list" | "sched_yield" | "sigaltstack" | "mlock" | "munlock" => done(()),
+            "set_robust_list" | "sched_yield" | "mlock" | "munlock" => done(()),
             "rt_sigaction" => self.signal_action(),
-            "rt_sigprocmask" => self.clear(self.a[2], 8),
+            "rt_sigprocmask" => self.signal_mask(),
+            "rt_sigpending" => self.pending_signals(),
+            "rt_sigsuspend" => self.suspend(),
+            "rt_sigtimedwait" => self.take_signal(),
+            "sigaltstack" => self.alternate_stack(),
+            "rt_sigreturn" => {
+                self.own_signals().left = Some(Left::Return);
+                done(())
+            }
             "futex" => self.futex(),
             "clone" => self.start_thread(),
             "nanosleep" => self.sleep_for_time(),
             "clock_nanosleep" => self.sleep_by_clock(),
 
-            "fstat" => self.stream_status(self.a[0], self.a[1]),
+            "fstat" => self.open_status(self.a[0], self.a[1]),
             "newfstatat" => self.file_status(),
             "ioctl" => self.control(),
-            "lseek" => Err(self.stream_or(ESPIPE)),
-            "close" if self.device().is_some() => done(()),
-            "close" | "fsync" | "fdatasync" => self.stream().and_then(done),
-            "fcntl" => self.descriptor_flags(),
+            "lseek" => self.seek(),
+            "close" => self.close(),
+            "dup" => self.duplicate(0, false),
+            "dup3" => self.duplicate_at(),
+            "pipe2" => self.make_pipe(),
+            "fsync" | "fdatasync" | "flock" | "fchmod" | "fchown" => {
+                self.open_at(self.a[0]).map(|_| ()).and_then(done)
+            }
+            "sync" => done(()),
+            "umask" => Ok(0o022.into()),
+            "fcntl" => self.control_descriptor(),
+            "ppoll" if self.a[1] == 0 && self.a[2] == 0 => self.pause(),
             "ppoll" => self.poll(),
             "openat" => self.open(),
-            "readlinkat" | "faccessat" | "faccessat2" => Err(ENOENT),
+            "getdents64" => self.list_folder(),
+            "mkdirat" => self.make_folder(),
+            "unlinkat" => self.remove(),
+            "renameat2" => self.rename(),
+            "truncate" => self.truncate_named(),
+            "ftruncate" => self.truncate_open(self.a[1]),
+            "fallocate" => self.allocate(),
+            "faccessat" | "faccessat2" => self.access(),
+            "readlinkat" => self.read_link(),
+            "fchmodat" | "fchownat" | "utimensat" => self.change_attributes(),
+            "chdir" => self.change_folder(),
+            "fchdir" => self.change_open_folder(),
+            "getcwd" => self.working_folder(),
 
             // C libraries ask for these at every start and do without.
-            "rseq" | "riscv_hwprobe" | "statx" | "membarrier" | "clone3" => Err(ENOSYS),
+            "rseq" | "riscv_hwprobe" | "statx" | "clone3" => Err(ENOSYS),
 
             "narthex_report" => self.report(f64::from_bits(self.a[1])),
             // Of firmware, whose compiler has no floating point.
@@ -327,11 +400,6 @@ impl<M: GuestMemory> Call<'_, M> {
     fn put_words(&mut self, address: u64, words: &[u64]) -> Answer {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.put(address, &bytes).and_then(done)
-    }
-
-    /// Zeros where the caller wants an old state, if it does.
-    fn clear(&mut self, address: u64, length: usize) -> Answer {
-        if address == 0 { done(()) } else { self.put(address, &[0; 32][..length]).and_then(done) }
     }
 }
 

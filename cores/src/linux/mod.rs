@@ -7,9 +7,11 @@
 //! 1. [`elf`] reads the program's file and refuses, with a remedy, what cannot run;
 //! 2. [`address_space`] records what the program's memory is used for;
 //! 3. [`mod@start`] puts the program, its arguments and its stack into memory;
-//! 4. [`calls`] answers its system calls ([`numbers`] names them), those of its
-//!    threads too (`threads`);
-//! 5. [`report`] tells its author what went wrong, with [`source`] lines.
+//! 4. [`files`] are what it was given to read, and what it writes;
+//! 5. [`calls`] answers its system calls ([`numbers`] names them), those of its
+//!    threads too (`threads`), and runs the handlers of its `signals`, with a frame of its
+//!    registers (`context`);
+//! 6. [`report`] tells its author what went wrong, with [`source`] lines.
 //!
 //! [`plain`] puts them together for one processor without caches.
 //!
@@ -20,11 +22,14 @@
 
 pub mod address_space;
 pub mod calls;
+mod context;
 pub mod elf;
+pub mod files;
 pub mod numbers;
 pub mod plain;
 mod privileged;
 pub mod report;
+mod signals;
 pub mod source;
 pub mod start;
 mod threads;
@@ -32,7 +37,9 @@ pub mod unwind;
 
 pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
 pub use calls::{CallResult, Effect, NarthexCall, NewThread, OutputStream, SystemCalls, changes_nothing};
+pub use context::Context;
 pub use elf::{ElfError, ElfProblem, Program, Segment};
+pub use files::{GivenFiles, Written};
 pub use numbers::{is_firmwares, is_simulators};
 pub use plain::{End, PlainProcess};
 pub use report::{FaultReport, write_registers};

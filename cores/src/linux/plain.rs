@@ -5,7 +5,8 @@
 //! same around a memory system of their own.
 
 use super::{
-    CallResult, Effect, FaultReport, Invocation, NarthexCall, Program, StartError, SystemCalls, start,
+    CallResult, Context, Effect, FaultReport, Invocation, NarthexCall, Program, StartError, SystemCalls,
+    start,
 };
 use crate::{Code, Config, Fault, FlatMemory, Processor, Stop, Timing};
 use narthex_kernel::Time;
@@ -40,6 +41,8 @@ pub struct PlainProcess<'a, T> {
     processor: Processor<T>,
     memory: FlatMemory,
     calls: SystemCalls,
+    /// Why the program's handler did not begin for the fault that has ended it.
+    unhandled: Option<String>,
 }
 
 impl<'a, T: Timing> PlainProcess<'a, T> {
@@ -53,7 +56,7 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
         processor.set_pc(started.program_counter);
         processor.set_x(SP, started.stack_pointer);
         let calls = SystemCalls::for_process(started.space, invocation.seed);
-        Ok(PlainProcess { program, processor, memory, calls })
+        Ok(PlainProcess { program, processor, memory, calls, unhandled: None })
     }
 
     /// Runs the program to its end. What its system calls do to the outside,
@@ -76,9 +79,18 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
                         self.calls.time_is_over(0);
                     }
                     effect.iter().for_each(&mut outside);
+                    if let Some(end) = self.attend().as_ref().and_then(ended_by) {
+                        return end;
+                    }
                 }
                 Stop::Marker(_) => {}
-                Stop::Fault => return End::Fault(self.processor.fault()),
+                Stop::Fault => {
+                    let fault = self.processor.fault();
+                    if let Err(unhandled) = self.handle(&fault) {
+                        self.unhandled = unhandled;
+                        return End::Fault(fault);
+                    }
+                }
                 Stop::Horizon => return End::Horizon,
                 Stop::Wait | Stop::NotReady | Stop::WaitForInterrupt => return End::Stuck,
             }
@@ -108,7 +120,7 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
             program: self.program,
             space: self.calls.space(),
             owner: None,
-            has_handler: self.calls.has_handler(fault.kind.signal()),
+            unhandled: self.unhandled.clone(),
         };
         report.to_string()
     }
@@ -119,6 +131,26 @@ impl<'a, T: Timing> PlainProcess<'a, T> {
         let result = self.calls.handle(self.processor.x(A7), arguments, &mut self.memory, now_ns);
         self.processor.set_x(A0, result.value as u64);
         result
+    }
+
+    /// Handlers of signals begin or return.
+    fn attend(&mut self) -> Option<Effect> {
+        if !self.calls.has_to_attend(0) {
+            return None;
+        }
+        let mut context = Context::of(&self.processor);
+        let effect = self.calls.attend(0, &mut context, &mut self.memory);
+        context.restore(&mut self.processor);
+        effect
+    }
+
+    /// The handler of a fault begins.
+    fn handle(&mut self, fault: &Fault) -> Result<(), Option<String>> {
+        let mut context = Context::of(&self.processor);
+        self.calls.handle_fault(0, fault, &mut context, &mut self.memory)?;
+        self.processor.forget_fault();
+        context.restore(&mut self.processor);
+        Ok(())
     }
 }
 

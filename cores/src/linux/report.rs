@@ -7,7 +7,6 @@
 
 use super::address_space::AddressSpace;
 use super::elf::Program;
-use super::numbers::signal_name;
 use super::privileged::use_of_privilege;
 use crate::assemble::{FLOAT_NAMES, INTEGER_NAMES};
 use crate::stop::{Fault, FaultKind};
@@ -34,8 +33,8 @@ pub struct FaultReport<'a> {
     pub space: &'a AddressSpace,
     /// What the address is, if it is another process's.
     pub owner: Option<String>,
-    /// Whether the program has a handler for the signal that Linux would send.
-    pub has_handler: bool,
+    /// Why the handler that the program has for it could not begin.
+    pub unhandled: Option<String>,
 }
 
 impl fmt::Display for FaultReport<'_> {
@@ -51,9 +50,8 @@ impl fmt::Display for FaultReport<'_> {
         if let Some(explanation) = self.explanation() {
             writeln!(f, "  {explanation}")?;
         }
-        if self.has_handler {
-            let signal = signal_name(self.fault.kind.signal()).unwrap_or("the signal");
-            writeln!(f, "  the program has a handler for {signal}, but handlers are never run")?;
+        if let Some(unhandled) = &self.unhandled {
+            writeln!(f, "  {unhandled}")?;
         }
         write_registers(f, self.integers, self.floats)
     }
@@ -153,7 +151,7 @@ mod tests {
             program: &program,
             space,
             owner: None,
-            has_handler: true,
+            unhandled: Some("the program has a handler for SIGSEGV, but the thread blocks it".into()),
         }
         .to_string()
     }
@@ -169,7 +167,7 @@ mod tests {
         assert_eq!(lines[4], "  address     0x10 in the first page: a null pointer?");
         let row =
             "    s0 0000000000000000    s1 0000000000000000    a0 00000000deadbeef    a1 0000000000000000";
-        assert_eq!(lines[5], "  the program has a handler for SIGSEGV, but handlers are never run");
+        assert_eq!(lines[5], "  the program has a handler for SIGSEGV, but the thread blocks it");
         assert_eq!(lines[8], row);
         assert_eq!(lines.len(), 14);
     }

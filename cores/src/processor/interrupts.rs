@@ -102,6 +102,11 @@ impl<T: Timing> Processor<T> {
         self.core.fault
     }
 
+    /// The system has dealt with a fault: the processor goes on at its program counter.
+    pub fn forget_fault(&mut self) {
+        self.core.fault = None;
+    }
+
     /// A trap was taken: its handler is next.
     fn enter_handler<F: Follower>(&mut self, follower: &mut F) {
         let handler = self.core.trap.utvec;

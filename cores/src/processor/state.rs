@@ -49,6 +49,11 @@ impl<T: Timing> Processor<T> {
         self.core.registers[number]
     }
 
+    /// Whether registers do not hold yet what loads under way bring.
+    pub fn has_loads_under_way(&self) -> bool {
+        self.core.expects()
+    }
+
     /// The integer registers, then the floating-point registers.
     pub fn registers(&self) -> &[u64; SINK as usize] {
         self.core.registers.first_chunk().expect("as many registers")

@@ -27,7 +27,7 @@ use crate::sha256::hexadecimal;
 
 /// The version of the layout and of what archives hold. A change of any state
 /// that is archived is a new version.
-const FORMAT: u32 = 18;
+const FORMAT: u32 = 19;
 const MAGIC: &[u8] = b"narthex checkpoint ";
 const DIGEST_BYTES: usize = 32;
 
@@ -199,6 +199,7 @@ mod tests {
             binary_sha256: "12ab".into(),
             jobs: Vec::new(),
             firmware_sha256: BTreeMap::default(),
+            surroundings: Default::default(),
             interface: "NI2w".into(),
             hardware: None,
             machine: json!({ "bus": { "clock": { "value": "100MHz", "stated": "Table 1" }, "width": "8B" } }),

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::request::RunRequest;
 use crate::sha256::sha256;
+use crate::surroundings::SurroundingsIdentity;
 
 /// More parameters that differ are counted, not listed.
 const LISTED: usize = 3;
@@ -33,6 +34,8 @@ pub struct Identity {
     pub jobs: Vec<(String, Option<String>, String)>,
     /// The bytes of its firmware, by name.
     pub firmware_sha256: BTreeMap<String, String>,
+    /// What the programs find around them.
+    pub surroundings: SurroundingsIdentity,
     /// The interface and its place.
     pub interface: String,
     /// The sources of the hardware in its place, and its clock.
@@ -51,6 +54,7 @@ impl Identity {
             binary_sha256: sha256(elf),
             jobs: jobs_of(request),
             firmware_sha256: request.firmware_sha256(),
+            surroundings: request.surroundings.identity(),
             interface: request.interface_name(&interface),
             hardware: request.hardware.as_ref().map(|given| (given.sha256.clone(), given.clock)),
             machine,
@@ -66,6 +70,7 @@ impl Identity {
             binary_sha256,
             jobs,
             firmware_sha256,
+            surroundings,
             interface,
             hardware,
             machine,
@@ -92,6 +97,9 @@ impl Identity {
         let changed = |name: &&String| firmware_sha256.get(*name) != asked.firmware_sha256.get(*name);
         if let Some(name) = names.into_iter().find(changed) {
             return Some(format!("firmware '{name}' is another than that with which it was written"));
+        }
+        if let Some(difference) = surroundings.difference(&asked.surroundings) {
+            return Some(difference);
         }
         if *interface != asked.interface {
             return Some(format!("it is of interface {interface}; the run asks for {}", asked.interface));

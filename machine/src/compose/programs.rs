@@ -54,6 +54,7 @@ impl Blueprint<'_> {
         let calls = calls
             .with_devices(names.collect())
             .with_absent_devices(self.absent_devices())
+            .with_files(self.files.clone())
             .with_processors(self.config.processors_per_process() as usize);
         let process = Process::new(self.loaded(place).program.clone(), Personality::Linux, pages, calls)
             .with_first_processor(agent.0.into());
@@ -157,7 +158,9 @@ impl Blueprint<'_> {
         let page = Addresses::of_process(place.process).information_page();
         Invocation {
             arguments: self.loaded(place).arguments.clone(),
-            environment: vec![format!("NARTHEX_PAGE={page:#x}")],
+            environment: std::iter::once(format!("NARTHEX_PAGE={page:#x}"))
+                .chain(self.environment.iter().cloned())
+                .collect(),
             seed: self.seed ^ u64::from(rank.0) << 32,
         }
     }

@@ -349,7 +349,7 @@ impl Node {
     }
 
     /// A processor needs the value of a load that is under way.
-    fn wait_for_load(&mut self, index: usize) {
+    pub(super) fn wait_for_load(&mut self, index: usize) {
         self.processors[index].state = State::Waiting;
         let now = self.processors[index].processor.now();
         self.book(index, now, Occupation::DataMiss);

@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 
 use narthex_cores::Fault;
 use narthex_cores::linux::{
-    Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, changes_nothing, is_firmwares,
-    is_simulators, write_registers,
+    Context, Effect, FaultReport, GuestMemory, NarthexCall, OutputStream, SystemCalls, changes_nothing,
+    is_firmwares, is_simulators, write_registers,
 };
 use narthex_interfaces::Device;
 use narthex_interfaces::registers::Addresses;
@@ -48,19 +48,7 @@ impl Node {
             return self.fail(index, "firmware calls a system, and there is none on its processor");
         }
         let arguments = std::array::from_fn(|place| processor.x(A0 + place));
-        let Node { processors, processes, memories, devices, interconnects, .. } = self;
-        let Process { pages, calls, processors: own, .. } = &mut processes[process];
-        let thread = index - own.start;
-        let home = &mut memories[usize::from(processors[index].seats.memory.0)];
-        let mut memory = NodeMemory {
-            caches: processors,
-            own: index,
-            main: &mut home.bytes,
-            pages,
-            block_bytes: home.block_bytes,
-            devices: [devices, &mut []],
-            interconnects,
-        };
+        let (thread, calls, mut memory) = self.system_of(index);
         let result = calls.handle_of(thread, number, arguments, &mut memory, now.as_ps() / 1_000);
         if is_firmware && result.value < 0 {
             return self.fail(index, "firmware hands over a text that is not in its memory, or no stream");
@@ -83,7 +71,51 @@ impl Node {
             None => {}
         }
         self.processors[index].processor.set_x(A0, value as u64);
+        self.attend(index);
         self.spend_in_system(index, now, time);
+    }
+
+    /// The place of a processor's thread in the books of its process, these, and its memory.
+    fn system_of(&mut self, index: usize) -> (usize, &mut SystemCalls, NodeMemory<'_, NodeProcessor>) {
+        let Node { processors, processes, memories, devices, interconnects, .. } = self;
+        let Process { pages, calls, processors: own, .. } = &mut processes[processors[index].process];
+        let home = &mut memories[usize::from(processors[index].seats.memory.0)];
+        let thread = index - own.start;
+        let memory = NodeMemory {
+            caches: processors,
+            own: index,
+            main: &mut home.bytes,
+            pages,
+            block_bytes: home.block_bytes,
+            devices: [devices, &mut []],
+            interconnects,
+        };
+        (thread, calls, memory)
+    }
+
+    /// Handlers of signals begin or return on a thread, if its process has not ended.
+    fn attend(&mut self, index: usize) {
+        let NodeProcessor { processor, process, state, .. } = &self.processors[index];
+        let Process { calls, processors: own, .. } = &self.processes[*process];
+        if *state == State::Exited || !calls.has_to_attend(index - own.start) {
+            return;
+        }
+        let (now, mut context) = (processor.now(), Context::of(processor));
+        let (thread, calls, mut memory) = self.system_of(index);
+        let end = calls.attend(thread, &mut context, &mut memory);
+        context.restore(&mut self.processors[index].processor);
+        self.got_further(now);
+        if let Some(effect) = end {
+            self.carry_out(index, now, effect);
+        }
+    }
+
+    /// The threads at these places of a process go on, whose sleep a signal has ended, or what
+    /// they have waited for.
+    fn interrupt_threads(&mut self, now: Time, process: usize, places: &[usize]) {
+        let first = self.processes[process].processors.start;
+        self.wake_threads(now, process, places);
+        places.iter().for_each(|place| self.attend(first + place));
     }
 
     /// The operating system works for a process.
@@ -127,10 +159,9 @@ impl Node {
             }
             Effect::Sleep { until_ns } => self.sleep(now, index, until_ns),
             Effect::Wake(woken) => self.wake_threads(now, process, &woken),
-            Effect::Killed { signal, name, has_handler } => {
-                let although =
-                    if has_handler { ", although it has a handler: handlers are never run" } else { "" };
-                let text = format!("the program ended itself with signal {signal} ({name}){although}");
+            Effect::Interrupt(places) => self.interrupt_threads(now, process, &places),
+            Effect::Killed { signal, name } => {
+                let text = format!("the program ended itself with signal {signal} ({name})");
                 self.end_by_its_own_call(index, &text);
             }
             Effect::Narthex(NarthexCall::Report { name, value, unit }) => {
@@ -234,8 +265,38 @@ impl Node {
         text
     }
 
-    /// An instruction cannot be executed.
+    /// An instruction cannot be executed: the program's handler begins, if it has one.
     pub(super) fn fault(&mut self, index: usize, fault: &Fault) {
+        if self.processors[index].processor.has_loads_under_way() {
+            // The handler sees all registers: the instruction is tried again when they are there.
+            self.processors[index].processor.forget_fault();
+            return self.wait_for_load(index);
+        }
+        let NodeProcessor { processor, process, .. } = &self.processors[index];
+        let (now, mut context) = (processor.now(), Context::of(processor));
+        let unhandled = match self.processes[*process].personality {
+            Personality::Bare => None,
+            Personality::Linux => {
+                let (thread, calls, mut memory) = self.system_of(index);
+                match calls.handle_fault(thread, fault, &mut context, &mut memory) {
+                    Err(unhandled) => unhandled,
+                    Ok(()) => return self.begin_handler(index, now, &context),
+                }
+            }
+        };
+        self.end_by_fault(index, fault, unhandled);
+    }
+
+    fn begin_handler(&mut self, index: usize, now: Time, context: &Context) {
+        let processor = &mut self.processors[index].processor;
+        processor.forget_fault();
+        context.restore(processor);
+        let time = self.operating_system.time_of_call(0);
+        self.spend_in_system(index, now, time);
+    }
+
+    /// A fault ends its process.
+    fn end_by_fault(&mut self, index: usize, fault: &Fault, unhandled: Option<String>) {
         let calls = self.call_chain(index);
         let NodeProcessor { processor, process, .. } = &self.processors[index];
         let (now, process) = (processor.now(), *process);
@@ -249,7 +310,7 @@ impl Node {
             program: &self.processes[process].program,
             space: self.processes[process].calls.space(),
             owner: self.owner_of(process, fault.address).or_else(|| self.sarc_at(fault.address)),
-            has_handler: self.processes[process].calls.has_handler(fault.kind.signal()),
+            unhandled,
         };
         let text = report.to_string();
         self.end(now, process, Ended::Failed(text));
@@ -315,26 +376,15 @@ impl Node {
     /// Two doublewords of a process's memory, where there is any.
     pub(super) fn read_words(&mut self, index: usize, address: u64) -> Option<[u64; 2]> {
         let mut bytes = [0; 16];
-        let process = self.processors[index].process;
-        let Node { processors, processes, memories, devices, interconnects, .. } = self;
-        let home = &mut memories[usize::from(processors[index].seats.memory.0)];
-        let mut memory = NodeMemory {
-            caches: processors,
-            own: index,
-            main: &mut home.bytes,
-            pages: &mut processes[process].pages,
-            block_bytes: home.block_bytes,
-            devices: [devices, &mut []],
-            interconnects,
-        };
+        let (_, _, mut memory) = self.system_of(index);
         memory.read(address, &mut bytes).ok()?;
         Some([0, 8].map(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))))
     }
 
     /// The integer and the floating-point registers of a processor.
     fn registers(&self, index: usize) -> ([u64; 32], [u64; 32]) {
-        let processor = &self.processors[index].processor;
-        (std::array::from_fn(|number| processor.x(number)), std::array::from_fn(|number| processor.f(number)))
+        let Context { integers, floats, .. } = Context::of(&self.processors[index].processor);
+        (integers, floats)
     }
 
     /// An address with its function and source line, as far as known.

@@ -372,8 +372,10 @@ impl Node {
     /// What a sleeping thread waits for.
     fn sleep_in_words(&self, index: usize) -> String {
         let process = &self.processes[self.processors[index].process];
-        match process.calls.awaited_word(index - process.processors.start) {
+        let thread = index - process.processors.start;
+        match process.calls.awaited_word(thread) {
             Some(word) => format!("asleep until another thread wakes it at {}", self.location(index, word)),
+            None if process.calls.sleeps_for_ever(thread) => "asleep until a signal comes".into(),
             None => "asleep for a time".into(),
         }
     }

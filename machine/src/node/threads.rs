@@ -3,7 +3,7 @@
 //! Which threads there are, and who waits for what, is in the books of the system calls
 //! (`narthex_cores::linux`); here are the processors that follow.
 
-use narthex_cores::linux::NewThread;
+use narthex_cores::linux::{Context, NewThread};
 use narthex_kernel::Time;
 
 use super::processor::State;
@@ -21,22 +21,16 @@ impl Node {
         let index = self.processes[self.processors[caller].process].processors.start + thread.place;
         self.write_caches_back(caller);
         self.write_caches_back(index);
-        let parent = &self.processors[caller].processor;
-        let (registers, pc, fcsr) = (*parent.registers(), parent.pc(), parent.fcsr());
-        let NodeProcessor { processor, activities, state, .. } = &mut self.processors[index];
-        for number in 0..32 {
-            processor.set_x(number, registers[number]);
-            processor.set_f(number, registers[32 + number]);
-        }
-        processor.set_x(A0, 0);
+        let mut context = Context::of(&self.processors[caller].processor);
+        context.integers[A0] = 0;
         if thread.stack != 0 {
-            processor.set_x(SP, thread.stack);
+            context.integers[SP] = thread.stack;
         }
         if let Some(pointer) = thread.thread_pointer {
-            processor.set_x(TP, pointer);
+            context.integers[TP] = pointer;
         }
-        processor.set_fcsr(fcsr);
-        processor.set_pc(pc);
+        let NodeProcessor { processor, activities, state, .. } = &mut self.processors[index];
+        context.restore(processor);
         processor.pass_until(now);
         *activities = Activities::default();
         *state = State::Running;

@@ -16,6 +16,7 @@ use crate::node::counts::sizes_json;
 use crate::node::{Node, Personality, Process, Region, Report};
 use crate::request::{HardwareRequest, RunRequest};
 use crate::sha256::sha256;
+use crate::surroundings::written_json;
 
 /// The version of the results' layout.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -91,6 +92,10 @@ impl Finished {
         if let Some(hardware) = &request.hardware {
             let HardwareRequest { name, sha256, clock, .. } = hardware;
             document["hardware"] = json!({ "name": name, "sha256": sha256, "clock": clock });
+        }
+        if !request.surroundings.is_empty() {
+            document["surroundings"] = request.surroundings.document();
+            document["written_files"] = written_json(nodes);
         }
         if !request.firmware.is_empty() {
             document["firmware_sha256"] = json!(request.firmware_sha256());

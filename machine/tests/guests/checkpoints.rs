@@ -32,7 +32,9 @@ fn machine(request: &RunRequest, elf: &[u8]) -> Simulation<Node> {
     let config = machine.expect("a machine").config;
     let interface = request.interface.parse().expect("a name");
     let program = Program::parse("guest", elf).expect("a program");
-    let blueprint = Blueprint::new(&config, interface, program, request);
+    let blueprint = Blueprint::new(&config, interface, program, request)
+        .with_surroundings(&request.surroundings)
+        .expect("sound surroundings");
     let mut nodes: Vec<Node> =
         (0..blueprint.nodes).map(|number| blueprint.node(number).expect("a node")).collect();
     if request.execute_wait_loops {

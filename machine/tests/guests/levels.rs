@@ -8,7 +8,7 @@ use proptest::sample::select;
 use crate::coherence::{checksum, checksumming, step};
 use crate::support::exchange::ping_pong;
 use crate::support::{
-    DATA, failure, fixed_hpca98, reported, reported_word, result, run_guest, statistic, with,
+    DATA, NAMES, failure, fixed_hpca98, reported, reported_word, result, run_guest, statistic, with,
 };
 use crate::{checkpoints, wait_loops};
 
@@ -371,6 +371,28 @@ fn a_store_a_fence_and_a_system_call_come_behind_loads_under_way() {
         run_guest(&two_misses(), &*source).expect("a0 is 0 by then")["nodes"][0]["processors"][0]["exit_code"],
         0
     );
+}
+
+#[test]
+fn a_handler_of_a_fault_sees_what_loads_under_way_bring() {
+    let source = format!(
+        "li s10, {DATA}
+        call over
+        ld t0, 176(a2)\n addi t0, t0, 4\n sd t0, 176(a2)     # behind the instruction
+        ld t0, 288(a2)\n sd t0, 8(s10)                        # a4 in the frame
+        ret
+        over:
+        sd ra, 64(s10)\n li a0, 11\n addi a1, s10, 64\n li a2, 0\n li a3, 8\n li a7, 134\n ecall
+        li s2, {NAMES}
+        ld a4, 0(s2)
+        ld a5, 16(zero)
+        ld t0, 8(s10)
+        sub t0, t0, a4\n sltu t1, zero, a4
+        report difference, t0\n report loaded, t1
+        exit 0"
+    );
+    let document = run_guest(&two_misses(), &*source).expect("it ends");
+    assert_eq!((reported(&document, 0, "difference"), reported(&document, 0, "loaded")), (0, 1));
 }
 
 /// Several loads under way above a second level.

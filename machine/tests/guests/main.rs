@@ -36,6 +36,7 @@ mod refusals;
 mod regions;
 mod sarc;
 mod shapes;
+mod signals;
 mod single_nodes;
 mod threads;
 mod timing;

@@ -179,6 +179,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         schedule_steps: false,
         job_nodes: None,
         jobs: Vec::new(),
+        surroundings: Default::default(),
         firmware: Default::default(),
         hardware: None,
         checkpoint: None,

@@ -459,6 +459,7 @@ impl ExplainRequest {
             schedule_steps: false,
             job_nodes: None,
             jobs: Vec::new(),
+            surroundings: Default::default(),
             firmware: self.firmware.clone(),
             hardware: self.hardware.clone(),
             checkpoint: None,

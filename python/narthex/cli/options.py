@@ -68,6 +68,34 @@ FIRMWARE = typer.Option(
     help="Firmware (an ELF or a C file) for the processors that run NAME, instead of what comes "
     "with Narthex; NAME may be left out where the machine has one. May be repeated.",
 )
+ENV = typer.Option(
+    [],
+    "--env",
+    metavar="NAME=VALUE",
+    help="A variable that programs find in their environment. May be repeated.",
+)
+INPUT = typer.Option(
+    None, "--input", metavar="FILE", help="What programs read from standard input, all the same."
+)
+FILE = typer.Option(
+    [],
+    "--file",
+    metavar="NAME=PATH",
+    help="A file that programs can open and read as NAME; they find no other. May be repeated.",
+)
+DIRECTORY = typer.Option(
+    [],
+    "--directory",
+    metavar="NAME=PATH",
+    help="The same for a folder and all below it. May be repeated.",
+)
+OUTPUT_FILES = typer.Option(
+    None,
+    "--output-files",
+    metavar="FOLDER",
+    help="Let programs write files; they are in this folder when the run has ended, those of each "
+    "process in one of its own (node-0, or node-0-process-1).",
+)
 JOB = typer.Option(
     [],
     "--job",

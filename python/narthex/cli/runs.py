@@ -29,8 +29,12 @@ from narthex.cli.options import (
     AT_A_TIME,
     CHECKPOINT,
     CHECKPOINT_EVERY,
+    DIRECTORY,
+    ENV,
     EXECUTE_WAIT_LOOPS,
+    FILE,
     FIRMWARE,
+    INPUT,
     INTERFACE,
     JOB,
     JOB_FILE,
@@ -38,6 +42,7 @@ from narthex.cli.options import (
     LIVE_PAGE,
     MACHINE,
     NODES,
+    OUTPUT_FILES,
     PROFILE,
     PROFILE_BY_NODE,
     PROFILE_REGION,
@@ -88,8 +93,8 @@ MOST_FUNCTIONS, MOST_LINES, MOST_CATEGORIES = 20, 10, 2
 
 SURROUNDINGS = """
 
-Programs find no input, no files and no variables of this computer's environment: give them
-arguments.
+Programs find no input, no files and no variables of this computer: give them arguments, --env,
+--input, --file and --directory.
 
 Exit codes: 0 ended well, 1 the program failed, 2 wrong usage, 3 no progress, 130 interrupted,
 141 the program's output was not read any more.
@@ -105,6 +110,8 @@ def register(app: typer.Typer) -> None:
             "narthex run mine.c --nodes 4 --set bus.clock=125MHz --json result.json",
             "narthex run em3d --nodes 4 --report em3d.html",
             "narthex run ./program --interface NI2w -- -v 3",
+            "narthex run ./program --env OMP_NUM_THREADS=4 --input questions.txt",
+            "narthex run ./program --file mesh.dat=meshes/small.dat --output-files results",
             "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
             "narthex run em3d 64 2 --nodes 4 --trace em3d.html --trace-functions",
@@ -146,6 +153,11 @@ def run(
     job: list[str] = JOB,
     job_file: Path | None = JOB_FILE,
     firmware: list[str] = FIRMWARE,
+    env: list[str] = ENV,
+    input_: Path | None = INPUT,
+    file: list[str] = FILE,
+    directory: list[str] = DIRECTORY,
+    output_files: Path | None = OUTPUT_FILES,
     threads: int = THREADS,
     seed: int | None = SEED,
     checkpoint: str | None = CHECKPOINT,
@@ -177,6 +189,7 @@ def run(
     from narthex.cli.live import LiveView
     from narthex.live import Watched
     from narthex.programs import find
+    from narthex.surroundings import Surroundings
 
     over = only_one("run", interface)
     target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
@@ -203,6 +216,7 @@ def run(
         nodes=nodes,
         set=set_,
         firmware=firmware,
+        surroundings=Surroundings(env, input_, file, directory, output_files),
         progress=inform,
         threads=threads,
         seed=seed,
@@ -520,6 +534,10 @@ def compare(
     nodes: int | None = NODES,
     set_: list[str] = SET_OPTION,
     firmware: list[str] = FIRMWARE,
+    env: list[str] = ENV,
+    input_: Path | None = INPUT,
+    file: list[str] = FILE,
+    directory: list[str] = DIRECTORY,
     threads: int = THREADS,
     seed: int | None = SEED,
     until: str | None = UNTIL,
@@ -551,6 +569,10 @@ def compare(
             nodes=nodes,
             set=set_,
             firmware=firmware,
+            env=env,
+            input=input_,
+            files=file,
+            directories=directory,
             threads=threads,
             seed=seed,
             until=until,

@@ -35,6 +35,9 @@ NUMBERS = ("nodes", "threads", "seed")
 Value = bool | int | float | str
 """What a parameter can be."""
 
+SURROUNDINGS = ("env", "input", "files", "directories")
+"""Keys for what programs find around them."""
+
 RUN_KEYS = ("program", "args", "machine", "interface", "nodes", "seed")
 """Keys that a parameter may take the place of."""
 
@@ -143,6 +146,14 @@ class Definition:
     """Differences from the machine, as `--set` takes them."""
     firmware: list[str] = field(default_factory=list)
     """Files for the machine's firmware, as `--firmware` takes them, from where the sweep's is."""
+    env: list[str] = field(default_factory=list)
+    """Variables that the program finds, as `--env` takes them."""
+    input: str | None = None
+    """The file that is its standard input, from where the sweep's is."""
+    files: list[str] = field(default_factory=list)
+    """Files that it can open, as `--file` takes them, from where the sweep's is."""
+    directories: list[str] = field(default_factory=list)
+    """Folders that it can open, as `--directory` takes them, from where the sweep's is."""
     until: str | None = None
     """The simulated time at which a run stops that has not ended; it has failed then."""
     timeout: str | None = None
@@ -165,7 +176,7 @@ class Definition:
         """What decides which runs there are: not how they are called, or where they are made."""
         every = asdict(self)
         left_out = {"name", "title", "threads", "slurm", "parameters", "zip", "timeout"}
-        left_out |= {key for key in ("firmware", "until") if not every[key]}
+        left_out |= {key for key in (*SURROUNDINGS, "firmware", "until") if not every[key]}
         axes = {"parameters": [self.parameters], "zip": self.zip}
         return {key: every[key] for key in every.keys() - left_out} | {
             key: [{axis.column: axis.told for axis in group} for group in groups]

@@ -143,6 +143,7 @@ def _check_use(definition: Definition, place: str) -> None:
     """Refuse a parameter without an effect, and braces around something else."""
     known = [axis.name for axis in definition.axes]
     texts = [getattr(definition, key) for key in _TEMPLATES] + definition.set
+    texts += [*definition.env, *definition.files, *definition.directories, definition.input or ""]
     for axis_ in definition.axes:
         if axis_.name in _TEMPLATES:
             texts += map(str, axis_.values)
@@ -153,8 +154,8 @@ def _check_use(definition: Definition, place: str) -> None:
         if name not in used and name not in RUN_KEYS and "." not in name:
             raise NarthexError(
                 f"{place}: parameter '{name}' changes nothing: write {{{name}}} where its value"
-                f" goes (in args, interface, program, machine or set), or name a key of the"
-                f" machine with its table (bus.clock), or one of {', '.join(RUN_KEYS)}"
+                f" goes (in args, interface, program, machine, set, env, input or files), or name a"
+                f" key of the machine with its table (bus.clock), or one of {', '.join(RUN_KEYS)}"
             )
     if not definition.program and "program" not in known:
         raise NarthexError(f"{place}: 'program' is missing")

@@ -19,10 +19,14 @@ from narthex.errors import USAGE, NarthexError
 from narthex.identity import digest, machine_of, run_key, simulator
 from narthex.programs import Program, find
 from narthex.running import request, simulate
+from narthex.surroundings import Surroundings, identity
 from narthex.sweeps.definition import Definition
 from narthex.sweeps.loading import PLACEHOLDER
 from narthex.sweeps.points import Assignment, points
 from narthex.sweeps.work import Task
+
+_NOT_OF_MACHINE = ("program", "args", "interface", "firmware", "surroundings")
+"""Parts of a request that say nothing of its machine."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,15 @@ class Plan:
             **self.definition.decisive,
             "programs' bytes": {name: digest(guest.elf())[:12] for name, guest in guests.items()},
             "machines' parameters": [digest(each["toml"].encode())[:12] for each in machines],
+            **({"files' bytes": sorted(given)} if (given := self._given) else {}),
         }
+
+    @property
+    def _given(self) -> set[str]:
+        """The hashes of what programs find around them, of the runs that have any."""
+        every = [run.request.get("surroundings") for run in self.runs]
+        told = [json.dumps(identity(each), sort_keys=True) for each in every if each]
+        return {digest(each.encode())[:12] for each in told}
 
 
 def plan(
@@ -112,7 +124,8 @@ def _runs(
             compile_program(programs[path])
         file = _beside(folder, _filled(definition, "machine", point))
         firmware = [_firmware_beside(folder, each) for each in definition.firmware]
-        run = _run(definition, point, programs[path], file, firmware, resolve)
+        found = _surroundings(folder, definition, point)
+        run = _run(definition, point, programs[path], file, firmware, found, resolve)
         if run.name in names:
             raise NarthexError(
                 f"two runs have the name '{run.name}': a value stands there twice; leave one out"
@@ -153,6 +166,7 @@ def _run(
     guest: Program,
     machine: str,
     firmware: list[str],
+    surroundings: Surroundings,
     resolve: Callable[[str], dict[str, Any]],
 ) -> Run:
     asked = request(
@@ -163,6 +177,7 @@ def _run(
         nodes=point.get("nodes", definition.nodes),
         set=_settings(definition, point),
         firmware=firmware,
+        surroundings=surroundings,
         threads=definition.threads,
         until=definition.until,
         timeout=definition.timeout,
@@ -170,9 +185,7 @@ def _run(
     )
     name = ", ".join(f"{each}={value_text(value)}" for each, value in point.items())
     try:
-        resolved = resolve(
-            json.dumps({**asked, "program": "", "args": [], "interface": "", "firmware": {}})
-        )
+        resolved = resolve(json.dumps({**asked, **dict.fromkeys(_NOT_OF_MACHINE)}))
     except NarthexError as error:
         raise NarthexError(f"run '{name}': {error}", error.exit_code) from error
     return Run(
@@ -223,6 +236,29 @@ def _beside(folder: Path, name: str) -> str:
     """Return a program or machine: files are looked for from where the sweep's is."""
     is_file = "/" in name or name.endswith((".toml", *compiler.SOURCE_SUFFIXES))
     return str(folder / name) if is_file else name
+
+
+def _surroundings(folder: Path, definition: Definition, point: Assignment) -> Surroundings:
+    """Return what a run's program finds around it; files are named from where the sweep's is."""
+    named = {
+        key: [
+            _named_beside(folder, _fill(each, definition, point))
+            for each in getattr(definition, key)
+        ]
+        for key in ("files", "directories")
+    }
+    given = definition.input
+    return Surroundings(
+        env=[_fill(each, definition, point) for each in definition.env],
+        input=None if given is None else folder / _fill(given, definition, point),
+        **named,
+    )
+
+
+def _named_beside(folder: Path, given: str) -> str:
+    """Return what `--file` takes, its path from where the sweep's is."""
+    name, equals, path = given.partition("=")
+    return f"{name}={folder / path}" if equals and path else given
 
 
 def _firmware_beside(folder: Path, given: str) -> str:

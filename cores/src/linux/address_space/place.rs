@@ -19,11 +19,18 @@ pub enum Use {
     Stack,
     /// Shared memory, whose blocks have access tags.
     Shared,
+    /// The page to which handlers of signals return.
+    Trampoline,
     /// Memory and registers of devices, put there by the machine.
     Devices,
 }
 
 impl Use {
+    /// Whether no call takes such a region away, or changes it.
+    pub(super) fn stays(self) -> bool {
+        matches!(self, Use::Devices | Use::Shared | Use::Trampoline)
+    }
+
     /// How much of the memory that a program may have mapped a part of such a region takes.
     pub(super) fn memory_bytes(self, part: &Range<u64>) -> u64 {
         if self == Use::Devices { 0 } else { part.end - part.start }
@@ -38,6 +45,7 @@ impl fmt::Display for Use {
             Use::Mapping => "an mmap region",
             Use::Stack => "the stack",
             Use::Shared => "the shared memory",
+            Use::Trampoline => "the page to which signal handlers return",
             Use::Devices => "the devices",
         })
     }

@@ -47,14 +47,15 @@ pub enum Effect {
     },
     /// The threads at these places go on.
     Wake(Vec<usize>),
+    /// The sleep of the threads at these places ends early; the books say what that makes of their
+    /// calls ([`SystemCalls::attend`](super::SystemCalls::attend)).
+    Interrupt(Vec<usize>),
     /// The program ended itself by a signal, as `abort` does.
     Killed {
         /// The number.
         signal: u64,
         /// The signal's name.
         name: &'static str,
-        /// Whether the program has a handler for it.
-        has_handler: bool,
     },
     /// The program calls a device, which gives the value and what else there is to do.
     Device {
@@ -144,20 +145,33 @@ impl From<Effect> for CallResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Error(pub(super) i64);
 
+pub(super) const EPERM: Error = Error(1);
 pub(super) const ENOENT: Error = Error(2);
+pub(super) const ESRCH: Error = Error(3);
 pub(super) const EINTR: Error = Error(4);
 pub(super) const EBADF: Error = Error(9);
 pub(super) const EAGAIN: Error = Error(11);
 pub(super) const ENOMEM: Error = Error(12);
+pub(super) const EACCES: Error = Error(13);
 pub(super) const EFAULT: Error = Error(14);
 pub(super) const EBUSY: Error = Error(16);
 pub(super) const EEXIST: Error = Error(17);
 pub(super) const ENODEV: Error = Error(19);
+pub(super) const ENOTDIR: Error = Error(20);
+pub(super) const EISDIR: Error = Error(21);
 pub(super) const EINVAL: Error = Error(22);
+pub(super) const EMFILE: Error = Error(24);
 pub(super) const ENOTTY: Error = Error(25);
+pub(super) const ENOSPC: Error = Error(28);
 pub(super) const ESPIPE: Error = Error(29);
-pub(super) const ESRCH: Error = Error(3);
+pub(super) const EROFS: Error = Error(30);
+pub(super) const EPIPE: Error = Error(32);
+pub(super) const ERANGE: Error = Error(34);
+pub(super) const EDEADLK: Error = Error(35);
+pub(super) const ENAMETOOLONG: Error = Error(36);
 pub(super) const ENOSYS: Error = Error(38);
+pub(super) const ENOTEMPTY: Error = Error(39);
+pub(super) const EOPNOTSUPP: Error = Error(95);
 pub(super) const ETIMEDOUT: Error = Error(110);
 
 impl From<Refusal> for Error {

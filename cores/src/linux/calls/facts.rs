@@ -87,13 +87,4 @@ impl<M: GuestMemory> Call<'_, M> {
         let limit = if self.a[1] == STACK { STACK_BYTES } else { u64::MAX };
         if self.a[3] == 0 { done(()) } else { self.put_words(self.a[3], &[limit, limit]) }
     }
-
-    /// A thread may run on any of its process's processors.
-    pub(super) fn affinity(&mut self) -> Answer {
-        if self.a[1] < 8 {
-            return Err(EINVAL);
-        }
-        self.put_words(self.a[2], &[u64::MAX >> (64 - self.calls.threads.most().min(64))])?;
-        Ok(8.into())
-    }
 }

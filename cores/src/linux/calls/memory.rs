@@ -1,8 +1,8 @@
 //! Calls about the process's address space.
 
-use super::answer::{CallResult, EINVAL, ENODEV, ENOMEM};
+use super::answer::{CallResult, EFAULT, EINVAL, ENODEV};
 use super::{Answer, Call, done};
-use crate::linux::address_space::Wanted;
+use crate::linux::address_space::{Resized, Wanted};
 use crate::linux::{GuestMemory, Protection};
 
 impl<M: GuestMemory> Call<'_, M> {
@@ -17,28 +17,45 @@ impl<M: GuestMemory> Call<'_, M> {
         Ok(CallResult::from(0).over(self.a[1]))
     }
 
+    /// Anonymous memory, or a copy of a file.
     pub(super) fn map(&mut self) -> Answer {
         const FIXED: u64 = 0x10;
         const ANONYMOUS: u64 = 0x20;
         const FIXED_IF_FREE: u64 = 0x10_0000;
-        let [address, length, protection, flags, ..] = self.a;
-        if flags & ANONYMOUS == 0 {
-            return Err(ENODEV);
-        }
+        const SHARED: u64 = 1;
+        const WRITES: u64 = 2;
+        let [address, length, protection, flags, descriptor, offset] = self.a;
+        let contents = match flags & (ANONYMOUS | SHARED) {
+            0 | SHARED if protection & WRITES != 0 && flags & SHARED != 0 => {
+                let text = "the program maps a file to write it through memory, which is not simulated: it gets ENODEV";
+                return Ok(self.notice(ENODEV, text.into()));
+            }
+            0 | SHARED => self.mapped_bytes(descriptor, offset, length)?,
+            _ => Vec::new(),
+        };
         let wanted = match (flags & FIXED != 0, flags & FIXED_IF_FREE != 0) {
             (_, true) => Wanted::ExactlyIfFree(address),
             (true, false) => Wanted::Exactly(address),
             (false, false) => Wanted::Anywhere,
         };
         let address = self.calls.space.map(self.memory, wanted, length, protection_of(protection))?;
+        self.memory.write(address, &contents).map_err(|_| EFAULT)?;
         Ok(CallResult::from(address as i64).over(length))
     }
 
-    /// A mapping keeps its size; C libraries then map anew and copy.
-    pub(super) fn resize(&mut self) -> CallResult {
-        let text =
-            "the program gives a mapping another size (mremap), which is not simulated: it gets ENOMEM";
-        self.notice(ENOMEM, text.into())
+    /// A mapping has another size, and where it may move, another address if it must.
+    pub(super) fn resize(&mut self) -> Answer {
+        const MAY_MOVE: u64 = 1;
+        const EXACTLY: u64 = 2;
+        let [address, before, after, flags, wanted, _] = self.a;
+        let place = match flags {
+            0 => Resized::InPlace,
+            MAY_MOVE => Resized::Anywhere,
+            flags if flags == MAY_MOVE | EXACTLY => Resized::Exactly(wanted),
+            _ => return Err(EINVAL),
+        };
+        let address = self.calls.space.resize(self.memory, address, before, after, place)?;
+        Ok(CallResult::from(address as i64).over(before.max(after)))
     }
 
     pub(super) fn protect(&mut self) -> Answer {

@@ -1,10 +1,15 @@
 //! The calls of threads: their start and end, and how they sleep and wake each other.
 
-use super::answer::{EAGAIN, EINVAL, ENOSYS, ETIMEDOUT, Effect, Error, NewThread};
+use super::answer::{EAGAIN, EDEADLK, EINVAL, ENOSYS, EPERM, ESRCH, ETIMEDOUT, Effect, Error, NewThread};
 use super::{Answer, Call, CallResult, GuestMemory, done};
-use crate::linux::threads::ANY;
+use crate::linux::signals::{Again, Interrupted};
+use crate::linux::threads::{ANY, Awaited, LOCK, Sleeper};
 
 const NANOSECONDS: u64 = 1_000_000_000;
+
+/// The parts of a word with priority inheritance: FUTEX_TID_MASK and FUTEX_WAITERS.
+const OWNER: u32 = 0x3fff_ffff;
+const HAS_WAITERS: u32 = 0x8000_0000;
 
 impl<M: GuestMemory> Call<'_, M> {
     /// A thread of this process; one of another one is not to be had.
@@ -25,7 +30,7 @@ impl<M: GuestMemory> Call<'_, M> {
                 "the program starts a thread, but a process with tagged memory has one: it gets EAGAIN";
             return Ok(self.notice(EAGAIN, text.into()));
         }
-        let Some((place, number)) = self.calls.threads.start() else {
+        let Some((place, number)) = self.calls.threads.start(self.caller) else {
             let text = self.no_processor();
             return Ok(self.notice(EAGAIN, text));
         };
@@ -53,6 +58,110 @@ impl<M: GuestMemory> Call<'_, M> {
                 "the program starts a thread while it has {most}, and its process has {most} processors, one \
                  for each thread (machine.processors_per_process): it gets EAGAIN"
             ),
+        }
+    }
+
+    /// A thread stays on its processor, whichever it wants: told once, if it wants another.
+    pub(super) fn set_affinity(&mut self) -> Answer {
+        let [thread, bytes, mask, ..] = self.a;
+        let place = self.thread_or_own(thread)?;
+        let mask = self.bytes(mask, bytes.min(8))?;
+        let mask = mask.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let most = self.calls.threads.most();
+        let mask = mask & u64::MAX >> (64 - most.min(64));
+        if mask == 0 {
+            return Err(EINVAL);
+        }
+        *self.calls.threads.affinity_mut(place).ok_or(ESRCH)? = Some(mask);
+        if mask >> place.min(63) & 1 == 1 {
+            return done(());
+        }
+        let text = format!(
+            "the program wants thread {} to run on another processor than its own, number {place} of its {most}: \
+             each thread stays on the processor on which it has started",
+            self.calls.threads.number(place)
+        );
+        Ok(self.told(0, text))
+    }
+
+    /// The processors that a thread may run on: what it has asked for, or all of its process's.
+    pub(super) fn affinity(&mut self) -> Answer {
+        let place = self.thread_or_own(self.a[0])?;
+        if self.a[1] < 8 {
+            return Err(EINVAL);
+        }
+        let all = u64::MAX >> (64 - self.calls.threads.most().min(64));
+        let mask = self.calls.threads.affinity_mut(place).and_then(|mask| *mask).unwrap_or(all);
+        self.put_words(self.a[2], &[mask])?;
+        Ok(8.into())
+    }
+
+    /// The place of the thread with this number; 0 is the caller.
+    fn thread_or_own(&self, number: u64) -> Result<usize, Error> {
+        match number {
+            0 => Ok(self.caller),
+            number => self.calls.threads.place_of(number).ok_or(ESRCH),
+        }
+    }
+
+    /// The processor that the thread has, and the only group of processors.
+    pub(super) fn processor_number(&mut self) -> Answer {
+        for (address, number) in [(self.a[0], self.caller as u32), (self.a[1], 0)] {
+            if address != 0 {
+                self.put(address, &number.to_le_bytes())?;
+            }
+        }
+        done(())
+    }
+
+    /// The name of a thread, and what a process says of itself that changes nothing here.
+    pub(super) fn control_process(&mut self) -> Answer {
+        const SIGNAL_OF_PARENT: u64 = 1;
+        const IS_DUMPABLE: u64 = 3;
+        const SET_DUMPABLE: u64 = 4;
+        const SET_NAME: u64 = 15;
+        const NAME: u64 = 16;
+        const NO_NEW_PRIVILEGES: u64 = 38;
+        const NAME_OF_MAPPING: u64 = 0x5356_4d41;
+        let [option, address, ..] = self.a;
+        match option {
+            SET_NAME => {
+                let text = self.text(address)?;
+                let name = self.calls.threads.name_mut(self.caller).ok_or(ESRCH)?;
+                *name = Default::default();
+                let room = name.len() - 1;
+                let bytes = &text.as_bytes()[..text.len().min(room)];
+                name[..bytes.len()].copy_from_slice(bytes);
+                done(())
+            }
+            NAME => {
+                let name = *self.calls.threads.name_mut(self.caller).ok_or(ESRCH)?;
+                self.put(address, &name).and_then(done)
+            }
+            SIGNAL_OF_PARENT | SET_DUMPABLE | NO_NEW_PRIVILEGES => done(()),
+            IS_DUMPABLE => Ok(1.into()),
+            NAME_OF_MAPPING => Err(EINVAL),
+            other => {
+                let text = format!("option {other} of prctl is not simulated: the program gets EINVAL");
+                Ok(self.notice(EINVAL, text))
+            }
+        }
+    }
+
+    /// A thread that calls the system is behind the accesses of all others, and caches are coherent: there
+    /// is nothing to do for any barrier.
+    pub(super) fn barrier_of_memory(&mut self) -> Answer {
+        const QUERY: u64 = 0;
+        const GLOBAL: u64 = 1;
+        const GLOBAL_EXPEDITED: u64 = 2;
+        const REGISTER_GLOBAL: u64 = 4;
+        const EXPEDITED: u64 = 8;
+        const REGISTER: u64 = 16;
+        const ALL: u64 = GLOBAL | GLOBAL_EXPEDITED | REGISTER_GLOBAL | EXPEDITED | REGISTER;
+        match (self.a[0], self.a[1]) {
+            (QUERY, 0) => Ok((ALL as i64).into()),
+            (command, 0) if command.is_power_of_two() && command & ALL != 0 => done(()),
+            _ => Err(EINVAL),
         }
     }
 
@@ -88,18 +197,68 @@ impl<M: GuestMemory> Call<'_, M> {
                 let (result, moved) = self.wake_and_requeue((word, other), (count, other_count));
                 Ok(CallResult { value: result.value + moved as i64, ..result })
             }
+            6 | 13 => self.lock(word),
+            7 => self.unlock(word),
+            8 => self.try_lock(word),
             other => Ok(self.no_futex(other)),
         }
     }
 
     fn no_futex(&mut self, operation: u64) -> CallResult {
         let what = match operation {
-            6..=8 | 11..=13 => " (priority inheritance)",
+            11 | 12 => " (requeue with priority inheritance)",
             _ => "",
         };
         let text =
             format!("operation {operation} of a futex{what} is not simulated: the program gets ENOSYS");
         self.notice(ENOSYS, text)
+    }
+
+    // Futexes with priority inheritance: the word holds the owner's number, so that the system can
+    // hand the lock on. Threads have no priorities here, and the first that waits has it next.
+
+    /// The caller has the lock, now or when it is handed on, until a time if it gives one.
+    fn lock(&mut self, word: u64) -> Answer {
+        if self.try_lock(word).is_ok() {
+            return done(());
+        }
+        let value = self.owner_of(word)?;
+        let owner = u64::from(value & OWNER);
+        if owner == self.calls.threads.number(self.caller) as u64 {
+            return Err(EDEADLK);
+        }
+        if !self.calls.threads.has(owner) {
+            return Err(ESRCH);
+        }
+        let until_ns = if self.a[3] == 0 { None } else { Some(self.time_at(self.a[3])?) };
+        self.put(word, &(value | HAS_WAITERS).to_le_bytes())?;
+        self.sleep(Awaited::Word { word, bits: LOCK }, until_ns, Again::Always, 0)
+    }
+
+    fn try_lock(&mut self, word: u64) -> Answer {
+        if self.owner_of(word)? & OWNER != 0 {
+            return Err(EAGAIN);
+        }
+        let number = self.calls.threads.number(self.caller) as u32;
+        self.put(word, &number.to_le_bytes()).and_then(done)
+    }
+
+    fn unlock(&mut self, word: u64) -> Answer {
+        if u64::from(self.owner_of(word)? & OWNER) != self.calls.threads.number(self.caller) as u64 {
+            return Err(EPERM);
+        }
+        let Some((next, others_wait)) = self.calls.threads.wake_for_lock(word) else {
+            return self.put(word, &[0; 4]).and_then(done);
+        };
+        let waiters = if others_wait { HAS_WAITERS } else { 0 };
+        let value = self.calls.threads.number(next) as u32 | waiters;
+        self.put(word, &value.to_le_bytes())?;
+        Ok(Effect::Wake(vec![next]).into())
+    }
+
+    fn owner_of(&mut self, word: u64) -> Result<u32, Error> {
+        let bytes = self.bytes(word, 4)?;
+        Ok(bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
     }
 
     /// EAGAIN if the word has another value.
@@ -116,27 +275,38 @@ impl<M: GuestMemory> Call<'_, M> {
             (address, true) => Some(self.time_at(address)?),
             (address, false) => Some(self.now_ns.saturating_add(self.time_at(address)?)),
         };
-        self.sleep(Some(word), bits, until_ns)
+        let again = if until_ns.is_none() { Again::IfWanted } else { Again::Never };
+        self.sleep(Awaited::Word { word, bits }, until_ns, again, 0)
     }
 
     pub(super) fn sleep_for_time(&mut self) -> Answer {
         let until_ns = self.now_ns.saturating_add(self.time_at(self.a[0])?);
-        self.sleep(None, ANY, Some(until_ns))
+        self.sleep(Awaited::Nothing, Some(until_ns), Again::Never, self.a[1])
     }
 
     /// The same by a clock; all of them show the same time.
     pub(super) fn sleep_by_clock(&mut self) -> Answer {
         const ABSOLUTE: u64 = 1;
-        let base_ns = if self.a[1] & ABSOLUTE == 0 { self.now_ns } else { 0 };
+        let (base_ns, remaining_at) =
+            if self.a[1] & ABSOLUTE == 0 { (self.now_ns, self.a[3]) } else { (0, 0) };
         let until_ns = base_ns.saturating_add(self.time_at(self.a[2])?);
-        self.sleep(None, ANY, Some(until_ns))
+        self.sleep(Awaited::Nothing, Some(until_ns), Again::Never, remaining_at)
     }
 
-    fn sleep(&mut self, word: Option<u64>, bits: u32, until_ns: Option<u64>) -> Answer {
+    /// The caller sleeps until what it waits for comes, or until a time.
+    pub(super) fn sleep(
+        &mut self,
+        awaited: Awaited,
+        until_ns: Option<u64>,
+        again: Again,
+        remaining_at: u64,
+    ) -> Answer {
         if until_ns.is_some_and(|until_ns| until_ns <= self.now_ns) {
-            return if word.is_some() { Err(ETIMEDOUT) } else { done(()) };
+            return if matches!(awaited, Awaited::Word { .. }) { Err(ETIMEDOUT) } else { done(()) };
         }
-        self.calls.threads.sleep(self.caller, word, bits);
+        let interrupted = Interrupted { again, first_argument: self.a[0] };
+        let place = self.caller;
+        self.calls.threads.sleep(Sleeper { place, awaited, until_ns, remaining_at, interrupted });
         Ok(Effect::Sleep { until_ns }.into())
     }
 
@@ -152,7 +322,7 @@ impl<M: GuestMemory> Call<'_, M> {
     }
 
     /// The nanoseconds that a `timespec` says.
-    fn time_at(&mut self, address: u64) -> Result<u64, Error> {
+    pub(super) fn time_at(&mut self, address: u64) -> Result<u64, Error> {
         let (seconds, nanoseconds) = (self.word(address)?, self.word(address.wrapping_add(8))?);
         if nanoseconds >= NANOSECONDS || (seconds as i64) < 0 {
             return Err(EINVAL);
