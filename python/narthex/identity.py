@@ -40,7 +40,7 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
     if firmware := request.get("firmware"):
         parts["firmware"] = {name: digest(each["elf"].encode()) for name, each in firmware.items()}
     if hardware := request.get("hardware"):
-        parts["hardware"] = {key: hardware[key] for key in ("sha256", "clock")}
+        parts["hardware"] = {key: hardware.get(key) for key in ("sha256", "clock")}
     if until := request.get("until"):
         parts["until"] = until
     if jobs := {key: request[key] for key in ("jobs", "job_nodes") if request.get(key)}:

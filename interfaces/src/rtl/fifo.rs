@@ -89,25 +89,34 @@ pub struct RtlFifo {
 }
 
 impl RtlFifo {
-    /// The hardware in the place of its model, for packets of `packet_bytes`.
+    /// The hardware in the place of its model, for packets of `packet_bytes`; `scope` is what waves
+    /// call its node.
     ///
     /// # Errors
     /// If the design has not the ports of a FIFO, or its clock is slower than register accesses.
-    pub fn new(model: Interface, hardware: &Hardware, packet_bytes: u64) -> Result<Self, String> {
-        let longest_answer = cycles_of_access(hardware.clock, model.register_time).ok_or_else(|| {
+    pub fn new(
+        model: Interface,
+        hardware: &Hardware,
+        packet_bytes: u64,
+        scope: &str,
+    ) -> Result<Self, String> {
+        let Hardware { name, clock, .. } = hardware;
+        let clock = clock.ok_or_else(|| format!("hardware {name}: it states no clock"))?;
+        let longest_answer = cycles_of_access(clock, model.register_time).ok_or_else(|| {
             format!(
                 "hardware {}: its clock has a period of {}, longer than a register access, which takes {} beyond the \
                  interconnect (register_access_time of the machine's [interfaces]): no access could be answered in it",
-                hardware.name,
-                hardware.clock.cycles(1),
+                name,
+                clock.cycles(1),
                 model.register_time
             )
         })?;
         let processes = model.halves.len() / 2;
-        let units = (0..processes).map(|_| Unit::new(hardware)).collect::<Result<_, _>>()?;
+        let units = (0..processes)
+            .map(|process| Unit::new(hardware, &format!("{scope} process_{process}")))
+            .collect::<Result<_, _>>()?;
         let payload_limit = packet_bytes as usize - Header::BYTES;
-        let Hardware { name, clock, .. } = hardware;
-        Ok(RtlFifo { model, name: name.clone(), clock: *clock, payload_limit, longest_answer, units })
+        Ok(RtlFifo { model, name: name.clone(), clock, payload_limit, longest_answer, units })
     }
 
     /// Writes how the signals of the first process's hardware change into a VCD file.
@@ -124,8 +133,8 @@ impl RtlFifo {
 }
 
 impl Unit {
-    fn new(hardware: &Hardware) -> Result<Self, String> {
-        let mut simulation = hardware.design.instance();
+    fn new(hardware: &Hardware, scope: &str) -> Result<Self, String> {
+        let mut simulation = hardware.design.instance(scope);
         let ports =
             Ports::of(&mut simulation).map_err(|problem| format!("hardware {}: {problem}", hardware.name))?;
         simulation.set(ports.reset, 1);

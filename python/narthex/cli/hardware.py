@@ -181,7 +181,8 @@ def build(
     found = designs.request(interface, progress=inform)
     if found is None:
         raise NarthexError(f"'{interface}' is a model; its hardware is {interface}@rtl", USAGE)
-    say(f"{found['name']}: compiled, with a clock of {found['clock']}, as {found['library']}")
+    clock = found.get("clock", "the machine's interfaces.sarc.clock")
+    say(f"{found['name']}: compiled, with a clock of {clock}, as {found['library']}")
 
 
 @hardware.command(
