@@ -74,6 +74,8 @@ struct Unit {
     offered: (usize, usize),
     /// Buffers that became free ahead of time.
     done_ahead: usize,
+    /// An access was not answered.
+    is_silent: bool,
     statistics: Statistics,
 }
 
@@ -149,6 +151,7 @@ impl Unit {
             sending: Vec::new(),
             offered: (0, 0),
             done_ahead: 0,
+            is_silent: false,
             statistics: Statistics::default(),
         })
     }
@@ -370,6 +373,7 @@ impl Device for RtlFifo {
                     "its port register_ready stayed 0 for {cycles} cycles, which are all that register_access_time \
                      of the machine's [interfaces] has"
                 );
+                unit.is_silent = true;
                 return Err(what(&name, &told));
             }
             cycles += 1;
@@ -387,6 +391,10 @@ impl Device for RtlFifo {
             false => Ok(()),
             true => Err(what(&name, "its port register_fault is 1")),
         }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.units.iter().any(|unit| unit.is_silent)
     }
 
     fn network(&mut self, seat: usize, context: &mut Context<'_>) {
@@ -411,7 +419,8 @@ impl Device for RtlFifo {
 
 impl Archived for Unit {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Unit { simulation, ports: _, next, awaited, sending, offered, done_ahead, statistics } = self;
+        let Unit { simulation, ports: _, next, awaited, sending, offered, done_ahead, is_silent, statistics } =
+            self;
         let mut state = simulation.state();
         archive.value(&mut state)?;
         archive.ensure(simulation.restore(&state), "the hardware's state is another design's")?;
@@ -420,6 +429,7 @@ impl Archived for Unit {
         archive.value(sending)?;
         archive.value(offered)?;
         archive.value(done_ahead)?;
+        archive.value(is_silent)?;
         archive.value(statistics)
     }
 }
@@ -492,10 +502,12 @@ impl DeviceDescription for RtlFifo {
         let first = sending.first().copied();
         let header = Header(first.unwrap_or_else(|| simulation.get(ports.send_data)));
         let note = format!(
-            "the hardware {} has handed over {} words of a packet (its ports: send_valid={}, send_last={}, \
-             quiet={quiet})",
+            "the hardware {} has handed over {} words of a packet (its ports: register_valid={}, register_ready={}, \
+             send_valid={}, send_last={}, quiet={quiet})",
             self.name,
             sending.len(),
+            u8::from(simulation.input_is_set(ports.register_valid)),
+            bit(ports.register_ready),
             bit(ports.send_valid),
             bit(ports.send_last),
         );

@@ -1,8 +1,8 @@
 """Signals of hardware over time, as SVG: lines of one bit, boxes of more with their values.
 
-    cycle              0    1    2    3
-    an access is offered  ‾‾‾‾‾\\____________
-    its address           < 1000200040 >────
+cycle              0    1    2    3
+an access is offered  ‾‾‾‾‾\\____________
+its address           < 1000200040 >────
 """
 
 from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ def _signal(row: Row, left: int, y: int, cycles: int) -> Iterator[str]:
             f' width="{max(1, right - x)}" height="{HIGH}"/>'
         )
         digits = f"{value:x}"
-        room = int((right - x - 6) / LETTER)
+        room = int((right - x - 10) / LETTER)
         if len(digits) > room > 2:
             digits = f"…{digits[1 - room :]}"
         if len(digits) <= room:

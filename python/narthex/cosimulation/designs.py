@@ -97,7 +97,10 @@ def request(
         return None
     model, hardware = asked
     name = f"{model}@{hardware}"
-    compiled, built = _compiled(model, hardware, name, progress)
+    if _IN_TILES.fullmatch(model):
+        compiled, built = _tiles(model, hardware, progress)
+    else:
+        compiled, built = _compiled(model, hardware, name, progress)
     file = None if waves is None else arguments.file("waves", waves)
     node = 0 if waves_node is None else waves_node
     if file is not None:
@@ -116,19 +119,22 @@ def _write_view(file: str, node: int, compiled: dict[str, Any], built: Built) ->
         views.write_view(file, [f"node_{node}.process_0"], views.OF_FIFO, built.ports)
 
 
+def _tiles(model: str, hardware: str, progress: Progress | None) -> tuple[dict[str, Any], Built]:
+    """Compile the tiles of a chip; returns where they are and what they are."""
+    if hardware.casefold() != "rtl":
+        raise NarthexError(
+            f"'{hardware}' cannot stand in the place of {model}, which has a part in each tile:"
+            " hardware of your own stands in the place of an NI_i w, as NI2w@./FOLDER; SARC@rtl"
+            " comes with Narthex"
+        )
+    return tiles.request(progress)
+
+
 def _compiled(
     model: str, hardware: str, name: str, progress: Progress | None
 ) -> tuple[dict[str, Any], Built]:
     """Compile hardware; returns where it is and what it is."""
     is_shipped = hardware.casefold() == "rtl"
-    if _IN_TILES.fullmatch(model):
-        if not is_shipped:
-            raise NarthexError(
-                f"'{hardware}' cannot stand in the place of {model}, which has a part in each tile:"
-                " hardware of your own stands in the place of an NI_i w, as NI2w@./FOLDER;"
-                " SARC@rtl comes with Narthex"
-            )
-        return tiles.request(progress)
     folder = _shipped(model) if is_shipped else _given(hardware)
     require()
     clock, design = _file(folder, name) if folder.is_file() else load(folder, name)

@@ -44,6 +44,7 @@ use crate::on_chip::{End, FirstLevel, Packet};
 use crate::queue::QueueState;
 use crate::rtl::simulation::Design;
 use crate::sarc::device::{Sarc, UnderWay};
+use crate::sarc::events::Reader;
 use crate::sarc::lines::{LineState, Lines};
 use crate::sarc::messages::{Body, Cause, Message, PacketKind};
 use crate::sarc::regions::Need;
@@ -339,10 +340,17 @@ impl RtlSarc {
         if let Some(Err(problem)) = checked {
             return self.fail(context, origin.tile, problem);
         }
-        if let Body::Write { cause: cause @ Cause::Store, .. } = &mut message.body {
-            // Its tile counts it, not the model.
-            *cause = Cause::Transfer;
-            self.tiles[usize::from(origin.tile)].arrive();
+        match &mut message.body {
+            Body::Write { cause: cause @ Cause::Store, .. } => {
+                // Its tile counts it, not the model.
+                *cause = Cause::Transfer;
+                self.tiles[usize::from(origin.tile)].arrive();
+            }
+            Body::Read { from, bytes, to: Reader::Processor(..) } => {
+                // A tile is answered with the whole aligned word, and takes its part of it.
+                (*from, *bytes) = (*from & !7, 8);
+            }
+            _ => {}
         }
         let content = self.around.state.under_way.keep(message);
         self.around.packet(at, context, content);
