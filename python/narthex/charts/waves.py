@@ -1,7 +1,7 @@
 """Signals of hardware over time, as SVG: lines of one bit, boxes of more with their values.
 
 cycle              0    1    2    3
-an access is offered  ‾‾‾‾‾\\____________
+an access is offered  ‾‾‾‾‾____________
 its address           < 1000200040 >────
 """
 

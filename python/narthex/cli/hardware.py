@@ -163,7 +163,7 @@ def _show_blocks(each: "Measured", target: str) -> None:
 )
 def build(
     interface: str = typer.Argument(
-        ..., help="Hardware in an interface's place: NAME@rtl, or NAME@./FOLDER."
+        ..., help="Hardware in an interface's place: NAME@rtl, NAME@./FOLDER or NAME@./FILE.v."
     ),
 ) -> None:
     """Compile hardware for runs, and say what is wrong with it; runs do so too.
