@@ -4,7 +4,7 @@
 use narthex_kernel::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::tile::Sizes;
+use super::ports::Sizes;
 use crate::sarc::Build;
 use crate::sarc::config::{JobList, StoreCombining};
 

@@ -21,27 +21,29 @@
 //! is answered. A packet is on the network from its first flit on. One that comes is offered flit by flit
 //! when all of it has come, so it takes as many cycles more as it has flits behind its first.
 //!
+//! `description` has what the chip says of itself, `refusals` what its faults say.
+//!
 //! While all tiles are quiet nothing is asked for; a tile that is quiet is not simulated.
 
-use std::hash::{Hash, Hasher};
+mod description;
+mod refusals;
+
 use std::path::Path;
 
 use narthex_fabrics::Job;
-use narthex_kernel::statistics::StatisticSet;
-use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
+use narthex_kernel::{Clock, Duration, Time};
 use narthex_memory::{BlockData, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
+
+use refusals::refusal;
 
 use super::packets::{self, Flits};
 use super::parameters::Parameters;
 use super::tile::{Answer, Request, Said, Tile};
-use crate::address_names::AddressName;
-use crate::description::{DeviceDescription, DeviceSeat, Engine, LargestPacket, Layout};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::on_chip::{End, FirstLevel, Packet};
-use crate::queue::QueueState;
 use crate::rtl::simulation::Design;
 use crate::sarc::device::{Sarc, UnderWay};
 use crate::sarc::events::Reader;
@@ -215,9 +217,9 @@ impl RtlSarc {
             Said::Answer(answer) => self.answer(context, tile, answer),
             Said::Begins(first, lane, target) => self.begin(context, tile, (first, lane), target),
             Said::Packet(_, _, flits) => self.complete(context, tile, flits),
-            Said::Fault(fault, origin) => {
-                let problem = format!("a packet or job of tile {origin} in tile {tile}: {}", refusal(fault));
-                self.fail(context, origin, problem);
+            Said::Fault(fault, origin, address) => {
+                let what = format!("a packet or job of tile {origin} in tile {tile}, at {address:#x}");
+                self.fail(context, origin, format!("{what}: {}", refusal(fault)));
             }
             Said::Landed(origin) => self.tiles[usize::from(origin)].arrive(),
             Said::Loses(line) => self.clear_first_level(context, tile, line),
@@ -388,27 +390,6 @@ impl RtlSarc {
     }
 }
 
-/// Why the hardware has refused something (`hardware/cache/formats.py`).
-fn refusal(fault: u64) -> &'static str {
-    match fault {
-        1 => "nothing is there",
-        2 => "the line is the cache's: nobody has allocated it",
-        3 => "the line belongs to another process, which shares it with nobody else",
-        4 => "there is no such role",
-        5 => "a command's word is stored twice, or while the command waits",
-        6 => "there is no such command, or not of so many bytes",
-        7 => "what is there is accessed by whole words",
-        8 => "the queue has no shape, or the item is longer than its shape says",
-        9 => "the queue's head cannot go there, its tail cannot be stored, or its items not be loaded so",
-        10 => "the queue has no room",
-        11 => "the table of regions refuses an address of a command or a notification",
-        12 => "a copy is not of whole aligned words",
-        13 => "a register can only be loaded",
-        14 => "no way of the set is left to the cache",
-        _ => "the hardware says an unknown fault",
-    }
-}
-
 impl Device for RtlSarc {
     fn reaches_first_levels_in(&self) -> Option<Duration> {
         Some(self.around.build.config.cycles(LEAST_CYCLES_OUT))
@@ -490,105 +471,5 @@ impl Device for RtlSarc {
         let answered = self.with_lines(job, |around| around.call(seat, context, call, system));
         self.await_edge(context);
         answered
-    }
-}
-
-impl DeviceDescription for RtlSarc {
-    fn largest_packet(&self) -> Option<LargestPacket> {
-        self.around.largest_packet()
-    }
-
-    fn seats(&self) -> Vec<DeviceSeat> {
-        self.around.seats()
-    }
-
-    fn part(&self, seat: usize) -> &'static str {
-        self.around.part(seat)
-    }
-
-    fn calls_name(&self) -> Option<&'static str> {
-        self.around.calls_name()
-    }
-
-    fn receiver(&self, process: u8) -> Option<usize> {
-        self.around.receiver(process)
-    }
-
-    fn sender(&self, process: u8) -> Option<usize> {
-        self.around.sender(process)
-    }
-
-    fn layouts(&self, process: u8) -> Vec<Layout> {
-        self.around.layouts(process)
-    }
-
-    fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName> {
-        let (process, own) = split(address);
-        if let Some(Spot::Line(_, tile, offset)) =
-            self.around.space.at(self.around.place_of(process, own).ok()?)
-        {
-            let line = (offset / LINE_BYTES) as usize;
-            let role = self.tiles[usize::from(tile)].arrays.role(line).name();
-            return Some(AddressName {
-                name: format!("{role} of tile {tile}"),
-                part: Some(format!("line {line}")),
-            });
-        }
-        self.around.name_of(address, block_bytes)
-    }
-
-    fn packet_name(&self, content: u32) -> &'static str {
-        if content & OF_TILE == 0 {
-            return self.around.packet_name(content);
-        }
-        packets::announced(self.under_way.get(content & !OF_TILE).first).0.as_str()
-    }
-
-    fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
-        Some(Engine { doing: (!self.tiles[seat].is_quiet()).then_some("works"), messages: 0 })
-    }
-
-    fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
-        self.tiles[seat].hash_state(&mut hasher);
-    }
-
-    fn statistics(&self) -> Vec<&dyn StatisticSet> {
-        vec![&self.statistics]
-    }
-
-    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
-        vec![&mut self.statistics]
-    }
-
-    fn queue(&self, seat: usize) -> QueueState {
-        let note =
-            format!("the hardware {} in cycle {}: {}", self.name, self.next, self.tiles[seat].standing());
-        QueueState::of("packets under way", self.under_way.count() as u64, None).with_note(note)
-    }
-}
-
-impl Archived for RtlSarc {
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let RtlSarc {
-            around,
-            name: _,
-            clock: _,
-            tiles,
-            next,
-            called_at,
-            under_way,
-            sending,
-            is_recorded: _,
-            statistics,
-            said: _,
-            speakers: _,
-        } = self;
-        around.archive(archive)?;
-        archive.each(tiles)?;
-        archive.value(next)?;
-        archive.value(called_at)?;
-        archive.value(under_way)?;
-        archive.value(sending)?;
-        archive.value(statistics)
     }
 }
