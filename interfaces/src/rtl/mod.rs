@@ -51,7 +51,7 @@ pub enum Replaced {
     /// An interface of halves, and the bytes of its packets.
     Fifo(Name, Interface, u64),
     /// The tiles of SARC's chip.
-    Tiles(Sarc),
+    Tiles(Box<Sarc>),
 }
 
 impl Hardware {
@@ -73,7 +73,7 @@ impl Hardware {
                 let parameters = self.tile.as_ref().ok_or_else(|| {
                     format!("hardware {}: {FIFOS_ALONE}, not of SARC, whose hardware is SARC@rtl", self.name)
                 })?;
-                let mut device = RtlSarc::new(model, (&self.name, &self.design), parameters, &scope)?;
+                let mut device = RtlSarc::new(*model, (&self.name, &self.design), parameters, &scope)?;
                 if let Some(file) = waves {
                     device.record(file).map_err(|error| unwritten(file, error))?;
                 }

@@ -180,6 +180,13 @@ struct Instance {
     handle: Handle,
 }
 
+// SAFETY: the compiled design keeps no state outside its instances, and none that is a thread's. An
+// instance is called by its simulation and the waves that show it alone. Those are of one device, which
+// is on one thread at a time.
+unsafe impl Send for Instance {}
+// SAFETY: see above.
+unsafe impl Sync for Instance {}
+
 impl Drop for Instance {
     fn drop(&mut self) {
         // SAFETY: nothing uses it any more: a simulation and the waves that show it own it together.
@@ -197,10 +204,8 @@ pub struct Simulation {
     waves: Option<Waves>,
 }
 
-// SAFETY: an instance and what its pointers lead to belong to it alone: the compiled design keeps no
-// state outside its instances, and none that is a thread's. All calls need `&mut Simulation`, but for
-// reading outputs. Waves that show several are with one of them; a device has them all, and is on one
-// thread at a time.
+// SAFETY: its pointers lead into its instance, which see. All calls need `&mut Simulation`, but for
+// reading outputs.
 unsafe impl Send for Simulation {}
 
 impl Simulation {

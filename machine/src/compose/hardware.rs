@@ -63,7 +63,7 @@ impl Blueprint<'_> {
         let Some(InPlace { hardware, waves }) = &self.hardware else { return self.build_interface() };
         let waves = waves.as_ref().filter(|(of, _)| *of == u32::from(node.0)).map(|(_, file)| &**file);
         let model = if self.interface.name.is_sarc() {
-            Replaced::Tiles(self.build_sarc()?)
+            Replaced::Tiles(Box::new(self.build_sarc()?))
         } else {
             Replaced::Fifo(self.interface.name, self.build_halves()?, self.packet_bytes())
         };
