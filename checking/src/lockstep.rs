@@ -42,7 +42,7 @@ pub fn check(request: &LockstepRequest, observe: &mut dyn FnMut(usize) -> bool) 
     let design = Design::load(&request.library).map_err(|problem| failed(problem.to_string()))?;
     let of_tile = |tile| {
         let shape = Shape { tile, ..Shape::SMALL };
-        let rtl = Tile::of(&design, shape.sizes(), tile).map(|tile| Rtl::new(tile, shape));
+        let rtl = Tile::of(&design, shape.sizes(), tile, "").map(|tile| Rtl::new(tile, shape));
         rtl.map(|rtl| (shape, rtl)).map_err(|problem| failed(problem.to_string()))
     };
     let (shape, mut rtl) = of_tile(Shape::SMALL.tile)?;

@@ -18,7 +18,7 @@ A request takes one word: bit 63 a processor's, tile 15:0; else bit 62 acknowled
 
 from typing import TYPE_CHECKING
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 
 from narthex.hardware.cache.formats import ADDRESS_BITS, Fault, Operation, Role, state_layout
 
@@ -108,10 +108,12 @@ class Queues:
             with m.Case(Role.SINGLE_READER_QUEUE):
                 m.d.comb += events.shown.eq(Mux(events.word == HEAD, head, tail))
         if self.has_several_readers:
-            count = Signal(16)
+            # No wider than it has to be: a bit that is another's copy makes a loop of the whole
+            # word, for which a simulation takes each cycle twice.
+            count = Signal(signed(POINTER_BITS + 1))
             m.d.comb += count.eq(Mux(self.holds_requests, -self.used, self.used))
             with m.Case(Role.MULTIPLE_READER_QUEUE):
-                m.d.comb += events.shown.eq(count.as_signed())
+                m.d.comb += events.shown.eq(count)
 
     def _kinds(self) -> list[Role]:
         p = self.events.parameters

@@ -12,7 +12,7 @@ module ni2w #(
     parameter SEND_CYCLES = 4,
     parameter BLOCK_CYCLES = 15,
     parameter BLOCKS = 4,
-    parameter RECEIVE_CYCLES = 15,
+    parameter RECEIVE_CYCLES = 30,
     parameter WORDS = 32,    // doublewords of a packet, header included: a power of two
     parameter PACKETS = 8    // packets in the receive FIFO: a power of two
 ) (

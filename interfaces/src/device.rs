@@ -69,6 +69,12 @@ pub trait Device: DeviceDescription + Archived + Send {
         response: &mut Response,
     ) -> Result<(), RegisterFault>;
 
+    /// Whether an access was refused because no answer to it ever came: then the run says how all
+    /// stands, as one that hangs does.
+    fn is_silent(&self) -> bool {
+        false
+    }
+
     /// Whether an access to a register of the seat that is over at `context.now` does the same
     /// whatever comes from the network at `from` or later, and the device asks for nothing because
     /// of it: then the processor may make it before that has come. Nothing else happens meanwhile.

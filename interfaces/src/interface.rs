@@ -22,10 +22,11 @@ use crate::attachment::Attachment;
 use crate::description::Layout;
 use crate::device::Device;
 use crate::half::{Context, InterfaceHalf, RegisterFault};
-use crate::models::{Built, Makes, Problem, Setup};
+use crate::models::{self, Built, Makes, Problem, Setup};
 use crate::name::{HalfName, Name};
 use crate::registers::Addresses;
 use crate::rules;
+use crate::sarc::Sarc;
 
 /// An interface that cannot be built, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -136,6 +137,20 @@ pub fn build(name: Name, node: &Surroundings<'_>) -> Result<Box<dyn Device>, Int
     rules::check(&name, node.processes)?;
     let config = section(name.send, node)?;
     builder(name.send, config, node).map_err(|problem| refused(name.send, problem))
+}
+
+/// SARC's interface at one node, in whose tiles' place hardware may stand.
+///
+/// # Errors
+/// As [`build`].
+///
+/// # Panics
+/// If `name` is another model's.
+pub fn build_sarc(name: Name, node: &Surroundings<'_>) -> Result<Sarc, InterfaceError> {
+    assert!(name.is_sarc(), "{name} has no tiles");
+    rules::check(&name, node.processes)?;
+    let config = section(name.send, node)?;
+    models::sarc::device(name.send, config, node).map_err(|problem| refused(name.send, problem))
 }
 
 /// A network interface at one node, made of halves.

@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::models::{MODELS, Model};
+use crate::models::{MODELS, Model, sarc};
 use crate::programming::Requirement;
 
 /// What a model makes of a text.
@@ -80,6 +80,11 @@ pub struct Name {
 }
 
 impl Name {
+    /// Whether it is SARC's, which has a part in each tile and no halves.
+    pub fn is_sarc(&self) -> bool {
+        self.send.model.section == sarc::MODEL.section
+    }
+
     /// Whether one of the halves takes this.
     pub fn requires(&self, requirement: Requirement) -> bool {
         [self.send, self.receive]

@@ -49,7 +49,7 @@ fn hardware() -> Option<&'static Hardware> {
         let file = std::env::var_os("NARTHEX_HARDWARE")?;
         let design = Design::load(file.as_ref()).expect("a compiled design");
         let clock = Clock::with_period(Duration::from_ns(4));
-        Some(Hardware { name: "NI2w@rtl".into(), design, clock })
+        Some(Hardware { name: "NI2w@rtl".into(), design, clock: Some(clock), tile: None })
     };
     LOADED.get_or_init(load).as_ref()
 }

@@ -21,6 +21,7 @@ use narthex_fabrics::{Frame, NetworkPort, NodeId, Placement, Relay};
 use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::common_region;
+use narthex_interfaces::sarc::Sarc;
 use narthex_interfaces::{Attached, Device, DeviceSeat};
 use narthex_memory::interconnects::{Home, Interconnect, InterconnectId, MemoryId};
 use narthex_memory::page_frames::PageFrames;
@@ -363,6 +364,12 @@ impl<'a> Blueprint<'a> {
     /// The interface of a node.
     pub fn build_interface(&self) -> Result<Box<dyn Device>, Failure> {
         let built = self.config.build_interface(&self.interface);
+        built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
+    }
+
+    /// SARC's interface of a node, of which the tiles are to be seen.
+    pub fn build_sarc(&self) -> Result<Sarc, Failure> {
+        let built = self.config.build_sarc(&self.interface);
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
     }
 

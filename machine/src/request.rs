@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use narthex_interfaces::sarc::rtl::Parameters;
 use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::{Frequency, Threads};
 use serde::{Deserialize, Serialize};
@@ -114,8 +115,12 @@ pub struct HardwareRequest {
     pub library: PathBuf,
     /// The hash of its sources.
     pub sha256: String,
-    /// Its clock.
-    pub clock: Frequency,
+    /// Its clock; none where the machine's file states that of the model.
+    #[serde(default)]
+    pub clock: Option<Frequency>,
+    /// What it was built with, if it is a tile of SARC's chip.
+    #[serde(default)]
+    pub tile: Option<Parameters>,
     /// The VCD file that its signals on one node are written to. It changes no result.
     #[serde(default)]
     pub waves: Option<PathBuf>,

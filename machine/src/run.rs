@@ -144,7 +144,13 @@ pub fn simulate(
     match ending {
         Ending::AllFinished => Ok(finished),
         Ending::Stopped { partition, .. } => {
-            Err(failed(failure_of(&finished.nodes[partition]), finished.document(request, elf)))
+            let failure = failure_of(&finished.nodes[partition]);
+            if finished.nodes[partition].is_silent() {
+                let halt = Halt::Limit;
+                let explanation = monitor.explain(halt, end, &mut finished.nodes, &finished.switches);
+                return Err(silent(finished.document(request, elf), explanation, failure.message));
+            }
+            Err(failed(failure, finished.document(request, elf)))
         }
         Ending::NoProgress(_) => {
             let halt = Halt::NoProgress;
@@ -227,6 +233,22 @@ fn no_progress(
     };
     document["failure"] = message.as_str().into();
     Failure { exit_code: Failure::NO_PROGRESS, message, document: Some(Box::new(document)) }
+}
+
+/// The failure of a run in which hardware has not answered, as `message` says.
+fn silent(document: Value, explanation: Option<Explanation>, message: String) -> Failure {
+    let failure = Failure::no_progress(message);
+    match explanation {
+        Some(Explanation { text, document: hang }) => {
+            let mut document = document;
+            document["hang"] = hang;
+            failed(
+                Failure { message: format!("{}\n{text}", failure.message.trim_end()), ..failure },
+                document,
+            )
+        }
+        None => failed(failure, document),
+    }
 }
 
 /// The failure of a run that may not go on, `in_words`.

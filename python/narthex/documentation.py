@@ -394,6 +394,15 @@ def tile_lives() -> dict[Path, str]:
     }
 
 
+def hardware_waves() -> dict[Path, str]:
+    """Draw a remote store in the signals of SARC's hardware, where its tools are installed."""
+    if extras.lacking("hardware") or extras.lacking("compiler"):
+        return {}
+    from narthex.cosimulation import picture
+
+    return {DOCS / "sarc" / "waves.svg": picture.remote_store()}
+
+
 def _drawn(life: Explanation) -> str:
     from narthex.charts import sequence
     from narthex.report import lives
@@ -429,7 +438,7 @@ def main() -> None:
         return
     LIFE.write_text(message_life(), encoding="utf-8")
     ranking(RANKING)
-    for file, drawn in (machine_pictures() | tile_lives()).items():
+    for file, drawn in (machine_pictures() | tile_lives() | hardware_waves()).items():
         file.parent.mkdir(exist_ok=True)
         file.write_text(drawn, encoding="utf-8")
     for page in pages():

@@ -42,7 +42,7 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
     if given := request.get("surroundings"):
         parts["surroundings"] = surroundings.identity(given)
     if hardware := request.get("hardware"):
-        parts["hardware"] = {key: hardware[key] for key in ("sha256", "clock")}
+        parts["hardware"] = {key: hardware.get(key) for key in ("sha256", "clock")}
     if until := request.get("until"):
         parts["until"] = until
     if jobs := {key: request[key] for key in ("jobs", "job_nodes") if request.get(key)}:

@@ -26,7 +26,7 @@
 use schemars::schema_for;
 use serde_json::{Value, json};
 
-use super::{BuiltDevice, Makes, Model, typed};
+use super::{BuiltDevice, Makes, Model, Problem, typed};
 use crate::attachment::Attachment;
 use crate::interface::Surroundings;
 use crate::name::{HalfName, Reading};
@@ -51,9 +51,14 @@ fn read(text: &str) -> Reading {
 }
 
 fn build(name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevice {
+    Ok(Box::new(device(name, section, node)?))
+}
+
+/// The device itself, in whose tiles' place hardware may stand.
+pub(crate) fn device(name: HalfName, section: &Value, node: &Surroundings<'_>) -> Result<Sarc, Problem> {
     let config: Config = typed(section)?;
     config.check(&node.chip, node.block_bytes)?;
-    Ok(Box::new(Sarc::new(Build { config, chip: node.chip, returns_when_full: name.form == RETURNING })))
+    Ok(Sarc::new(Build { config, chip: node.chip, returns_when_full: name.form == RETURNING }))
 }
 
 /// SARC's cache-integrated network interface.

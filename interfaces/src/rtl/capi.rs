@@ -47,9 +47,12 @@ pub type Visit = unsafe extern "C" fn(*mut c_void, *const c_char, *mut Object, u
 /// The exported functions. Each pointer is valid for as long as the library is loaded.
 pub struct Functions {
     pub design_create: unsafe extern "C" fn() -> Toplevel,
-    pub create: unsafe extern "C" fn(Toplevel) -> Handle,
+    pub create_at: unsafe extern "C" fn(Toplevel, *const c_char) -> Handle,
     pub destroy: unsafe extern "C" fn(Handle),
     pub step: unsafe extern "C" fn(Handle) -> usize,
+    /// Whether all that is combinational follows now, if nothing is to be committed.
+    pub eval: unsafe extern "C" fn(Handle) -> c_int,
+    /// Whether anything changed.
     pub commit: unsafe extern "C" fn(Handle) -> c_int,
     pub enumerate: unsafe extern "C" fn(Handle, *mut c_void, Visit),
     pub vcd_create: unsafe extern "C" fn() -> Vcd,
@@ -80,9 +83,10 @@ impl Functions {
         }
         Ok(Functions {
             design_create: function!(b"cxxrtl_design_create\0"),
-            create: function!(b"cxxrtl_create\0"),
+            create_at: function!(b"cxxrtl_create_at\0"),
             destroy: function!(b"cxxrtl_destroy\0"),
             step: function!(b"cxxrtl_step\0"),
+            eval: function!(b"cxxrtl_eval\0"),
             commit: function!(b"cxxrtl_commit\0"),
             enumerate: function!(b"cxxrtl_enum\0"),
             vcd_create: function!(b"cxxrtl_vcd_create\0"),

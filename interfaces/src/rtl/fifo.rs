@@ -74,6 +74,8 @@ struct Unit {
     offered: (usize, usize),
     /// Buffers that became free ahead of time.
     done_ahead: usize,
+    /// An access was not answered.
+    is_silent: bool,
     statistics: Statistics,
 }
 
@@ -89,25 +91,34 @@ pub struct RtlFifo {
 }
 
 impl RtlFifo {
-    /// The hardware in the place of its model, for packets of `packet_bytes`.
+    /// The hardware in the place of its model, for packets of `packet_bytes`; `scope` is what waves
+    /// call its node.
     ///
     /// # Errors
     /// If the design has not the ports of a FIFO, or its clock is slower than register accesses.
-    pub fn new(model: Interface, hardware: &Hardware, packet_bytes: u64) -> Result<Self, String> {
-        let longest_answer = cycles_of_access(hardware.clock, model.register_time).ok_or_else(|| {
+    pub fn new(
+        model: Interface,
+        hardware: &Hardware,
+        packet_bytes: u64,
+        scope: &str,
+    ) -> Result<Self, String> {
+        let Hardware { name, clock, .. } = hardware;
+        let clock = clock.ok_or_else(|| format!("hardware {name}: it states no clock"))?;
+        let longest_answer = cycles_of_access(clock, model.register_time).ok_or_else(|| {
             format!(
                 "hardware {}: its clock has a period of {}, longer than a register access, which takes {} beyond the \
                  interconnect (register_access_time of the machine's [interfaces]): no access could be answered in it",
-                hardware.name,
-                hardware.clock.cycles(1),
+                name,
+                clock.cycles(1),
                 model.register_time
             )
         })?;
         let processes = model.halves.len() / 2;
-        let units = (0..processes).map(|_| Unit::new(hardware)).collect::<Result<_, _>>()?;
+        let units = (0..processes)
+            .map(|process| Unit::new(hardware, &format!("{scope} process_{process}")))
+            .collect::<Result<_, _>>()?;
         let payload_limit = packet_bytes as usize - Header::BYTES;
-        let Hardware { name, clock, .. } = hardware;
-        Ok(RtlFifo { model, name: name.clone(), clock: *clock, payload_limit, longest_answer, units })
+        Ok(RtlFifo { model, name: name.clone(), clock, payload_limit, longest_answer, units })
     }
 
     /// Writes how the signals of the first process's hardware change into a VCD file.
@@ -124,8 +135,8 @@ impl RtlFifo {
 }
 
 impl Unit {
-    fn new(hardware: &Hardware) -> Result<Self, String> {
-        let mut simulation = hardware.design.instance();
+    fn new(hardware: &Hardware, scope: &str) -> Result<Self, String> {
+        let mut simulation = hardware.design.instance(scope);
         let ports =
             Ports::of(&mut simulation).map_err(|problem| format!("hardware {}: {problem}", hardware.name))?;
         simulation.set(ports.reset, 1);
@@ -140,6 +151,7 @@ impl Unit {
             sending: Vec::new(),
             offered: (0, 0),
             done_ahead: 0,
+            is_silent: false,
             statistics: Statistics::default(),
         })
     }
@@ -361,6 +373,7 @@ impl Device for RtlFifo {
                     "its port register_ready stayed 0 for {cycles} cycles, which are all that register_access_time \
                      of the machine's [interfaces] has"
                 );
+                unit.is_silent = true;
                 return Err(what(&name, &told));
             }
             cycles += 1;
@@ -378,6 +391,10 @@ impl Device for RtlFifo {
             false => Ok(()),
             true => Err(what(&name, "its port register_fault is 1")),
         }
+    }
+
+    fn is_silent(&self) -> bool {
+        self.units.iter().any(|unit| unit.is_silent)
     }
 
     fn network(&mut self, seat: usize, context: &mut Context<'_>) {
@@ -402,7 +419,8 @@ impl Device for RtlFifo {
 
 impl Archived for Unit {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Unit { simulation, ports: _, next, awaited, sending, offered, done_ahead, statistics } = self;
+        let Unit { simulation, ports: _, next, awaited, sending, offered, done_ahead, is_silent, statistics } =
+            self;
         let mut state = simulation.state();
         archive.value(&mut state)?;
         archive.ensure(simulation.restore(&state), "the hardware's state is another design's")?;
@@ -411,6 +429,7 @@ impl Archived for Unit {
         archive.value(sending)?;
         archive.value(offered)?;
         archive.value(done_ahead)?;
+        archive.value(is_silent)?;
         archive.value(statistics)
     }
 }
@@ -483,10 +502,12 @@ impl DeviceDescription for RtlFifo {
         let first = sending.first().copied();
         let header = Header(first.unwrap_or_else(|| simulation.get(ports.send_data)));
         let note = format!(
-            "the hardware {} has handed over {} words of a packet (its ports: send_valid={}, send_last={}, \
-             quiet={quiet})",
+            "the hardware {} has handed over {} words of a packet (its ports: register_valid={}, register_ready={}, \
+             send_valid={}, send_last={}, quiet={quiet})",
             self.name,
             sending.len(),
+            u8::from(simulation.input_is_set(ports.register_valid)),
+            bit(ports.register_ready),
             bit(ports.send_valid),
             bit(ports.send_last),
         );

@@ -5,19 +5,30 @@
 //! | [`simulation`] | an instance of a design: ports by name, cycles, state, waves |
 //! | [`ports`] | the ports of a design in a FIFO's place |
 //! | [`fifo`] | the device that drives them |
+//!
+//! Tiles of SARC's chip are in [`crate::sarc::rtl`].
 
 mod capi;
 pub mod fifo;
 pub mod ports;
 pub mod simulation;
 
+use std::io;
+use std::path::Path;
+
 use fifo::RtlFifo;
+use narthex_fabrics::NodeId;
 use narthex_kernel::Clock;
 use simulation::Design;
 
 use crate::device::Device;
 use crate::interface::Interface;
 use crate::name::Name;
+use crate::sarc::Sarc;
+use crate::sarc::rtl::{Parameters, RtlSarc};
+
+/// Why other hardware is refused.
+const FIFOS_ALONE: &str = "hardware with registers and packets takes the place of an NI_i w, such as NI2w";
 
 /// The section of the model that a FIFO's hardware can stand in for.
 const FIFO: &str = "ni_iw";
@@ -29,36 +40,55 @@ pub struct Hardware {
     pub name: String,
     /// What it is.
     pub design: Design,
-    /// Its clock.
-    pub clock: Clock,
+    /// Its clock; none where the machine's file states that of the model.
+    pub clock: Option<Clock>,
+    /// What it was built with, if it is a tile of SARC's chip.
+    pub tile: Option<Parameters>,
+}
+
+/// What the hardware of a node stands in the place of.
+pub enum Replaced {
+    /// An interface of halves, and the bytes of its packets.
+    Fifo(Name, Interface, u64),
+    /// The tiles of SARC's chip.
+    Tiles(Box<Sarc>),
 }
 
 impl Hardware {
-    /// The device of a node: the design in the place of `model`, whose name is `name`, its signals
-    /// written to the file `waves`.
+    /// The device of a node, whose signals are written to the file `waves`.
     ///
     /// # Errors
-    /// If no hardware can stand in for such a model, its ports are others, or the file cannot be
-    /// written.
+    /// If it cannot stand in for such a model, its ports are others, or the file cannot be written.
     pub fn in_place_of(
         &self,
-        (name, model): (Name, Interface),
-        packet_bytes: u64,
-        waves: Option<&std::path::Path>,
+        model: Replaced,
+        node: NodeId,
+        waves: Option<&Path>,
     ) -> Result<Box<dyn Device>, String> {
-        if [name.send, name.receive].iter().any(|half| half.model.section != FIFO) {
-            return Err(format!(
-                "hardware {}: hardware with registers and packets takes the place of an NI_i w, such as NI2w, not of \
-                 {name}",
-                self.name
-            ));
+        let scope = format!("node_{}", node.0);
+        let unwritten =
+            |file: &Path, error: io::Error| format!("waves cannot be written to {}: {error}", file.display());
+        match model {
+            Replaced::Tiles(model) => {
+                let parameters = self.tile.as_ref().ok_or_else(|| {
+                    format!("hardware {}: {FIFOS_ALONE}, not of SARC, whose hardware is SARC@rtl", self.name)
+                })?;
+                let mut device = RtlSarc::new(*model, (&self.name, &self.design), parameters, &scope)?;
+                if let Some(file) = waves {
+                    device.record(file).map_err(|error| unwritten(file, error))?;
+                }
+                Ok(Box::new(device))
+            }
+            Replaced::Fifo(name, model, packet_bytes) => {
+                if [name.send, name.receive].iter().any(|half| half.model.section != FIFO) {
+                    return Err(format!("hardware {}: {FIFOS_ALONE}, not of {name}", self.name));
+                }
+                let mut device = RtlFifo::new(model, self, packet_bytes, &scope)?;
+                if let Some(file) = waves {
+                    device.record(file).map_err(|error| unwritten(file, error))?;
+                }
+                Ok(Box::new(device))
+            }
         }
-        let mut device = RtlFifo::new(model, self, packet_bytes)?;
-        if let Some(file) = waves {
-            device
-                .record(file)
-                .map_err(|error| format!("waves cannot be written to {}: {error}", file.display()))?;
-        }
-        Ok(Box::new(device))
     }
 }

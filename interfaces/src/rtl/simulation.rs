@@ -16,7 +16,7 @@
 //! restored, into another instance of the same design too; everything else follows from it.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -85,30 +85,40 @@ impl Design {
     }
 
     /// An instance, all of whose inputs are 0, its memories and flip-flops as the design
-    /// initialises them.
-    pub fn instance(&self) -> Simulation {
+    /// initialises them. Waves show its signals in `scope`, whose levels spaces divide.
+    ///
+    /// # Panics
+    /// If `scope` has a zero byte.
+    pub fn instance(&self, scope: &str) -> Simulation {
         let functions = Arc::clone(&self.0);
-        // SAFETY: the design that `design_create` makes is owned by the handle that `create`
-        // returns, and that by the simulation, which destroys it once.
-        let handle = unsafe { (functions.create)((functions.design_create)()) };
-        let mut objects = BTreeMap::<String, Vec<Node>>::new();
+        let path = CString::new(scope).expect("a scope is a name");
+        // SAFETY: the design that `design_create` makes is owned by the handle that `create_at`
+        // returns, and that by the instance, which destroys it once; the path is copied.
+        let handle = unsafe { (functions.create_at)((functions.design_create)(), path.as_ptr()) };
+        let mut objects = Objects { prefix: format!("{scope} "), nodes: BTreeMap::new() };
         // SAFETY: `visit` gets back the pointer to `objects`, which nothing else uses meanwhile.
         unsafe { (functions.enumerate)(handle, (&raw mut objects).cast(), visit) };
-        let mut simulation = Simulation { functions, handle, objects, ports: Vec::new(), waves: None };
+        let instance = Arc::new(Instance { functions, handle });
+        let mut simulation = Simulation { instance, objects: objects.nodes, ports: Vec::new(), waves: None };
         simulation.settle();
         simulation
     }
 }
 
+/// All that CXXRTL tells of an instance, by hierarchical name behind that of its scope.
+struct Objects {
+    prefix: String,
+    nodes: BTreeMap<String, Vec<Node>>,
+}
+
 /// Gathers a named object and its parts.
 ///
 /// # Safety
-/// `objects` is the map of [`Design::instance`]; the others are what CXXRTL hands over: a name, and
+/// `objects` is that of [`Design::instance`]; the others are what CXXRTL hands over: a name, and
 /// the first of `parts` objects.
 unsafe extern "C" fn visit(objects: *mut c_void, name: *const c_char, object: *mut Object, parts: usize) {
     // SAFETY: see above; both are valid while this function runs.
-    let (objects, name) =
-        unsafe { (&mut *objects.cast::<BTreeMap<String, Vec<Node>>>(), CStr::from_ptr(name)) };
+    let (objects, name) = unsafe { (&mut *objects.cast::<Objects>(), CStr::from_ptr(name)) };
     // SAFETY: CXXRTL keeps the parts of a name in one array.
     let parts = unsafe { std::slice::from_raw_parts(object, parts) };
     let nodes = parts.iter().map(|&Object { kind, flags, width, depth, curr, next, .. }| Node {
@@ -116,10 +126,13 @@ unsafe extern "C" fn visit(objects: *mut c_void, name: *const c_char, object: *m
         flags,
         width,
         chunks: width.div_ceil(32) * depth,
+        last: u32::MAX >> (width.next_multiple_of(32) - width),
         curr,
         next,
     });
-    objects.insert(name.to_string_lossy().into_owned(), nodes.collect());
+    let name = name.to_string_lossy();
+    let name = name.strip_prefix(&objects.prefix).unwrap_or(&name);
+    objects.nodes.insert(name.to_owned(), nodes.collect());
 }
 
 /// Where an object of the netlist is. The pointers are valid for as long as its simulation is.
@@ -130,6 +143,8 @@ struct Node {
     width: usize,
     /// Of 32 bits.
     chunks: usize,
+    /// The bits that the last chunk has.
+    last: u32,
     curr: *mut u32,
     next: *mut u32,
 }
@@ -159,10 +174,29 @@ pub struct Input(usize);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Output(usize);
 
-/// An instance of a design; see the module's description.
-pub struct Simulation {
+/// What CXXRTL has made of a design.
+struct Instance {
     functions: Arc<Functions>,
     handle: Handle,
+}
+
+// SAFETY: the compiled design keeps no state outside its instances, and none that is a thread's. An
+// instance is called by its simulation and the waves that show it alone. Those are of one device, which
+// is on one thread at a time.
+unsafe impl Send for Instance {}
+// SAFETY: see above.
+unsafe impl Sync for Instance {}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // SAFETY: nothing uses it any more: a simulation and the waves that show it own it together.
+        unsafe { (self.functions.destroy)(self.handle) };
+    }
+}
+
+/// An instance of a design; see the module's description.
+pub struct Simulation {
+    instance: Arc<Instance>,
     /// All that CXXRTL tells of, by hierarchical name.
     objects: BTreeMap<String, Vec<Node>>,
     /// Those that the caller has asked for.
@@ -170,8 +204,7 @@ pub struct Simulation {
     waves: Option<Waves>,
 }
 
-// SAFETY: an instance and what its pointers lead to belong to it alone: the compiled design keeps no
-// state outside its instances, and none that is a thread's. All calls need `&mut Simulation`, but for
+// SAFETY: its pointers lead into its instance, which see. All calls need `&mut Simulation`, but for
 // reading outputs.
 unsafe impl Send for Simulation {}
 
@@ -217,8 +250,14 @@ impl Simulation {
     /// Sets an input of at most 64 bits; what does not fit is cut off.
     #[inline]
     pub fn set(&mut self, Input(port): Input, value: u64) {
-        let chunks = [value as u32, (value >> 32) as u32];
-        self.set_wide(Input(port), &chunks);
+        let node = self.ports[port];
+        // SAFETY: an input can be written, and has its chunks.
+        unsafe {
+            *node.next = value as u32 & if node.chunks == 1 { node.last } else { u32::MAX };
+            if node.chunks == 2 {
+                *node.next.add(1) = (value >> 32) as u32 & node.last;
+            }
+        }
     }
 
     /// Sets an input of any width, in chunks of 32 bits, lowest first; those that are missing are 0.
@@ -226,8 +265,7 @@ impl Simulation {
     pub fn set_wide(&mut self, Input(port): Input, value: &[u32]) {
         let node = self.ports[port];
         for chunk in 0..node.chunks {
-            let bits = node.width - chunk * 32;
-            let mask = if bits < 32 { (1 << bits) - 1 } else { u32::MAX };
+            let mask = if chunk + 1 == node.chunks { node.last } else { u32::MAX };
             let value = value.get(chunk).copied().unwrap_or(0) & mask;
             // SAFETY: an input can be written, and has `chunks` chunks.
             unsafe { *node.next.add(chunk) = value };
@@ -263,7 +301,7 @@ impl Simulation {
     #[inline]
     pub fn settle(&mut self) {
         // SAFETY: the handle is this simulation's.
-        unsafe { (self.functions.step)(self.handle) };
+        unsafe { (self.instance.functions.step)(self.instance.handle) };
     }
 
     /// Whether an input of one bit is set.
@@ -284,6 +322,23 @@ impl Simulation {
     pub fn rise(&mut self, clock: Input) {
         self.set(clock, 1);
         self.settle();
+    }
+
+    /// The same; whether anything changed: where nothing did, the next edge changes nothing
+    /// either as long as the inputs stay.
+    #[inline]
+    pub fn rise_changes(&mut self, clock: Input) -> bool {
+        self.set(clock, 1);
+        let Instance { functions, handle } = &*self.instance;
+        let mut is_changed = false;
+        loop {
+            // SAFETY: the handle is this simulation's.
+            let (converged, committed) = unsafe { ((functions.eval)(*handle), (functions.commit)(*handle)) };
+            is_changed |= committed != 0;
+            if converged != 0 || committed == 0 {
+                return is_changed;
+            }
+        }
     }
 
     /// The falling edge that follows it; then outputs follow from the new state.
@@ -317,7 +372,7 @@ impl Simulation {
         }
         // SAFETY: the handle is this simulation's. The clock is low before and after, so that no
         // edge is seen and flip-flops take what was written.
-        unsafe { (self.functions.commit)(self.handle) };
+        unsafe { (self.instance.functions.commit)(self.instance.handle) };
         self.settle();
         true
     }
@@ -328,17 +383,29 @@ impl Simulation {
     /// If the file cannot be written.
     pub fn record(&mut self, file: &Path) -> io::Result<()> {
         let file = BufWriter::new(File::create(file)?);
-        let functions = &self.functions;
-        // SAFETY: the recorder is owned by `Waves`, which lives no longer than the simulation whose
-        // signals it reads: `drop` below destroys it first.
+        let functions = Arc::clone(&self.instance.functions);
+        // SAFETY: the recorder is owned by `Waves`.
         let vcd = unsafe {
             let vcd = (functions.vcd_create)();
             (functions.vcd_timescale)(vcd, 1, c"ps".as_ptr());
-            (functions.vcd_add_from_without_memories)(vcd, self.handle);
             vcd
         };
-        self.waves = Some(Waves { functions: Arc::clone(functions), vcd, file });
+        self.waves = Some(Waves { functions, vcd, file, shown: Vec::new() });
+        self.show(&Arc::clone(&self.instance));
         Ok(())
+    }
+
+    /// Records another instance's signals beside its own, if those are recorded; before the first
+    /// sample.
+    pub fn record_beside(&mut self, other: &Simulation) {
+        self.show(&other.instance);
+    }
+
+    fn show(&mut self, instance: &Arc<Instance>) {
+        let Some(waves) = &mut self.waves else { return };
+        // SAFETY: the recorder is alive; the instance lives as long as it, which is kept beside it.
+        unsafe { (waves.functions.vcd_add_from_without_memories)(waves.vcd, instance.handle) };
+        waves.shown.push(Arc::clone(instance));
     }
 
     /// Ends the recording.
@@ -361,14 +428,6 @@ impl Simulation {
     }
 }
 
-impl Drop for Simulation {
-    fn drop(&mut self) {
-        self.waves = None;
-        // SAFETY: the handle is this simulation's, and nothing uses it any more.
-        unsafe { (self.functions.destroy)(self.handle) };
-    }
-}
-
 impl std::fmt::Debug for Simulation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = self.objects.iter().filter(|(_, nodes)| nodes.iter().any(Node::is_state));
@@ -381,6 +440,8 @@ struct Waves {
     functions: Arc<Functions>,
     vcd: Vcd,
     file: BufWriter<File>,
+    /// The instances whose signals the recorder reads.
+    shown: Vec<Arc<Instance>>,
 }
 
 impl Waves {

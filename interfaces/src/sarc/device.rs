@@ -86,36 +86,46 @@ impl Tile {
     }
 }
 
-/// The messages of packets that are under way.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-pub(super) struct UnderWay {
-    messages: Vec<Option<Message>>,
+/// Packets that are under way, by number.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct UnderWay<T> {
+    packets: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl UnderWay {
-    /// Keeps a message; by which number.
-    pub fn keep(&mut self, message: Message) -> u32 {
+impl<T> Default for UnderWay<T> {
+    fn default() -> Self {
+        UnderWay { packets: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> UnderWay<T> {
+    /// Keeps a packet; by which number.
+    pub fn keep(&mut self, packet: T) -> u32 {
         if let Some(number) = self.free.pop() {
-            self.messages[number as usize] = Some(message);
+            self.packets[number as usize] = Some(packet);
             return number;
         }
-        self.messages.push(Some(message));
-        self.messages.len() as u32 - 1
+        self.packets.push(Some(packet));
+        self.packets.len() as u32 - 1
     }
 
     /// Takes it out again.
-    pub fn take(&mut self, number: u32) -> Message {
+    pub fn take(&mut self, number: u32) -> T {
         self.free.push(number);
-        self.messages[number as usize].take().expect("a packet is under way")
+        self.packets[number as usize].take().expect("a packet is under way")
     }
 
-    pub fn get(&self, number: u32) -> &Message {
-        self.messages[number as usize].as_ref().expect("a packet is under way")
+    pub fn get(&self, number: u32) -> &T {
+        self.packets[number as usize].as_ref().expect("a packet is under way")
     }
 
-    fn count(&self) -> usize {
-        self.messages.len() - self.free.len()
+    pub fn get_mut(&mut self, number: u32) -> &mut T {
+        self.packets[number as usize].as_mut().expect("a packet is under way")
+    }
+
+    pub fn count(&self) -> usize {
+        self.packets.len() - self.free.len()
     }
 }
 
@@ -124,7 +134,7 @@ impl UnderWay {
 pub(super) struct State {
     pub tiles: Vec<Tile>,
     pub controllers: Vec<jobs::Engine>,
-    pub under_way: UnderWay,
+    pub under_way: UnderWay<Message>,
     /// Packets to other chips for which the network has no room.
     pub leaving: VecDeque<Message>,
     /// Locks that are taken.

@@ -18,7 +18,7 @@ use narthex_interfaces::interface::{Chip, Interface, Surroundings};
 use narthex_interfaces::models::MODELS;
 use narthex_interfaces::on_chip::Effects;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::rtl::Hardware;
+use narthex_interfaces::rtl::{Hardware, Replaced};
 use narthex_interfaces::{Attachment, Device, Name};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;
@@ -151,7 +151,9 @@ impl Node {
         let layouts = model.layouts(process);
         let built: Box<dyn Device> = match interface.hardware {
             None => Box::new(model),
-            Some(hardware) => hardware.in_place_of((name, model), PACKET_BYTES, None).unwrap(),
+            Some(hardware) => {
+                hardware.in_place_of(Replaced::Fifo(name, model, PACKET_BYTES), NodeId(number), None).unwrap()
+            }
         };
         let own_sides = sides_of(&*built, process);
         let bus = bus::bus(&*built, own_sides);

@@ -39,7 +39,7 @@ pub struct Identity {
     /// The interface and its place.
     pub interface: String,
     /// The sources of the hardware in its place, and its clock.
-    pub hardware: Option<(String, Frequency)>,
+    pub hardware: Option<(String, Option<Frequency>)>,
     /// The machine with the run's changes, nodes and seed among them.
     pub machine: Value,
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use narthex_fabrics::NodeId;
 use narthex_interfaces::Device;
-use narthex_interfaces::rtl::Hardware;
 use narthex_interfaces::rtl::simulation::Design;
+use narthex_interfaces::rtl::{Hardware, Replaced};
+use narthex_kernel::Frequency;
 
 use super::Blueprint;
 use crate::request::{Failure, HardwareRequest, RunRequest};
@@ -22,7 +23,8 @@ impl Blueprint<'_> {
     /// # Errors
     /// If it cannot be loaded, or the node does not exist whose waves are asked for.
     pub fn with_hardware_of(mut self, request: &RunRequest) -> Result<Self, Failure> {
-        let Some(HardwareRequest { name, library, clock, waves, waves_node, .. }) = &request.hardware else {
+        let Some(HardwareRequest { name, library, clock, tile, waves, waves_node, .. }) = &request.hardware
+        else {
             if !self.interface.is_hardware {
                 return Ok(self);
             }
@@ -38,8 +40,19 @@ impl Blueprint<'_> {
             return Err(refused(format!("waves of node {waves_node} are asked for; nodes are 0 to {last}")));
         }
         let design = Design::load(library).map_err(|error| refused(error.to_string()))?;
-        let clock = clock.clock();
-        let hardware = Hardware { name: name.clone(), design, clock };
+        if tile.is_some() {
+            let problem = match self.jobs.len() {
+                1 if self.nodes == 1 => None,
+                1 => Some(format!("it is one chip's, and nodes are {}; expected 1", self.nodes)),
+                // Its lines are shared with all processes of the chip, or with none.
+                jobs => Some(format!("it runs one program on all its tiles, not {jobs} jobs")),
+            };
+            if let Some(problem) = problem {
+                return Err(refused(problem));
+            }
+        }
+        let clock = clock.map(Frequency::clock);
+        let hardware = Hardware { name: name.clone(), design, clock, tile: *tile };
         let waves = waves.clone().map(|file| (*waves_node, file));
         self.hardware = Some(InPlace { hardware, waves });
         Ok(self)
@@ -49,7 +62,11 @@ impl Blueprint<'_> {
     pub(super) fn interface_of(&self, node: NodeId) -> Result<Box<dyn Device>, Failure> {
         let Some(InPlace { hardware, waves }) = &self.hardware else { return self.build_interface() };
         let waves = waves.as_ref().filter(|(of, _)| *of == u32::from(node.0)).map(|(_, file)| &**file);
-        let model = (self.interface.name, self.build_halves()?);
-        hardware.in_place_of(model, self.packet_bytes(), waves).map_err(Failure::usage)
+        let model = if self.interface.name.is_sarc() {
+            Replaced::Tiles(Box::new(self.build_sarc()?))
+        } else {
+            Replaced::Fifo(self.interface.name, self.build_halves()?, self.packet_bytes())
+        };
+        hardware.in_place_of(model, node, waves).map_err(Failure::usage)
     }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use narthex_interfaces::interface::{self, Chip, Interface, InterfaceError, Surroundings};
 use narthex_interfaces::programming::Requirement;
+use narthex_interfaces::sarc::Sarc;
 use narthex_interfaces::{Attached, Attachment, Device, LargestPacket, Name};
 use narthex_memory::page_frames::FramePlacement;
 use narthex_memory::processor_memory::block_buffers;
@@ -108,6 +109,15 @@ impl super::MachineConfig {
     /// Why the machine cannot have it, or that it has no halves.
     pub fn build_halves(&self, chosen: &Attached) -> Result<Interface, String> {
         self.build(chosen, Interface::build)
+    }
+
+    /// The same of SARC's, in whose tiles' place hardware may stand.
+    ///
+    /// # Errors
+    /// Why the machine cannot have it.
+    pub fn build_sarc(&self, chosen: &Attached) -> Result<Sarc, String> {
+        self.build_interface(chosen)?;
+        self.build(chosen, interface::build_sarc)
     }
 
     fn build<T>(

@@ -277,6 +277,11 @@ impl Node {
         self.processes.iter().filter(|process| process.personality == Personality::Linux).count()
     }
 
+    /// Whether a device has left an access without an answer for ever.
+    pub fn is_silent(&self) -> bool {
+        self.devices.iter().any(|device| device.is_silent())
+    }
+
     /// The first failure in time among the node's processes: whose, and when.
     pub fn failure(&self) -> Option<(usize, Time, &Ended)> {
         let failures = self.processes.iter().enumerate();

@@ -91,6 +91,9 @@ impl Finished {
         }
         if let Some(hardware) = &request.hardware {
             let HardwareRequest { name, sha256, clock, .. } = hardware;
+            // A tile of SARC's chip has the clock of the model.
+            let clock =
+                clock.map_or_else(|| machine.config.interfaces["sarc"]["clock"].clone(), |own| json!(own));
             document["hardware"] = json!({ "name": name, "sha256": sha256, "clock": clock });
         }
         if !request.surroundings.is_empty() {

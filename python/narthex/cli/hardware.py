@@ -163,7 +163,7 @@ def _show_blocks(each: "Measured", target: str) -> None:
 )
 def build(
     interface: str = typer.Argument(
-        ..., help="Hardware in an interface's place: NAME@rtl, or NAME@./FOLDER."
+        ..., help="Hardware in an interface's place: NAME@rtl, NAME@./FOLDER or NAME@./FILE.v."
     ),
 ) -> None:
     """Compile hardware for runs, and say what is wrong with it; runs do so too.
@@ -181,7 +181,8 @@ def build(
     found = designs.request(interface, progress=inform)
     if found is None:
         raise NarthexError(f"'{interface}' is a model; its hardware is {interface}@rtl", USAGE)
-    say(f"{found['name']}: compiled, with a clock of {found['clock']}, as {found['library']}")
+    clock = found.get("clock", "the machine's interfaces.sarc.clock")
+    say(f"{found['name']}: compiled, with a clock of {clock}, as {found['library']}")
 
 
 @hardware.command(

@@ -1,7 +1,7 @@
 """Finds the hardware that an interface's name asks for, and has it compiled.
 
-`NI2w@rtl` is hardware that comes with Narthex, in the place of the model NI2w; `NI2w@./mine` is
-that of a folder, or of its description, `design.toml`:
+`NI2w@rtl` is hardware that comes with Narthex, in the place of the model NI2w, and `SARC@rtl` that
+of a chip's tiles; `NI2w@./mine` is that of a folder, or of its description, `design.toml`:
 
     top = "ni"                # the module, or in Python the class, that has the ports
     sources = ["ni.v"]        # Verilog, RTLIL, or Amaranth (.py); .vh and .svh are only included
@@ -9,6 +9,9 @@ that of a folder, or of its description, `design.toml`:
 
     [parameters]              # of the top module, if it has any
     DEPTH = 8
+
+`NI2w@./mine.v` is a single file: its only module, or that with its name, with the clock that a line
+`// clock: 250MHz` of it states.
 
 What a design is takes part in the name of a run's result: the hash of its sources, parameters and
 clock.
@@ -25,7 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from narthex import _native, arguments, files, strict
-from narthex.cosimulation.build import Design, Port, build, require
+from narthex.cosimulation import tiles
+from narthex.cosimulation import waves as views
+from narthex.cosimulation.build import Built, Design, Port, build, require
 from narthex.errors import USAGE, NarthexError, unknown
 from narthex.toolchain import Progress
 
@@ -36,9 +41,16 @@ DESCRIPTION = "design.toml"
 
 INCLUDED = (".vh", ".svh", ".mem", ".hex")
 """What sources include or load; it is no module."""
-SUFFIXES = (".v", ".sv", ".il", ".py", *INCLUDED)
+MODULES = (".v", ".sv", ".il", ".py")
+"""What has modules."""
+SUFFIXES = (*MODULES, *INCLUDED)
 
 LARGEST_SOURCE_BYTES = 16 << 20
+
+_IN_TILES = re.compile(r"SARC(\+\w+)*", re.IGNORECASE)
+"""The models whose hardware is that of a chip's tiles."""
+
+_CLOCK = re.compile(r"^\s*(?://|#)\s*clock:\s*(\S+)\s*$", re.MULTILINE)
 
 _CHOICE = re.compile(
     r"(?P<model>[^@]+)@(?P<hardware>.+?)(?P<place>\s+on\s+[\w-]+\s*)?", re.IGNORECASE
@@ -85,18 +97,49 @@ def request(
         return None
     model, hardware = asked
     name = f"{model}@{hardware}"
-    folder = _shipped(model) if hardware.casefold() == "rtl" else _folder(hardware)
+    if _IN_TILES.fullmatch(model):
+        compiled, built = _tiles(model, hardware, progress)
+    else:
+        compiled, built = _compiled(model, hardware, name, progress)
+    file = None if waves is None else arguments.file("waves", waves)
+    node = 0 if waves_node is None else waves_node
+    if file is not None:
+        _write_view(file, node, compiled, built)
+    return {"name": name, **compiled, "waves": file, "waves_node": node}
+
+
+def _write_view(file: str, node: int, compiled: dict[str, Any], built: Built) -> None:
+    """Write what of the waves is worth seeing first, beside their file."""
+    if tile := compiled.get("tile"):
+        parts = [f"tile_{number}" for number in range(tile["sizes"]["tiles"])]
+        views.write_view(
+            file, [f"node_{node}.{part}" for part in parts], views.OF_TILE, built.ports
+        )
+    else:
+        views.write_view(file, [f"node_{node}.process_0"], views.OF_FIFO, built.ports)
+
+
+def _tiles(model: str, hardware: str, progress: Progress | None) -> tuple[dict[str, Any], Built]:
+    """Compile the tiles of a chip; returns where they are and what they are."""
+    if hardware.casefold() != "rtl":
+        raise NarthexError(
+            f"'{hardware}' cannot stand in the place of {model}, which has a part in each tile:"
+            " hardware of your own stands in the place of an NI_i w, as NI2w@./FOLDER; SARC@rtl"
+            " comes with Narthex"
+        )
+    return tiles.request(progress)
+
+
+def _compiled(
+    model: str, hardware: str, name: str, progress: Progress | None
+) -> tuple[dict[str, Any], Built]:
+    """Compile hardware; returns where it is and what it is."""
+    is_shipped = hardware.casefold() == "rtl"
+    folder = _shipped(model) if is_shipped else _given(hardware)
     require()
-    clock, design = load(folder, name)
+    clock, design = _file(folder, name) if folder.is_file() else load(folder, name)
     built = build(design, progress, lambda found: check_ports(design, found))
-    return {
-        "name": name,
-        "library": str(built.library),
-        "sha256": design.sha256,
-        "clock": clock,
-        "waves": None if waves is None else arguments.file("waves", waves),
-        "waves_node": 0 if waves_node is None else waves_node,
-    }
+    return {"library": str(built.library), "sha256": design.sha256, "clock": clock}, built
 
 
 def _refuse_waves(interface: str, waves: str | Path | None, node: int | None) -> None:
@@ -114,7 +157,7 @@ def _shipped(model: str) -> Path:
     known = {each.parent.name: each.parent for each in SHIPPED.glob(f"*/{DESCRIPTION}")}
     folder = known.get(model.casefold())
     if folder is None:
-        there = ", ".join(f"{name}@rtl" for name in sorted(known))
+        there = ", ".join(f"{name}@rtl" for name in [*sorted(known), "sarc"])
         raise NarthexError(
             f"no hardware comes with Narthex for '{model}' (there is {there}); your own stands in"
             " the place of an NI_i w, as NI2w@./FOLDER, and narthex new hardware begins one"
@@ -122,14 +165,42 @@ def _shipped(model: str) -> Path:
     return folder
 
 
-def _folder(hardware: str) -> Path:
+def _given(hardware: str) -> Path:
+    """Return the folder of a design, or its only file."""
     given = Path(hardware).expanduser()
+    if given.is_file() and given.suffix in MODULES:
+        return given
     folder = given.parent if given.name == DESCRIPTION else given
     if not folder.is_dir():
+        suffixes = ", ".join(MODULES)
+        what = f"; a single file ends in {suffixes}" if folder.exists() else ""
         raise NarthexError(
-            f"there is no folder '{folder}' with hardware; narthex new hardware NAME makes one"
+            f"there is no folder '{folder}' with hardware{what}; narthex new hardware NAME makes"
+            " one"
         )
     return folder
+
+
+def _file(file: Path, name: str) -> tuple[str, Design]:
+    """Read a design of a single file; returns its clock and the design."""
+    data = files.read(file, "a source of hardware", LARGEST_SOURCE_BYTES)
+    text = data.decode(errors="replace")
+    found = _CLOCK.search(text)
+    if found is None:
+        raise NarthexError(
+            f"{file} states no clock: give it a line '// clock: 250MHz', or make a folder with"
+            f" {DESCRIPTION}"
+        )
+    pattern = r"^class\s+(\w+)" if file.suffix == ".py" else r"^\s*module\s+\\?(\w+)"
+    modules = re.findall(pattern, text, re.MULTILINE)
+    top = modules[0] if len(modules) == 1 else file.stem
+    if top not in modules:
+        there = ", ".join(modules) or "none"
+        raise NarthexError(
+            f"{file} has no module '{top}', and not one alone ({there}): name the top module as the"
+            f" file, or make a folder with {DESCRIPTION}"
+        )
+    return found[1], Design(name, top, _source(file.parent, file.name, top, {}))
 
 
 def load(folder: Path, name: str) -> tuple[str, Design]:

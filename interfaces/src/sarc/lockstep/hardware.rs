@@ -70,10 +70,16 @@ impl Rtl {
     fn take(&mut self, outcome: &mut Outcome) {
         for said in self.said.drain(..) {
             match said {
-                Said::Answer(Ok(value)) => outcome.answers.push(Some(value)),
-                Said::Answer(Err(_)) => outcome.answers.push(None),
+                Said::Answer(answer) => outcome.answers.push(answer.result.ok()),
                 Said::Fault(..) => outcome.faults += 1,
-                Said::Packet(lane, target, Ok(message)) => {
+                Said::Packet(lane, target, flits) => {
+                    let message = match flits.message() {
+                        Ok(message) => message,
+                        Err(problem) => {
+                            outcome.hangs = Some(problem);
+                            continue;
+                        }
+                    };
                     let expected = target_of(&message);
                     if lane != message.body.lane() || u16::from(target) != expected {
                         let words = InWords(&message);
@@ -81,8 +87,7 @@ impl Rtl {
                     }
                     outcome.packets[usize::from(lane).min(2)].push(message);
                 }
-                Said::Packet(_, _, Err(problem)) => outcome.hangs = Some(problem),
-                Said::Landed(_) | Said::Loses(_) => {}
+                Said::Taken(_) | Said::Begins(..) | Said::Landed(_) | Said::Loses(_) => {}
             }
         }
     }

@@ -29,7 +29,7 @@ pub mod reference;
 pub mod stimuli;
 pub mod timing;
 
-use crate::sarc::rtl::tile::Sizes;
+use crate::sarc::rtl::Sizes;
 pub use comparison::{Counts, Difference, Hardware, Lockstep, Outcome};
 pub use stimuli::{Access, Owned, Stimulus};
 

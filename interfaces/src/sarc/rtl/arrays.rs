@@ -3,6 +3,7 @@
 //! A line's number is way, then set, as its offset in the tile's window has them.
 
 use narthex_fabrics::{Job, Rank};
+use serde::{Deserialize, Serialize};
 
 use crate::sarc::lines::{LineState, Owner};
 use crate::sarc::registers::{LINE_BYTES, Role, state};
@@ -13,7 +14,7 @@ const SELECTED: u64 = 1 << 7;
 const OWNER_SHIFT: u32 = 8;
 
 /// States, tags and bytes of all lines.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub struct Arrays {
     sets: usize,
     ways: usize,
@@ -90,10 +91,15 @@ impl Arrays {
         [own & 7 | state::LOCKED | shared | selected | owner, self.tags[line]]
     }
 
+    /// What a line is.
+    pub fn role(&self, line: usize) -> Role {
+        Role::of(u64::from(self.states[line]) & 7).unwrap_or_default()
+    }
+
     /// What is known of a line; `job` is that of those who share it.
     pub fn state(&self, line: usize, job: Job) -> LineState {
         let own = u64::from(self.states[line]);
-        let role = Role::of(own & 7).unwrap_or_default();
+        let role = self.role(line);
         let number = (own >> OWNER_SHIFT) as u8;
         let shared_with = (own & SHARED != 0).then_some(job);
         let owner = Owner { process: Rank(number.into()), number, shared_with };

@@ -8,9 +8,10 @@
 //! ```
 
 use narthex_fabrics::Rank;
+use serde::{Deserialize, Serialize};
 
 use crate::sarc::events::Reader;
-use crate::sarc::messages::{Body, Cause, Message, Origin, Payload};
+use crate::sarc::messages::{Body, Cause, Message, Origin, PacketKind, Payload};
 use crate::sarc::registers::operation;
 
 const WRITE: u64 = operation::MESSAGE;
@@ -26,6 +27,64 @@ const ACKNOWLEDGED: u64 = 1 << 25;
 
 /// Why flits are no packet.
 pub type Problem = String;
+
+/// Most flits of a packet: header, destination, acknowledgement, a line that begins within a word.
+const MOST_FLITS: usize = 12;
+
+/// The flits of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Flits {
+    words: [u64; MOST_FLITS],
+    count: u8,
+    /// More came than a packet has.
+    is_too_long: bool,
+}
+
+impl Flits {
+    /// These flits.
+    pub fn of(flits: &[u64]) -> Self {
+        let mut all = Flits::default();
+        flits.iter().for_each(|&flit| all.push(flit));
+        all
+    }
+
+    /// One more.
+    pub fn push(&mut self, flit: u64) {
+        match self.words.get_mut(usize::from(self.count)) {
+            Some(word) => (*word, self.count) = (flit, self.count + 1),
+            None => self.is_too_long = true,
+        }
+    }
+
+    /// Them.
+    pub fn as_slice(&self) -> &[u64] {
+        &self.words[..self.count.into()]
+    }
+
+    /// The packet that they are.
+    ///
+    /// # Errors
+    /// If they are none.
+    pub fn message(&self) -> Result<Message, Problem> {
+        if self.is_too_long {
+            return Err(format!("a packet of more than {MOST_FLITS} flits"));
+        }
+        decode(self.as_slice())
+    }
+}
+
+/// What a packet's first flit says: what it is, its bytes behind the network's header, and those
+/// that it moves into or out of lines.
+pub fn announced(first: u64) -> (PacketKind, u16, u16) {
+    let bytes = (first >> 8 & 0x1_ffff) as u16;
+    let acknowledgement = if first & ACKNOWLEDGED != 0 { 8 } else { 0 };
+    match first & 0xff {
+        READ | LOAD => (PacketKind::Read, 16, 0),
+        ANSWER => (PacketKind::Answer, 8, 0),
+        ACKNOWLEDGEMENT => (PacketKind::Acknowledgement, 8, 8),
+        _ => (PacketKind::Write, bytes + acknowledgement, bytes),
+    }
+}
 
 fn header(operation: u64, bytes: u64, acknowledge: u64, origin: Origin) -> u64 {
     let acknowledged = if acknowledge == 0 { 0 } else { ACKNOWLEDGED };

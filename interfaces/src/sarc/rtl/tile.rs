@@ -6,53 +6,29 @@
 //! ```
 //!
 //! The table of regions, whose second port the RTL asks, and the arrays are here.
+//!
+//! A tile is **quiet** after a cycle in which nothing was offered to it, nothing came out of it, no
+//! array was accessed, and the clock's edge changed no flip-flop: until something is offered, each
+//! further cycle would be the same. Its clock may stand still then.
 
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use std::path::Path;
 
-use super::arrays::Arrays;
-use super::packets;
-use crate::rtl::simulation::{Design, DesignError, Input, Output, Simulation};
-use crate::sarc::messages::Message;
-use crate::sarc::regions::{Need, RegionTable};
+use narthex_kernel::{Archive, Archived, Damage};
+use serde::{Deserialize, Serialize};
 
-/// Bits of an address of the hardware.
-const ADDRESS_BITS: usize = 37;
-/// Cycles in which nothing can be seen of it, after which a tile is quiet: more than stores wait in
-/// the combining buffer, or the engine between two words.
-const SILENCE: u32 = 10;
+use super::arrays::Arrays;
+use super::packets::Flits;
+use super::ports::{Ports, Sizes};
+use crate::rtl::simulation::{Design, DesignError, Simulation};
+use crate::sarc::regions::{Need, RegionTable};
 
 /// Most ways of the arrays.
 const MOST_WAYS: usize = 8;
 
-/// Sizes with which the RTL was built (`hardware/cache/parameters.py`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sizes {
-    /// Bytes of the second level.
-    pub l2_bytes: u64,
-    /// Its ways.
-    pub ways: u32,
-    /// Tiles of the chip, and processes.
-    pub tiles: u16,
-}
-
-impl Sizes {
-    fn set_bits(self) -> usize {
-        (self.l2_bytes / 64 / u64::from(self.ways)).ilog2() as usize
-    }
-
-    fn tile_bits(self) -> usize {
-        (self.tiles.ilog2() as usize).max(1)
-    }
-
-    /// Role, valid, dirty, filling, shared, selected, and the owner.
-    fn state_bits(self) -> usize {
-        8 + self.tile_bits()
-    }
-}
-
 /// An access of the processor, on the byte lanes of its aligned word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The hardware's address.
     pub address: u64,
@@ -66,97 +42,45 @@ pub struct Request {
     pub process: u8,
 }
 
+/// The answer to a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// What was asked for.
+    pub request: Request,
+    /// A load's value from bit 0 on, or the number of a fault.
+    pub result: Result<u64, u64>,
+    /// The first level may keep the line.
+    pub is_kept: bool,
+}
+
 /// What a tile says in a cycle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Said {
-    /// The oldest request is answered: a load's value from bit 0 on, or the number of a fault.
-    Answer(Result<u64, u64>),
+    /// A request has been taken from the port: those behind it may follow.
+    Taken(Request),
+    /// The oldest request is answered.
+    Answer(Answer),
+    /// A packet begins to leave: its first flit, its lane, where it goes.
+    Begins(u64, u8, u8),
     /// A packet has left, with its last flit in this cycle; its lane, where it goes.
-    Packet(u8, u8, Result<Message, packets::Problem>),
-    /// A packet or job is refused: the fault's number, whose processor began it.
-    Fault(u64, u16),
+    Packet(u8, u8, Flits),
+    /// A packet or job is refused: the fault's number, whose processor began it, at which address.
+    Fault(u64, u16, u64),
     /// A remote store of that tile is here.
     Landed(u16),
     /// The first level loses this line.
     Loses(usize),
 }
 
-macro_rules! ports {
-    ($($field:ident: $kind:ident = $name:literal, $width:expr;)*) => {
-        /// The ports, by their names in `hardware/cache/ports.py`.
-        struct Ports { $($field: $kind,)* }
-
-        impl Ports {
-            fn of(simulation: &mut Simulation, sizes: Sizes) -> Result<Self, DesignError> {
-                $(let $field = ports!(@find simulation, $kind, $name, ($width)(sizes));)*
-                Ok(Ports { $($field,)* })
-            }
-        }
-    };
-    (@find $simulation:ident, Input, $name:literal, $width:expr) => { $simulation.input($name, $width)? };
-    (@find $simulation:ident, Output, $name:literal, $width:expr) => { $simulation.output($name, $width)? };
-}
-
-ports! {
-    clock: Input = "clk", |_| 1;
-    reset: Input = "rst", |_| 1;
-    own: Input = "tile", Sizes::tile_bits;
-    cycles: Input = "cycles", |_| 64;
-    arrived: Input = "arrived", |_| 1;
-    request_valid: Input = "processor__valid", |_| 1;
-    request_ready: Output = "processor__ready", |_| 1;
-    request_address: Input = "processor__address", |_| ADDRESS_BITS;
-    request_store: Input = "processor__store", |_| 1;
-    request_size: Input = "processor__size", |_| 2;
-    request_data: Input = "processor__data", |_| 64;
-    request_process: Input = "processor__process", Sizes::tile_bits;
-    response_valid: Output = "response__valid", |_| 1;
-    response_data: Output = "response__data", |_| 64;
-    response_fault: Output = "response__fault", |_| 4;
-    in_valid: Input = "network_in__valid", |_| 3;
-    in_ready: Output = "network_in__ready", |_| 3;
-    in_last: Input = "network_in__last", |_| 3;
-    in_data: Input = "network_in__data", |_| 192;
-    out_valid: Output = "network_out__valid", |_| 1;
-    out_ready: Input = "network_out__ready", |_| 3;
-    out_first: Output = "network_out__first", |_| 1;
-    out_last: Output = "network_out__last", |_| 1;
-    out_lane: Output = "network_out__lane", |_| 2;
-    out_target: Output = "network_out__target", |_| 8;
-    out_data: Output = "network_out__data", |_| 64;
-    table_address: Output = "table__address", |_| ADDRESS_BITS;
-    table_bytes: Output = "table__bytes", |_| 17;
-    table_store: Output = "table__store", |_| 1;
-    table_place: Input = "table__place", |_| ADDRESS_BITS;
-    table_granted: Input = "table__granted", |_| 1;
-    lines_read: Output = "lines__read_enable", |_| 1;
-    lines_read_set: Output = "lines__read_set", Sizes::set_bits;
-    lines_states: Input = "lines__states", |sizes: Sizes| sizes.ways as usize * sizes.state_bits();
-    lines_tags: Input = "lines__tags", |sizes: Sizes| sizes.ways as usize * 64;
-    lines_write_ways: Output = "lines__write_ways", |sizes: Sizes| sizes.ways as usize;
-    lines_write_set: Output = "lines__write_set", Sizes::set_bits;
-    lines_write_state: Output = "lines__write_state", Sizes::state_bits;
-    lines_write_tag: Output = "lines__write_tag", |_| 64;
-    words_enable: Output = "words__enable", |_| 1;
-    words_address: Output = "words__address", |sizes: Sizes| (sizes.l2_bytes / 8).ilog2() as usize;
-    words_write_bytes: Output = "words__write_bytes", |_| 8;
-    words_write_data: Output = "words__write_data", |_| 64;
-    words_read_data: Input = "words__read_data", |_| 64;
-    landed: Output = "landed__valid", |_| 1;
-    landed_tile: Output = "landed__tile", Sizes::tile_bits;
-    fault: Output = "fault__valid", |_| 1;
-    fault_code: Output = "fault__code", |_| 4;
-    fault_tile: Output = "fault__tile", Sizes::tile_bits;
-    loses: Output = "invalidate__valid", |_| 1;
-    loses_line: Output = "invalidate__line", |sizes: Sizes| (sizes.l2_bytes / 64).ilog2() as usize;
-}
-
-/// Reads of arrays.
+/// Reads of arrays, whose answers are there in the next cycle.
 #[derive(Clone, Copy, Default)]
-struct Pending {
+struct Reads {
     set: Option<usize>,
     word: Option<usize>,
 }
+
+/// What the table has not been asked.
+const NOTHING: (u64, u64, bool) = (u64::MAX, 0, false);
 
 /// A tile of RTL; see the module's description.
 pub struct Tile {
@@ -169,20 +93,18 @@ pub struct Tile {
     start: Vec<u32>,
     /// Its lines.
     pub arrays: Arrays,
-    /// Requests that wait for the port, and those that it has taken and not answered: byte offset
-    /// and size.
+    /// Requests that wait for the port, and those that it has taken and not answered.
     requests: VecDeque<Request>,
     taken: VecDeque<Request>,
     /// Flits that wait in the lanes, and whether each is its packet's last.
     lanes: [VecDeque<(u64, bool)>; 3],
     /// Flits of the packet that leaves.
-    leaving: Vec<u64>,
+    leaving: Flits,
     arrivals: u32,
-    /// What the arrays have been asked for, which is there in the next cycle.
-    pending: Pending,
+    /// What the table of regions has been asked last.
     looked_up: (u64, u64, bool),
-    silent_for: u32,
-    /// Clock cycles since the reset.
+    is_quiet: bool,
+    /// Clock cycles since the reset: the global timer, which goes on while the clock stands still.
     pub cycles: u64,
 }
 
@@ -198,15 +120,15 @@ impl Tile {
     /// # Errors
     /// If the file is no such design, or its ports are not those of a tile of these sizes.
     pub fn load(library: &Path, sizes: Sizes, own: u16) -> Result<Self, DesignError> {
-        Tile::of(&Design::load(library)?, sizes, own)
+        Tile::of(&Design::load(library)?, sizes, own, "")
     }
 
-    /// The same of a design that is loaded.
+    /// The same of a design that is loaded. Waves show its signals in `scope`.
     ///
     /// # Errors
     /// If its ports are not those of a tile of these sizes.
-    pub fn of(design: &Design, sizes: Sizes, own: u16) -> Result<Self, DesignError> {
-        let mut simulation = design.instance();
+    pub fn of(design: &Design, sizes: Sizes, own: u16, scope: &str) -> Result<Self, DesignError> {
+        let mut simulation = design.instance(scope);
         let ports = Ports::of(&mut simulation, sizes)?;
         simulation.set(ports.own, own.into());
         simulation.set(ports.out_ready, 0b111);
@@ -225,11 +147,10 @@ impl Tile {
             requests: VecDeque::new(),
             taken: VecDeque::new(),
             lanes: Default::default(),
-            leaving: Vec::new(),
+            leaving: Flits::default(),
             arrivals: 0,
-            pending: Pending::default(),
-            looked_up: (u64::MAX, 0, false),
-            silent_for: 0,
+            looked_up: NOTHING,
+            is_quiet: false,
             cycles: 0,
         })
     }
@@ -241,16 +162,15 @@ impl Tile {
         self.requests.clear();
         self.taken.clear();
         self.lanes.iter_mut().for_each(VecDeque::clear);
-        self.leaving.clear();
-        (self.arrivals, self.silent_for, self.cycles) = (0, 0, 0);
-        self.looked_up = (u64::MAX, 0, false);
-        self.pending = Pending::default();
+        self.leaving = Flits::default();
+        (self.arrivals, self.is_quiet, self.cycles) = (0, false, 0);
+        self.looked_up = NOTHING;
     }
 
     /// The processor makes an access, when those before have been taken.
     pub fn request(&mut self, request: Request) {
         self.requests.push_back(request);
-        self.silent_for = 0;
+        self.is_quiet = false;
     }
 
     /// A packet comes, of which the RTL takes a flit in a cycle.
@@ -258,18 +178,24 @@ impl Tile {
         let last = flits.len() - 1;
         let flits = flits.iter().enumerate().map(|(own, &flit)| (flit, own == last));
         self.lanes[usize::from(lane)].extend(flits);
-        self.silent_for = 0;
+        self.is_quiet = false;
     }
 
     /// A remote store of its processor has arrived.
     pub fn arrive(&mut self) {
         self.arrivals += 1;
-        self.silent_for = 0;
+        self.is_quiet = false;
     }
 
-    /// Whether nothing has been seen of it for so long that nothing is under way in it.
+    /// The table of regions is another one.
+    pub fn table_changes(&mut self) {
+        (self.looked_up, self.is_quiet) = (NOTHING, false);
+    }
+
+    /// Whether its clock may stand still; see the module's description.
+    #[inline]
     pub fn is_quiet(&self) -> bool {
-        self.silent_for >= SILENCE
+        self.is_quiet
     }
 
     /// Whether flits wait to be taken.
@@ -289,18 +215,32 @@ impl Tile {
 
     /// A clock cycle; what was said in it is added.
     pub fn cycle(&mut self, table: &RegionTable, said: &mut Vec<Said>) {
+        self.settle(table);
+        self.rise(said);
+    }
+
+    /// A cycle up to its rising edge: what is offered has come, and outputs follow.
+    pub fn settle(&mut self, table: &RegionTable) {
         self.set_inputs();
         self.simulation.settle();
         self.look_up(table);
+    }
+
+    /// Its rising edge; what was said in the cycle is added.
+    pub fn rise(&mut self, said: &mut Vec<Said>) {
         let before = said.len();
-        let is_active = self.take_inputs() | self.access_arrays() | self.read_outputs(said);
-        self.silent_for = if is_active || said.len() > before { 0 } else { self.silent_for + 1 };
+        let is_offered = self.arrivals > 0 || !self.requests.is_empty() || self.has_flits();
+        self.take_inputs(said);
+        let reads = self.access_arrays();
+        self.read_outputs(said);
+        let is_changed = self.simulation.rise_changes(self.ports.clock);
         // The falling edge is seen when the next cycle's inputs settle.
-        self.simulation.set(self.ports.clock, 1);
-        self.simulation.settle();
         self.simulation.set(self.ports.clock, 0);
-        self.answer_arrays();
+        if let Some(reads) = reads {
+            self.answer_arrays(reads);
+        }
         self.cycles += 1;
+        self.is_quiet = !(is_changed || is_offered || reads.is_some() || said.len() > before);
     }
 
     fn set_inputs(&mut self) {
@@ -348,27 +288,25 @@ impl Tile {
         simulation.settle();
     }
 
-    /// What was offered is taken: whether anything was.
-    fn take_inputs(&mut self) -> bool {
-        let mut is_active = self.arrivals > 0;
+    /// What was offered is taken.
+    fn take_inputs(&mut self, said: &mut Vec<Said>) {
         self.arrivals = self.arrivals.saturating_sub(1);
         if self.simulation.is_set(self.ports.request_ready)
             && let Some(request) = self.requests.pop_front()
         {
             self.taken.push_back(request);
-            is_active = true;
+            said.push(Said::Taken(request));
         }
         let ready = self.simulation.get(self.ports.in_ready);
         for (lane, flits) in self.lanes.iter_mut().enumerate() {
             if ready >> lane & 1 == 1 {
-                is_active |= flits.pop_front().is_some();
+                flits.pop_front();
             }
         }
-        is_active
     }
 
-    /// The arrays answer in the next cycle; what is written now is read so.
-    fn access_arrays(&mut self) -> bool {
+    /// What is written to the arrays in this cycle, and what they are asked for; none: nothing.
+    fn access_arrays(&mut self) -> Option<Reads> {
         let Tile { simulation, ports, arrays, .. } = self;
         let ways = simulation.get(ports.lines_write_ways);
         if ways != 0 {
@@ -379,48 +317,103 @@ impl Tile {
                 simulation.get(ports.lines_write_tag),
             );
         }
-        let reads = simulation.is_set(ports.lines_read);
-        let set = simulation.get(ports.lines_read_set) as usize;
-        let enabled = simulation.is_set(ports.words_enable);
+        let (reads, enabled) = (simulation.is_set(ports.lines_read), simulation.is_set(ports.words_enable));
+        if ways == 0 && !reads && !enabled {
+            return None;
+        }
+        let set = reads.then(|| simulation.get(ports.lines_read_set) as usize);
         let word = simulation.get(ports.words_address) as usize;
         let bytes = simulation.get(ports.words_write_bytes);
-        let value = simulation.get(ports.words_write_data);
-        // Inputs change behind the rising edge.
-        self.pending = Pending { set: reads.then_some(set), word: (enabled && bytes == 0).then_some(word) };
         if enabled && bytes != 0 {
-            arrays.write_word(word, bytes, value);
+            arrays.write_word(word, bytes, simulation.get(ports.words_write_data));
         }
-        ways != 0 || reads || enabled
+        Some(Reads { set, word: (enabled && bytes == 0).then_some(word) })
     }
 
-    fn answer_arrays(&mut self) {
+    /// Inputs change behind the rising edge; what was written in its cycle is read so.
+    fn answer_arrays(&mut self, reads: Reads) {
         let Tile { simulation, ports, arrays, sizes, .. } = self;
-        if let Some(set) = self.pending.set {
+        if let Some(set) = reads.set {
             let (mut states, mut tags) = ([0; 4], [0; 2 * MOST_WAYS]);
             arrays.set(set, sizes.state_bits(), &mut states, &mut tags);
             simulation.set_wide(ports.lines_states, &states);
             simulation.set_wide(ports.lines_tags, &tags);
         }
-        if let Some(word) = self.pending.word {
+        if let Some(word) = reads.word {
             simulation.set(ports.words_read_data, arrays.word(word));
         }
     }
 
-    fn read_outputs(&mut self, said: &mut Vec<Said>) -> bool {
+    /// Writes how its signals change into a VCD file from now on.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn record(&mut self, file: &Path) -> std::io::Result<()> {
+        self.simulation.record(file)
+    }
+
+    /// Shows the signals of another tile beside its own.
+    pub fn record_beside(&mut self, other: &Tile) {
+        self.simulation.record_beside(&other.simulation);
+    }
+
+    /// Records the signals of all that it shows as they are at an instant. A recording that cannot be
+    /// written ends; the run goes on.
+    pub fn sample(&mut self, picoseconds: u64) {
+        if self.simulation.sample(picoseconds).is_err() {
+            self.simulation.end_record();
+        }
+    }
+
+    /// Feeds all that determines what it does to `hasher`.
+    pub fn hash_state(&self, mut hasher: &mut dyn Hasher) {
+        let Tile { simulation, arrays, requests, taken, lanes, leaving, arrivals, .. } = self;
+        (simulation.state(), arrays, requests, taken, lanes, leaving, arrivals).hash(&mut hasher);
+    }
+
+    /// Its ports, for the explanation of a run that hangs.
+    pub fn standing(&self) -> String {
+        let bit = |port| u8::from(self.simulation.is_set(port));
+        let Tile { ports, requests, taken, lanes, leaving, .. } = self;
+        let flits: usize = lanes.iter().map(VecDeque::len).sum();
+        format!(
+            "its ports: processor__ready={} with {} requests at it and {} taken, response__valid={}, \
+             network_in__ready={:#05b} with {flits} flits at it, network_out__valid={} behind {} flits of a packet",
+            bit(ports.request_ready),
+            requests.len(),
+            taken.len(),
+            bit(ports.response_valid),
+            self.simulation.get(ports.in_ready),
+            bit(ports.out_valid),
+            leaving.as_slice().len(),
+        )
+    }
+
+    fn read_outputs(&mut self, said: &mut Vec<Said>) {
         let Tile { simulation, ports, .. } = self;
-        if simulation.is_set(ports.response_valid) {
+        if simulation.is_set(ports.response_valid)
+            && let Some(request) = self.taken.pop_front()
+        {
             let fault = simulation.get(ports.response_fault);
-            let data = simulation.get(ports.response_data);
-            let request = self.taken.pop_front();
-            let value = request.map_or(data, |request| {
-                let shifted = data >> (request.address % 8 * 8);
-                let is_load = !request.is_store;
-                if is_load { shifted & (u64::MAX >> (64 - 8 * u32::from(request.bytes))) } else { 0 }
-            });
-            said.push(Said::Answer(if fault == 0 { Ok(value) } else { Err(fault) }));
+            let shifted = simulation.get(ports.response_data) >> (request.address % 8 * 8);
+            let value = if request.is_store {
+                0
+            } else {
+                shifted & (u64::MAX >> (64 - 8 * u32::from(request.bytes)))
+            };
+            let result = if fault == 0 { Ok(value) } else { Err(fault) };
+            said.push(Said::Answer(Answer {
+                request,
+                result,
+                is_kept: simulation.is_set(ports.response_keep),
+            }));
         }
         if simulation.is_set(ports.fault) {
-            said.push(Said::Fault(simulation.get(ports.fault_code), simulation.get(ports.fault_tile) as u16));
+            said.push(Said::Fault(
+                simulation.get(ports.fault_code),
+                simulation.get(ports.fault_tile) as u16,
+                simulation.get(ports.fault_address),
+            ));
         }
         if simulation.is_set(ports.landed) {
             said.push(Said::Landed(simulation.get(ports.landed_tile) as u16));
@@ -428,17 +421,53 @@ impl Tile {
         if simulation.is_set(ports.loses) {
             said.push(Said::Loses(simulation.get(ports.loses_line) as usize));
         }
-        let leaves = simulation.is_set(ports.out_valid);
-        if leaves {
+        if simulation.is_set(ports.out_valid) {
+            let (lane, target) =
+                (simulation.get(ports.out_lane) as u8, simulation.get(ports.out_target) as u8);
+            let flit = simulation.get(ports.out_data);
             if simulation.is_set(ports.out_first) {
-                self.leaving.clear();
+                self.leaving = Flits::default();
+                said.push(Said::Begins(flit, lane, target));
             }
-            self.leaving.push(simulation.get(ports.out_data));
+            self.leaving.push(flit);
             if simulation.is_set(ports.out_last) {
-                let (lane, target) = (simulation.get(ports.out_lane), simulation.get(ports.out_target));
-                said.push(Said::Packet(lane as u8, target as u8, packets::decode(&self.leaving)));
+                said.push(Said::Packet(lane, target, std::mem::take(&mut self.leaving)));
             }
         }
-        leaves
+    }
+}
+
+impl Archived for Tile {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Tile {
+            simulation,
+            ports: _,
+            sizes: _,
+            own: _,
+            start: _,
+            arrays,
+            requests,
+            taken,
+            lanes,
+            leaving,
+            arrivals,
+            looked_up,
+            is_quiet,
+            cycles,
+        } = self;
+        let mut state = simulation.state();
+        archive.value(&mut state)?;
+        archive.ensure(simulation.restore(&state), "the hardware's state is another design's")?;
+        let lines = arrays.lines();
+        archive.value(arrays)?;
+        archive.ensure(arrays.lines() == lines, "a tile of hardware has other lines than the machine's")?;
+        archive.value(requests)?;
+        archive.value(taken)?;
+        archive.value(lanes)?;
+        archive.value(leaving)?;
+        archive.value(arrivals)?;
+        *looked_up = NOTHING;
+        archive.value(is_quiet)?;
+        archive.value(cycles)
     }
 }
