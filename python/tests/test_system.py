@@ -223,18 +223,18 @@ def test_the_page_names_every_call_that_is_answered_and_no_other():
     assert set(re.findall(r"`([a-z]\w+)`", table)) == answered
 
 
-def example(language):
+def example(name):
     page = (DOCS / "system.md").read_text()
-    return re.search(rf"```{language} title=\"[^\"]*\"\n(.*?)```", page, re.DOTALL)[1]
+    return re.search(rf'```\w+ title="{name}"\n(.*?)```', page, re.DOTALL)[1]
 
 
 THREADS = {"machine.processors_per_node": 8, "machine.processors_per_process": 8}
 
 
-def compiled(tmp_path: Path, name: str, language: str, command: list[str], **environment):
+def compiled(tmp_path: Path, name: str, command: list[str], **environment):
     if not shutil.which(command[0]):
         pytest.skip(f"there is no {command[0]} here")
-    (tmp_path / name).write_text(example(language))
+    (tmp_path / name).write_text(example(name))
     made = subprocess.run(
         [*command, "-o", "made", name],
         cwd=tmp_path,
@@ -248,9 +248,7 @@ def compiled(tmp_path: Path, name: str, language: str, command: list[str], **env
 
 
 def test_the_openmp_example_runs(tmp_path):
-    program = compiled(
-        tmp_path, "sum.c", "c", ["riscv64-linux-gnu-gcc", "-O2", "-static", "-fopenmp"]
-    )
+    program = compiled(tmp_path, "sum.c", ["riscv64-linux-gnu-gcc", "-O2", "-static", "-fopenmp"])
     result = narthex.run(
         program, nodes=1, interface="NI2w", set=THREADS, env={"OMP_NUM_THREADS": 4}
     )
@@ -258,9 +256,7 @@ def test_the_openmp_example_runs(tmp_path):
 
 
 def test_the_fortran_example_runs(tmp_path):
-    program = compiled(
-        tmp_path, "roots.f90", "fortran", ["riscv64-linux-gnu-gfortran", "-O2", "-static"]
-    )
+    program = compiled(tmp_path, "roots.f90", ["riscv64-linux-gnu-gfortran", "-O2", "-static"])
     (tmp_path / "count").write_text("100\n")
     result = narthex.run(
         program,
@@ -275,7 +271,7 @@ def test_the_fortran_example_runs(tmp_path):
 
 def test_the_go_example_runs_and_recovers_from_a_fault(tmp_path):
     program = compiled(
-        tmp_path, "sum.go", "go", ["go", "build"], GOOS="linux", GOARCH="riscv64", CGO_ENABLED="0"
+        tmp_path, "sum.go", ["go", "build"], GOOS="linux", GOARCH="riscv64", CGO_ENABLED="0"
     )
     result = narthex.run(program, "a", nodes=1, interface="NI2w", set=THREADS)
     told = written(result)
