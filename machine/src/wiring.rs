@@ -61,8 +61,6 @@ pub struct Shape {
     pub devices: Vec<Vec<InterconnectId>>,
     /// Bytes in a coherence block.
     pub block_bytes: usize,
-    /// Bytes that a block store of its processors carries.
-    pub stored_bytes: usize,
 }
 
 /// Where a memory is.
@@ -147,7 +145,6 @@ impl MachineConfig {
                 .collect(),
             devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
             block_bytes: self.block().get() as usize,
-            stored_bytes: self.write_combining.as_ref().map_or(self.block(), |own| own.block).get() as usize,
         })
     }
 

@@ -92,7 +92,7 @@ impl Sarc {
         context: &mut Context<'_>,
         origin: Origin,
         offset: u64,
-        size: u8,
+        size: u16,
         response: &mut Response,
     ) -> Result<(), Problem> {
         let tile = origin.tile;

@@ -96,10 +96,7 @@ impl Shape {
         match &shape.kind {
             InterconnectKind::SnoopingBus(config) => {
                 let refuses = seats.iter().any(|seat| seat.refuses);
-                let bytes =
-                    |kind| if kind == Kind::BlockStore { self.stored_bytes } else { self.block_bytes };
-                let occupancy = |kind| config.occupancy_cycles(kind, bytes(kind));
-                let bus = Bus::with_occupancy(config.clock.clock(), occupancy);
+                let bus = Bus::new(config, self.block_bytes);
                 let bus = SnoopingBus::new(names, bus, seats, map);
                 let bus = match config.retry_cycles.filter(|_| refuses) {
                     Some(cycles) => bus.with_refusals(cycles),

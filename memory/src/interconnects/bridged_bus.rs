@@ -164,9 +164,10 @@ impl BridgedBus {
         SnoopingBus::of(composition, upper).underway = Some(underway);
         let own = Self::of(composition, on);
         own.upper_since = now;
+        let posting = own.timing.posting(&transaction);
         match own.bridge.start(transaction) {
             Start::Posts => {
-                let end = now + own.timing.posting(kind);
+                let end = now + posting;
                 composition.schedule(end, upper, Step::Release);
             }
             Start::Stalls => {}
@@ -230,7 +231,7 @@ impl BridgedBus {
             _ => block_transaction(composition, now, &[upper, on], device, &transaction),
         };
         let own = Self::of(composition, on);
-        let end = now + own.timing.on_io(transaction.kind, delay);
+        let end = now + own.timing.on_io(&transaction, delay);
         let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier };
         composition.observe(now, on, seen);
         let underway = Underway { transaction, response };
@@ -266,7 +267,7 @@ impl BridgedBus {
         let own = Self::of(composition, on);
         let end = match (own.bridge.device_starts(transaction.clone()), kind.is_posted()) {
             (false, _) => Some(now + own.timing.refusal(kind)),
-            (true, true) => Some(now + own.timing.on_io(kind, Duration::ZERO)),
+            (true, true) => Some(now + own.timing.on_io(&transaction, Duration::ZERO)),
             // It ends when it has had the upper bus as well.
             (true, false) => None,
         };
@@ -302,11 +303,12 @@ impl BridgedBus {
         access(composition, now, device, &transaction, &mut response);
         let own = Self::of(composition, on);
         own.bus.carried(kind, now - since);
-        let (upper, answered) = (own.upper, now + own.timing.answer(kind));
+        let (upper, answered) = (own.upper, now + own.timing.answer(&transaction));
         if own.bridge.io_over() {
-            let waiting = &SnoopingBus::of(composition, upper).underway;
-            let stalled = waiting.as_ref().expect("a write waits on the upper bus").transaction.kind;
-            let crossed = now + Self::of(composition, on).timing.posting(stalled);
+            let stalled = SnoopingBus::of(composition, upper).underway.take();
+            let stalled = stalled.expect("a write waits on the upper bus");
+            let crossed = now + Self::of(composition, on).timing.posting(&stalled.transaction);
+            SnoopingBus::of(composition, upper).underway = Some(stalled);
             composition.schedule(crossed, upper, Step::Release);
         }
         if !kind.is_posted() {
@@ -396,7 +398,7 @@ impl BridgedBus {
             let above = SnoopingBus::of(composition, upper).home(transaction.address);
             at_home(composition, above).home(now, transaction).delay
         };
-        let end = SnoopingBus::of(composition, upper).bus.occupy(now, transaction.kind, delay);
+        let end = SnoopingBus::of(composition, upper).bus.occupy(now, transaction, delay);
         let seen = Observation::Crossing { time: (now, end), transaction, supplier: None };
         composition.observe(now, upper, seen);
         composition.schedule(end, upper, Step::Release);

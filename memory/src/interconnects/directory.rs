@@ -244,15 +244,15 @@ impl Directory {
         carried: Carried,
     ) {
         match (to, carried.message.body) {
-            (Place::Home(home), Body::Access { number, .. }) => {
-                Self::access_home(composition, now, on, home, carried, number);
+            (Place::Home(home), Body::Access { tag, .. }) => {
+                Self::access_home(composition, now, on, home, carried, tag);
             }
             (Place::Home(home), _) => Self::at_home(composition, now, on, home, carried),
             (Place::Requester(agent), Body::Forward { .. }) => {
                 Self::forwarded(composition, now, on, agent, carried);
             }
-            (Place::Requester(agent), Body::Answer { number, .. }) => {
-                let place = Self::of(composition, on).requester(agent).access(number);
+            (Place::Requester(agent), Body::Answer { tag, .. }) => {
+                let place = Self::of(composition, on).requester(agent).access(tag);
                 Self::end(composition, now, on, (agent, place));
             }
             (Place::Requester(agent), _) => Self::responded(composition, now, on, agent, carried),

@@ -93,7 +93,7 @@ impl Rules for PrivatePath {
             Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are on a private path"),
         };
         let delay = composition.agent(device).access_time(now, transaction.kind);
-        let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
+        let end = Self::of(composition, on).bus.occupy(now, &transaction, delay);
         if composition.is_observed() {
             let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier: None };
             composition.observe(now, on, seen);

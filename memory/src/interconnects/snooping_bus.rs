@@ -178,7 +178,7 @@ impl SnoopingBus {
         transaction: &Transaction,
         &Answer { delay, supplier, .. }: &Answer,
     ) -> Time {
-        let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
+        let end = Self::of(composition, on).bus.occupy(now, transaction, delay);
         if composition.is_observed() {
             let seen = Observation::Crossing { time: (now, end), transaction, supplier };
             composition.observe(now, on, seen);

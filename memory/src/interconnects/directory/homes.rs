@@ -7,7 +7,7 @@ use super::Directory;
 use crate::agent::Agent;
 use crate::directory::{Body, Carried, Entry, HomeId, HomePort, Lane, Message, Place, Slot, Waiting};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Response, Transaction};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 
 impl Directory {
     pub(super) fn at_home<C: Composition>(
@@ -63,19 +63,20 @@ impl Directory {
         on: InterconnectId,
         id: HomeId,
         Carried { message, hops }: Carried,
-        number: u8,
+        tag: TransactionTag,
     ) {
         let own = Self::of(composition, on);
         let part = own.homes[usize::from(id.0)].part;
         let requester = own.requester(message.requester);
-        let transaction = requester.underway[requester.access(number)].transaction.clone();
+        let transaction = requester.underway[requester.access(tag)].transaction.clone();
         let time = at_home(composition, part).access_time(now, transaction.kind);
         let mut response = Response::default();
         access(composition, now, part, &transaction, &mut response);
         let requester = Self::of(composition, on).requester(message.requester);
-        let place = requester.access(number);
+        let place = requester.access(tag);
         requester.underway[place].response = response;
-        let body = Body::Answer { kind: transaction.kind, number };
+        let bytes = transaction.data_bytes(0) as u16;
+        let body = Body::Answer { kind: transaction.kind, tag, bytes };
         let way = (Place::Home(id), Place::Requester(message.requester));
         let carried = Carried { message: Message { body, ..message }, hops: hops + 1 };
         Self::send(composition, now + time, on, way, carried);

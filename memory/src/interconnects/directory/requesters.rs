@@ -7,7 +7,7 @@ use super::Directory;
 use crate::agent::Agent;
 use crate::directory::{Asked, Body, Carried, Hops, Message, Place, Slot, Underway, answer};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Response, Transaction};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 
 impl Directory {
     /// A transaction begins.
@@ -36,10 +36,8 @@ impl Directory {
         let slot = data.map(|data| own.state.blocks.keep(transaction.address, data, is_newest));
         let asked = (!transaction.kind.is_uncached()).then(|| Asked::new(transaction.kind, slot));
         let requester = own.requester(agent);
-        let number = requester.free_number();
         let is_over = transaction.kind == Kind::WriteBack;
         requester.underway.push(Underway {
-            number,
             transaction: transaction.clone(),
             since: now,
             asked,
@@ -61,16 +59,17 @@ impl Directory {
             let own = Self::of(composition, on);
             let underway = &mut own.requester(agent).underway[place];
             underway.is_sent = true;
-            let &mut Underway { number, slot, ref transaction, .. } = underway;
-            let (kind, block) = (transaction.kind, transaction.address);
+            let &mut Underway { slot, ref transaction, .. } = underway;
+            let &Transaction { kind, tag, address: block, .. } = transaction;
+            let bytes = transaction.data_bytes(0) as u16;
             if kind.is_uncached()
                 && let Some(seat) = own.tiles.as_ref().and_then(|tiles| tiles.seat(agent, block))
             {
-                Self::access_tile(composition, now, on, (agent, number), seat);
+                Self::access_tile(composition, now, on, (agent, tag), seat);
                 continue;
             }
             let body = match kind.is_uncached() {
-                true => Body::Access { kind, number },
+                true => Body::Access { kind, tag, bytes },
                 false => Body::Request { kind, data: slot },
             };
             let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
@@ -84,17 +83,17 @@ impl Directory {
         composition: &mut C,
         now: Time,
         on: InterconnectId,
-        (agent, number): (AgentId, u8),
+        (agent, tag): (AgentId, TransactionTag),
         seat: AgentId,
     ) {
         let requester = Self::of(composition, on).requester(agent);
-        let transaction = requester.underway[requester.access(number)].transaction.clone();
+        let transaction = requester.underway[requester.access(tag)].transaction.clone();
         let mut response = Response::default();
         let Some(time) = composition.agent(seat).access_tile(now, &transaction, &mut response) else {
             return;
         };
         let requester = Self::of(composition, on).requester(agent);
-        let place = requester.access(number);
+        let place = requester.access(tag);
         requester.underway[place].response = response;
         // Nobody but its processor hears of the answer, which waits for it.
         Self::end(composition, now + time, on, (agent, place));
