@@ -14,7 +14,7 @@ use crate::interconnects::InterconnectId;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::third_level::ThirdLevel;
-use crate::transaction::{BlockData, HomeReply, Response, Transaction};
+use crate::transaction::{AccessReply, BlockData, HomeReply, Response, Transaction};
 
 /// The ports of a memory that is on two interconnects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -131,8 +131,9 @@ impl Agent for &mut HomeMemory {
         self.time(now)
     }
 
-    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) {
+    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {
         HomeMemory::access(self, transaction, response);
+        AccessReply::Done
     }
 }
 

@@ -204,6 +204,16 @@ pub struct HomeReply {
     pub delay: Duration,
 }
 
+/// What comes of an uncached access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessReply {
+    /// It has had its effect, and its answer is there.
+    Done,
+    /// What it accesses holds it, and answers later ([`answer`](crate::interconnects::answer)): an
+    /// access to a word. A bus is its own until then.
+    Held,
+}
+
 /// How a transaction ended, as its issuer learns it.
 #[derive(Clone, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Response {

@@ -65,6 +65,7 @@ impl Shape {
             |placed: &PlacedSeat| if is_hidden(placed) { 0..0 } else { placed.seat.concern.clone() };
         let devices = here().map(|placed| Seat {
             refuses: placed.seat.refuses || placed.seat.is_coherent && owners_refuse,
+            holds: placed.seat.holds,
             ..Seat::of_device(placed.agent, concern(placed))
         });
         let hidden = here().filter(|placed| is_hidden(placed)).map(|placed| placed.agent).collect();

@@ -19,6 +19,7 @@ mod example_interface;
 mod faults;
 mod firmware;
 mod forwarder;
+mod held_accesses;
 mod hostile_firmware;
 mod interrupts;
 mod left_out;

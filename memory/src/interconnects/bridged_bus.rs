@@ -33,7 +33,7 @@ use super::{
 use crate::agent::Agent;
 use crate::bridge::{Answerer, Bridge, End, OnMemory, Start, Timing, Turn};
 use crate::bus::Bus;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AccessReply, AgentId, Transaction, TransactionTag};
 
 /// A bus with its agents, and the bridge between it and the bus above.
 #[derive(Clone, Debug)]
@@ -199,7 +199,7 @@ impl BridgedBus {
         on: InterconnectId,
         underway: &Underway,
     ) {
-        let Underway { transaction, response } = underway;
+        let Underway { transaction, response, .. } = underway;
         let own = Self::of(composition, on);
         if transaction.kind.is_posted() {
             own.bridge.post();
@@ -234,7 +234,7 @@ impl BridgedBus {
         let end = now + own.timing.on_io(&transaction, delay);
         let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier };
         composition.observe(now, on, seen);
-        let underway = Underway { transaction, response };
+        let underway = Underway::answered(transaction, response);
         let occupant = Occupant { underway, since: now, is_bridge: true, ends: true };
         Self::of(composition, on).occupant = Some(occupant);
         composition.schedule(end, on, Step::Release);
@@ -281,8 +281,13 @@ impl BridgedBus {
 
     /// The transaction on the bus is over.
     fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
-        let occupant = Self::of(composition, on).occupant.take().expect("a transaction has the bus");
+        let mut occupant = Self::of(composition, on).occupant.take().expect("a transaction has the bus");
         if occupant.is_bridge {
+            let device = Self::of(composition, on).homes.home(occupant.underway.transaction.address);
+            if access(composition, now, device, &mut occupant.underway) == AccessReply::Held {
+                Self::of(composition, on).occupant = Some(occupant);
+                return;
+            }
             Self::end_for_bridge(composition, now, on, occupant);
         } else if !Self::end_for_device(composition, now, on, occupant) {
             return;
@@ -297,10 +302,8 @@ impl BridgedBus {
         on: InterconnectId,
         occupant: Occupant,
     ) {
-        let Occupant { underway: Underway { transaction, mut response }, since, .. } = occupant;
+        let Occupant { underway: Underway { transaction, response, .. }, since, .. } = occupant;
         let kind = transaction.kind;
-        let device = Self::of(composition, on).homes.home(transaction.address);
-        access(composition, now, device, &transaction, &mut response);
         let own = Self::of(composition, on);
         own.bus.carried(kind, now - since);
         let (upper, answered) = (own.upper, now + own.timing.answer(&transaction));
@@ -312,7 +315,7 @@ impl BridgedBus {
             composition.schedule(crossed, upper, Step::Release);
         }
         if !kind.is_posted() {
-            SnoopingBus::of(composition, upper).underway = Some(Underway { transaction, response });
+            SnoopingBus::of(composition, upper).underway = Some(Underway::answered(transaction, response));
             composition.schedule(answered, upper, Step::Release);
         }
     }
@@ -336,7 +339,7 @@ impl BridgedBus {
             composition.observe(now, on, Observation::Released);
             return true;
         }
-        let Underway { transaction, response } = occupant.underway;
+        let Underway { transaction, response, .. } = occupant.underway;
         own.bus.carried(transaction.kind, occupied);
         if end == End::Buffered {
             let time = (occupant.since, now);
@@ -481,6 +484,19 @@ impl Rules for BridgedBus {
                 Self::ask_for_all(composition, now, on);
             }
         }
+    }
+
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        value: u64,
+    ) {
+        let own = Self::of(composition, on);
+        own.occupant.as_mut().expect("the access is held").underway.answer(access, value);
+        let end = own.bus.clock().edge_at_or_after(at);
+        composition.schedule(end, on, Step::Release);
     }
 
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {

@@ -53,7 +53,7 @@ use crate::directory::{
     Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Place, Requester, SavedHome, Table,
 };
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AgentId, Transaction, TransactionTag};
 use crate::translation::Translation;
 
 /// The parameters of a directory.
@@ -214,6 +214,11 @@ impl Directory {
         self.homes[usize::from(self.home_of(block).0)].entry(block)
     }
 
+    /// Whether a processor finds an address in its own tile.
+    fn is_in_tile(&self, processor: AgentId, address: u64) -> bool {
+        self.tiles.as_ref().is_some_and(|tiles| tiles.seat(processor, address).is_some())
+    }
+
     /// The directory, where one is known to be.
     pub(super) fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
         match composition.interconnect(on) {
@@ -245,7 +250,11 @@ impl Directory {
     ) {
         match (to, carried.message.body) {
             (Place::Home(home), Body::Access { tag, .. }) => {
-                Self::access_home(composition, now, on, home, carried, tag);
+                let access = (carried.message.requester, tag);
+                let part = Self::of(composition, on).homes[usize::from(home.0)].part;
+                if let Some(time) = Self::serve_access(composition, now, on, access, part) {
+                    Self::send_answer(composition, now + time, on, access);
+                }
             }
             (Place::Home(home), _) => Self::at_home(composition, now, on, home, carried),
             (Place::Requester(agent), Body::Forward { .. }) => {
@@ -302,6 +311,19 @@ impl Rules for Directory {
             }
             Step::Release | Step::Address => unreachable!("a directory is no bus"),
         }
+    }
+
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        (agent, tag): (AgentId, TransactionTag),
+        value: u64,
+    ) {
+        let requester = Self::of(composition, on).requester(agent);
+        let place = requester.access(tag);
+        requester.underway[place].response.value = value;
+        Self::send_answer(composition, at, on, (agent, tag));
     }
 
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {

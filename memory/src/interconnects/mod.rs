@@ -41,7 +41,7 @@ use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AgentId, Transaction, TransactionTag};
 
 pub use address_map::{AddressMap, Home, Overlap};
 pub use composition::{Composition, Observation, Supplier};
@@ -102,6 +102,16 @@ pub trait Rules: Sized {
 
     /// Lets a step happen.
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
+
+    /// An agent's access to a word, which is held, is answered, and over at `at` or at the next edge.
+    /// What holds it answers it in another verb than [`Agent::access`].
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        value: u64,
+    );
 
     /// Everything before `now` has happened: what was answered early and is not over yet gets
     /// its step after all, because the composition is looked at.
@@ -345,6 +355,19 @@ macro_rules! interconnects {
         pub fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::happen(composition, now, on, step),)*
+            }
+        }
+
+        /// An agent's access to a word, which is held, is answered: see [`Rules::answer`].
+        pub fn answer<C: Composition>(
+            composition: &mut C,
+            at: Time,
+            on: InterconnectId,
+            access: (AgentId, TransactionTag),
+            value: u64,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::answer(composition, at, on, access, value),)*
             }
         }
 

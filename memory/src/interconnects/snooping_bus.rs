@@ -17,6 +17,8 @@
 //! **An agent that is answered early** does not wait for the end of its transaction; see
 //! `early.rs`.
 //!
+//! **An access that its device holds** keeps the bus until the device answers it.
+//!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
 //! home then, is told in `refusals.rs`.
@@ -43,7 +45,7 @@ use crate::agent::Agent;
 use crate::bridge::Turn;
 use crate::bus::Bus;
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AgentId, Transaction, TransactionTag};
 use early::Early;
 pub(crate) use in_one_go::Crossing;
 
@@ -149,7 +151,7 @@ impl SnoopingBus {
         answer: Answer,
     ) {
         let end = Self::end_of(composition, now, on, &transaction, &answer);
-        let underway = Underway { transaction, response: answer.response };
+        let underway = Underway::answered(transaction, answer.response);
         Self::occupy_until(composition, end, on, underway);
     }
 
@@ -163,7 +165,9 @@ impl SnoopingBus {
             composition.pass(end);
             Self::answered_early(composition, end, on, agent);
             let home = Self::of(composition, on).homes.home(underway.transaction.address);
-            return complete(composition, end, on, underway, home);
+            let held = complete(composition, end, on, underway, home);
+            debug_assert!(held.is_none(), "no block is held");
+            return;
         }
         Self::of(composition, on).underway = Some(underway);
         composition.schedule(end, on, Step::Release);
@@ -203,7 +207,14 @@ impl SnoopingBus {
             }
             Some(underway) => match bus.homes.home(underway.transaction.address) {
                 Home::Beyond(behind) => BridgedBus::end_crossing(composition, now, behind, &underway),
-                home => complete(composition, now, on, underway, home),
+                home => {
+                    if let Some(since) = underway.held_since {
+                        Self::end_hold(composition, now, on, since);
+                    }
+                    if let Some(held) = complete(composition, now, on, underway, home) {
+                        return Self::hold(composition, now, on, held);
+                    }
+                }
             },
         }
         // What follows a write-back is mostly the read that it made room for.
@@ -212,6 +223,20 @@ impl SnoopingBus {
             Some(at) => composition.schedule(at, on, Step::Grant),
             None => {}
         }
+    }
+
+    /// An access is held by what it accesses, and has the bus until that answers it.
+    #[cold]
+    fn hold<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, held: Underway) {
+        composition.observe(now, on, Observation::Held(&held.transaction));
+        Self::of(composition, on).underway = Some(held);
+    }
+
+    /// Such an access is answered.
+    #[cold]
+    fn end_hold<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, since: Time) {
+        Self::of(composition, on).bus.held(now - since);
+        composition.observe(now, on, Observation::Released);
     }
 
     /// An agent that has the bus issues what it needs, which is answered by `home` or an
@@ -288,6 +313,19 @@ impl Rules for SnoopingBus {
             Step::Release => Self::release(composition, now, on),
             Step::Address | Step::Forward => unreachable!("no bridge and no directory is here"),
         }
+    }
+
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        value: u64,
+    ) {
+        let bus = Self::of(composition, on);
+        bus.underway.as_mut().expect("the access is held").answer(access, value);
+        let end = bus.bus.clock().edge_at_or_after(at);
+        composition.schedule(end, on, Step::Release);
     }
 
     fn settle<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {

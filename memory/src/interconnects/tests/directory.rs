@@ -11,7 +11,7 @@ use crate::directory::{Holders, Lane};
 use crate::kind::Kind;
 use crate::processor_memory::UncachedStores;
 use crate::protocols::State;
-use crate::transaction::{BlockData, HomeReply, Response, SnoopReply};
+use crate::transaction::{AccessReply, BlockData, HomeReply, Response, SnoopReply, TransactionTag};
 use chip::*;
 
 /// What a processor's access found, and when it was over.
@@ -183,6 +183,20 @@ fn an_uncached_access_to_memory_and_to_a_register_takes_two_messages() {
     // 10 there, 50 in memory or 30 in the device, 10 back.
     assert_eq!(chip.finished, [done(70, 0, 11), done(570, 0, 11), done(1_050, 0, REGISTER_VALUE)]);
     assert_eq!(chip.messages(), [3, 0, 3]);
+}
+
+#[test]
+fn an_access_that_a_device_holds_keeps_no_other_one_waiting() {
+    let mut chip = Chip::new("MESI", 2);
+    chip.holds = true;
+    chip.begin(0, 0, Load(REGISTERS));
+    chip.begin(100, 1, Load(BLOCK));
+    chip.run();
+    assert_eq!(chip.finished, [done(172, 1, 0)]);
+    let access = (AgentId(0), TransactionTag(1));
+    answer(&mut chip, Time::from_ps(500_000), InterconnectId(0), access, REGISTER_VALUE);
+    chip.run();
+    assert_eq!(chip.finished[1..], [done(510, 0, REGISTER_VALUE)]);
 }
 
 #[test]

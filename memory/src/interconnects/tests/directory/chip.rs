@@ -116,6 +116,8 @@ pub(super) struct Chip {
     pub finished: Vec<Finished>,
     /// When a transaction of the device was over, and the first byte that it got.
     pub of_device: Vec<(u64, Option<u8>)>,
+    /// Whether the device holds accesses to its register.
+    pub holds: bool,
     pub watch: Option<Box<dyn Watch>>,
     script: Vec<Transaction>,
     due: EventQueue<Happening>,
@@ -183,6 +185,7 @@ impl Chip {
             processors: (0..settings.processors).map(|number| processor(number, &settings)).collect(),
             finished: Vec::new(),
             of_device: Vec::new(),
+            holds: false,
             watch: None,
             script: Vec::new(),
             due: EventQueue::new(),
@@ -419,8 +422,12 @@ impl Agent for Device<'_> {
         Duration::from_ns(30)
     }
 
-    fn access(&mut self, _now: Time, _transaction: &Transaction, response: &mut Response) {
+    fn access(&mut self, _now: Time, _transaction: &Transaction, response: &mut Response) -> AccessReply {
+        if self.0.holds {
+            return AccessReply::Held;
+        }
         response.value = REGISTER_VALUE;
+        AccessReply::Done
     }
 
     fn complete(&mut self, now: Time, on: InterconnectId, transaction: &Transaction, response: &Response) {
