@@ -115,6 +115,9 @@ pub struct Phases {
 }
 
 impl Phases {
+    /// Of what takes no time.
+    pub const NONE: Phases = Phases { arbitration: 0, address: 0, data: 0, extra: 0 };
+
     /// Those of a transaction of this kind on a bus with these parameters.
     pub fn new(
         kind: Kind,
@@ -134,7 +137,7 @@ impl Phases {
 
     /// Those of `transaction`, which is of this kind, on a bus of this width.
     #[inline]
-    pub fn of(self, transaction: &Transaction, width: u64) -> Self {
+    pub fn of(self, transaction: &Transaction, width: Option<u64>) -> Self {
         Phases { data: self.data + stated_cycles(transaction, width), ..self }
     }
 
@@ -158,8 +161,11 @@ impl Phases {
 
 /// The data cycles of a transaction that says how many bytes it moves.
 #[inline(always)]
-fn stated_cycles(transaction: &Transaction, width: u64) -> u64 {
-    if transaction.kind.states_bytes() { u64::from(transaction.size).div_ceil(width) } else { 0 }
+fn stated_cycles(transaction: &Transaction, width: Option<u64>) -> u64 {
+    match width {
+        Some(width) if transaction.kind.states_bytes() => u64::from(transaction.size).div_ceil(width),
+        _ => 0,
+    }
 }
 
 impl Config {
@@ -238,8 +244,8 @@ transaction_kinds!(declare_statistics);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bus {
     clock: Clock,
-    /// Bytes that cross in one data cycle.
-    width: u64,
+    /// Bytes that cross in one data cycle; none if those of a device take no time of their own.
+    width: Option<u64>,
     /// Without the data cycles of those that say how many bytes they move.
     occupancy_cycles: [u64; Kind::ALL.len()],
     /// Who waits, since when.
@@ -258,15 +264,14 @@ impl Bus {
     /// An idle bus between caches with blocks of `block_bytes`.
     pub fn new(config: &Config, block_bytes: usize) -> Self {
         let cycles = |kind| config.occupancy_cycles(kind, block_bytes);
-        Bus { width: config.width.as_u64(), ..Self::with_occupancy(config.clock.clock(), cycles) }
+        Bus { width: Some(config.width.as_u64()), ..Self::with_occupancy(config.clock.clock(), cycles) }
     }
 
-    /// An idle bus on which a transaction takes `cycles`, by its kind; one that says how many bytes
-    /// it moves takes one more for them.
+    /// An idle bus on which a transaction takes `cycles`, by its kind.
     pub fn with_occupancy(clock: Clock, cycles: impl Fn(Kind) -> u64) -> Self {
         Bus {
             clock,
-            width: u64::MAX,
+            width: None,
             occupancy_cycles: Kind::ALL.map(cycles),
             waiting: Vec::new(),
             busy: false,
@@ -294,8 +299,9 @@ impl Bus {
     /// No transaction of these kinds takes less.
     fn shortest_of(&self, is_meant: impl Fn(Kind) -> bool) -> Duration {
         let kinds = Kind::ALL.into_iter().filter(|&kind| is_meant(kind));
-        let cycles =
-            kinds.map(|kind| self.occupancy_cycles[kind.index()] + u64::from(kind.states_bytes())).min();
+        // The least bytes of a device take a cycle.
+        let least = |kind: Kind| u64::from(kind.states_bytes() && self.width.is_some());
+        let cycles = kinds.map(|kind| self.occupancy_cycles[kind.index()] + least(kind)).min();
         self.clock.cycles(cycles.unwrap_or(0))
     }
 

@@ -16,7 +16,7 @@ use narthex_memory::interconnects::{
 };
 use narthex_memory::{AgentId, Kind};
 
-use super::{InterconnectKind, InterconnectShape, PlacedSeat, Shape};
+use super::{Above, InterconnectKind, InterconnectShape, PlacedSeat, Shape};
 
 impl Shape {
     /// Which part answers for each address on an interconnect.
@@ -103,17 +103,23 @@ impl Shape {
                     Some(cycles) => bus.with_refusals(cycles),
                     None => bus,
                 };
-                match self.behind(on) {
+                match self.behind(on).next() {
                     Some(behind) => bus.with_bridge(bridge_agent(behind), behind).into(),
                     None => bus.into(),
                 }
             }
             InterconnectKind::BridgedBus(above, upper, config) => {
-                let parts = (Bridge::new(config), Timing::new(upper, config, self.block_bytes));
+                let timing = match upper {
+                    Above::Bus(upper) => Timing::new(upper, config, self.block_bytes),
+                    Above::Directory(clock) => Timing::behind_messages(*clock, config, self.block_bytes),
+                };
+                let parts = (Bridge::new(config), timing);
                 BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
             }
             InterconnectKind::Directory(config, table) => {
-                Directory::new(names, config, table, seats, self.homes(on, map, tiles)).into()
+                let bridges: Vec<_> = self.behind(on).map(|behind| (bridge_agent(behind), behind)).collect();
+                let directory = Directory::new(names, config, table, seats, self.homes(on, map, tiles));
+                directory.with_bridges(&bridges).into()
             }
             InterconnectKind::PrivatePath(path, clock) => {
                 let bus = Bus::with_occupancy(*clock, |kind| {

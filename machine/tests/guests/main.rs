@@ -6,6 +6,7 @@ mod support;
 mod access_tags;
 mod attachments;
 mod bad_requests;
+mod bridged_chip;
 mod cachable_registers;
 mod checkpoints;
 mod code;

@@ -41,13 +41,19 @@ pub struct Timing {
 #[derive(Clone, Debug)]
 struct Side {
     clock: Clock,
-    width: u64,
+    /// Bytes that cross in one data cycle; none if the bytes of a transaction take no time of their own.
+    width: Option<u64>,
     phases: [Phases; Kind::ALL.len()],
 }
 
 impl Side {
     fn new((clock, width): (Frequency, Bytes), phases: impl Fn(Kind) -> Phases) -> Self {
-        Side { clock: clock.clock(), width: width.as_u64(), phases: Kind::ALL.map(phases) }
+        Side { clock: clock.clock(), width: Some(width.as_u64()), phases: Kind::ALL.map(phases) }
+    }
+
+    /// One on which the bridge takes no time: its messages do, on their way to it.
+    fn of_messages(clock: Clock) -> Self {
+        Side { clock, width: None, phases: Kind::ALL.map(|_| Phases::NONE) }
     }
 
     /// Those of a transaction, which may say how many bytes it moves.
@@ -97,8 +103,19 @@ impl Timing {
     pub fn new(memory: &bus::Config, io: &Config, block_bytes: usize) -> Self {
         let memory = Side::new((memory.clock, memory.width), |kind| memory.phases(kind, block_bytes));
         let io_side = Side::new((io.clock, io.width), |kind| io.phases(kind, block_bytes));
-        let access_time = memory.whole(io.bridge_access_time);
-        Timing { memory, io: io_side, access_time }
+        Self::between(memory, io_side, io)
+    }
+
+    /// Those behind an interconnect that carries messages, whose transactions begin at the edges of this
+    /// clock.
+    pub fn behind_messages(clock: Clock, io: &Config, block_bytes: usize) -> Self {
+        let io_side = Side::new((io.clock, io.width), |kind| io.phases(kind, block_bytes));
+        Self::between(Side::of_messages(clock), io_side, io)
+    }
+
+    fn between(memory: Side, io: Side, config: &Config) -> Self {
+        let access_time = memory.whole(config.bridge_access_time);
+        Timing { memory, io, access_time }
     }
 
     /// The clock at whose edges transactions begin, on both buses.
@@ -136,6 +153,13 @@ impl Timing {
     /// How long a transaction that the bridge refuses takes on the I/O bus.
     pub fn refusal(&self, kind: Kind) -> Duration {
         self.io.address(kind)
+    }
+
+    /// When a device's read is over on the I/O bus, which it has since `io`, if the interconnect above has
+    /// answered it at `answered`.
+    pub fn end_of_read(&self, kind: Kind, answered: Time, io: Time) -> Time {
+        let phases = self.io.phases(kind);
+        answered.max(io + self.io.address(kind)) + self.io.cycles(phases.extra + phases.data)
     }
 
     /// When a device's read is over on the memory bus, and when on the I/O bus.

@@ -57,7 +57,8 @@ impl Underway {
 }
 
 /// What comes of a transaction.
-pub(crate) struct Answer {
+pub struct Answer {
+    /// What its agent gets.
     pub response: Response,
     /// The time that the agent or memory takes that answers.
     pub delay: Duration,

@@ -29,7 +29,12 @@
 //!
 //! Agents hear of a transaction only if they have a copy: one that listens to all of them,
 //! or refuses some, needs a bus.
+//!
+//! **A bridge** to another interconnect is a requester, and the home of the addresses behind it; see
+//! `bridges.rs`.
 
+#[path = "directory/bridges.rs"]
+mod bridges;
 #[path = "directory/homes.rs"]
 mod homes;
 #[path = "directory/requesters.rs"]
@@ -53,8 +58,9 @@ use crate::directory::{
     Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Place, Requester, SavedHome, Table,
 };
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Transaction, TransactionTag};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 use crate::translation::Translation;
+use bridges::BridgePort;
 
 /// The parameters of a directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,6 +150,8 @@ pub(super) struct State {
     blocks: Blocks,
     /// What caches will answer when they hold the block no longer.
     delayed: Vec<(Time, AgentId, Carried)>,
+    /// The ports of bridges.
+    bridges: Vec<BridgePort>,
     pub statistics: Statistics,
 }
 
@@ -186,6 +194,20 @@ impl Directory {
             homes: parts.into_iter().map(Home::new).collect(),
             state: State { requesters: vec![Requester::default(); agents], ..State::default() },
         }
+    }
+
+    /// The same with bridges on it to these interconnects: their places among the agents.
+    pub fn with_bridges(mut self, bridges: &[(AgentId, InterconnectId)]) -> Self {
+        let agents = bridges.iter().map(|(agent, _)| usize::from(agent.0) + 1).max().unwrap_or(0);
+        let requesters = &mut self.state.requesters;
+        requesters.resize_with(requesters.len().max(agents), Requester::default);
+        self.state.bridges = bridges.iter().map(|&(agent, behind)| BridgePort::new(agent, behind)).collect();
+        self
+    }
+
+    /// The places of the bridges on it among the agents.
+    pub fn bridges(&self) -> impl Iterator<Item = AgentId> {
+        self.state.bridges.iter().map(|port| port.agent)
     }
 
     /// The home of an address.
@@ -252,6 +274,9 @@ impl Directory {
             (Place::Home(home), Body::Access { tag, .. }) => {
                 let access = (carried.message.requester, tag);
                 let part = Self::of(composition, on).homes[usize::from(home.0)].part;
+                if let Part::Beyond(behind) = part {
+                    return Self::come_to_bridge(composition, now, on, behind, access);
+                }
                 if let Some(time) = Self::serve_access(composition, now, on, access, part) {
                     Self::send_answer(composition, now + time, on, access);
                 }
@@ -309,8 +334,37 @@ impl Rules for Directory {
                     Self::answer_forward(composition, now, on, agent, carried);
                 }
             }
-            Step::Release | Step::Address => unreachable!("a directory is no bus"),
+            Step::Release => Self::end_crossings(composition, now, on),
+            Step::Address => unreachable!("a directory is no bus"),
         }
+    }
+
+    fn go_on_for_bridge<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        behind: InterconnectId,
+    ) {
+        Self::carry_for_bridge(composition, now, on, behind);
+    }
+
+    fn end_crossing_at<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        behind: InterconnectId,
+        response: Option<Response>,
+    ) {
+        let own = Self::of(composition, on);
+        let port = own.bridge_port(behind);
+        port.ends_at = Some(at);
+        let (agent, tag) = port.crossing.expect("something crosses the bridge");
+        if let Some(response) = response {
+            let requester = own.requester(agent);
+            let place = requester.access(tag);
+            requester.underway[place].response = response;
+        }
+        composition.schedule(at, on, Step::Release);
     }
 
     fn answer<C: Composition>(
@@ -333,6 +387,9 @@ impl Rules for Directory {
         if requester.underway.len() >= most {
             requester.waits = true;
             return;
+        }
+        if let Some(behind) = own.behind(agent) {
+            return Self::carry_for_bridge(composition, now, on, behind);
         }
         let Some(transaction) = composition.agent(agent).issue(now, on) else {
             return composition.observe(now, on, Observation::GrantedInVain(agent));
@@ -409,8 +466,8 @@ impl Rules for Directory {
     }
 
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {
-        let State { requesters, asked, blocks, delayed, statistics: _ } = &self.state;
-        (requesters, asked, blocks, delayed).hash(hasher);
+        let State { requesters, asked, blocks, delayed, bridges, statistics: _ } = &self.state;
+        (requesters, asked, blocks, delayed, bridges).hash(hasher);
         self.homes.iter().for_each(|home| home.state().hash(hasher));
     }
 

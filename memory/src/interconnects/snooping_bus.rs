@@ -23,9 +23,10 @@
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
 //! home then, is told in `refusals.rs`.
 //!
-//! A bridge may sit on the bus ([`super::bridged_bus`]). What is for an address
-//! behind it begins here and is the bridge's from then on.
+//! A bridge may sit on the bus ([`super::bridged_bus`]); see `bridged.rs`.
 
+#[path = "snooping_bus/bridged.rs"]
+mod bridged;
 #[path = "snooping_bus/early.rs"]
 mod early;
 #[path = "snooping_bus/in_one_go.rs"]
@@ -35,17 +36,16 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use std::hash::{Hash, Hasher};
 
-use super::bridged_bus::{self, BridgedBus};
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
     AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Step, Underway, at_home, block_transaction, complete, snarf,
+    Step, Underway, at_home, block_transaction, complete, end_above, snarf,
 };
 use crate::agent::Agent;
 use crate::bridge::Turn;
 use crate::bus::Bus;
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Transaction, TransactionTag};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 use early::Early;
 pub(crate) use in_one_go::Crossing;
 
@@ -53,12 +53,14 @@ pub(crate) use in_one_go::Crossing;
 #[derive(Clone, Debug)]
 pub struct SnoopingBus {
     names: Names,
-    pub(super) bus: Bus,
+    bus: Bus,
     seats: Seats,
     homes: AddressMap,
-    /// The bridge on it: its place among the agents, and the bus behind it.
+    /// The bridge on it: its place among the agents, and the interconnect behind it.
     bridge: Option<(AgentId, InterconnectId)>,
-    pub(super) underway: Option<Underway>,
+    /// Since when a transaction has had the bus that crosses the bridge, or the bridge.
+    bridged_since: Time,
+    underway: Option<Underway>,
     /// What the agent was answered early that had it last, unless it is over for certain.
     early: Option<Early>,
     /// The release of such a transaction has been scheduled.
@@ -76,6 +78,7 @@ impl SnoopingBus {
             seats,
             homes,
             bridge: None,
+            bridged_since: Time::ZERO,
             underway: None,
             early: None,
             is_ending_early: false,
@@ -100,7 +103,7 @@ impl SnoopingBus {
     }
 
     /// The bus, where one is known to be.
-    pub(super) fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+    fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
         match composition.interconnect(on) {
             Interconnect::SnoopingBus(bus) => bus,
             other => unreachable!("{} is not a snooping bus", other.name()),
@@ -109,7 +112,7 @@ impl SnoopingBus {
 
     /// Asks for the bus for an agent.
     #[inline]
-    pub(super) fn request<C: Composition>(
+    fn request<C: Composition>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -121,21 +124,9 @@ impl SnoopingBus {
         }
     }
 
-    /// The same before all agents that wait.
-    pub(super) fn request_first<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-    ) {
-        if let Some(at) = Self::of(composition, on).bus.request_first(now, agent) {
-            composition.schedule(at, on, Step::Grant);
-        }
-    }
-
     /// No transaction has the bus any more.
     #[inline]
-    pub(super) fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         if let Some(at) = Self::of(composition, on).bus.release(now) {
             composition.schedule(at, on, Step::Grant);
         }
@@ -203,10 +194,10 @@ impl SnoopingBus {
             None if std::mem::take(&mut bus.is_ending_early) => {}
             None => {
                 let behind = bus.behind();
-                BridgedBus::end_on_upper(composition, now, behind);
+                end_above(composition, now, behind);
             }
             Some(underway) => match bus.homes.home(underway.transaction.address) {
-                Home::Beyond(behind) => BridgedBus::end_crossing(composition, now, behind, &underway),
+                Home::Beyond(behind) => Self::end_crossing(composition, now, on, behind, &underway),
                 home => {
                     if let Some(since) = underway.held_since {
                         Self::end_hold(composition, now, on, since);
@@ -252,7 +243,7 @@ impl SnoopingBus {
         if let Some((bridge, behind)) = bus.bridge
             && agent == bridge
         {
-            BridgedBus::take_upper(composition, now, behind);
+            Self::carry_for_bridge(composition, now, on, behind);
             return None;
         }
         let issued = match bus.refusals {
@@ -267,7 +258,7 @@ impl SnoopingBus {
         let home = Self::of(composition, on).homes.home(transaction.address);
         let answer = match home {
             Home::Beyond(behind) => {
-                BridgedBus::start_crossing(composition, now, behind, transaction);
+                Self::begin_crossing(composition, now, on, behind, transaction);
                 return None;
             }
             home if transaction.kind.is_uncached() => {
@@ -328,6 +319,37 @@ impl Rules for SnoopingBus {
         composition.schedule(end, on, Step::Release);
     }
 
+    fn ask_first<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId) {
+        if let Some(at) = Self::of(composition, on).bus.request_first(now, bridge) {
+            composition.schedule(at, on, Step::Grant);
+        }
+    }
+
+    fn go_on_for_bridge<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        behind: InterconnectId,
+    ) {
+        let bus = Self::of(composition, on);
+        bus.bus.held(now - bus.bridged_since);
+        composition.observe(now, on, Observation::Released);
+        Self::carry_for_bridge(composition, now, on, behind);
+    }
+
+    fn end_crossing_at<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        _behind: InterconnectId,
+        response: Option<Response>,
+    ) {
+        if let Some(response) = response {
+            Self::of(composition, on).underway.as_mut().expect("it has the bus").response = response;
+        }
+        composition.schedule(at, on, Step::Release);
+    }
+
     fn settle<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         match Self::of(composition, on).early {
             Some(Early { end, .. }) if end < now => Self::of(composition, on).early = None,
@@ -342,7 +364,9 @@ impl Rules for SnoopingBus {
     }
 
     fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
-        let bridge = self.bridge.map(|(agent, behind)| (agent, bridged_bus::bridge(all, behind)));
+        let bridge = self.bridge.map(|(agent, behind)| {
+            (agent, all[usize::from(behind.0)].bridge().expect("a bridge is in front of it"))
+        });
         let is_refused = self.refusals.as_ref().is_some_and(|refusals| refusals.is_ending);
         if self.underway.is_some() || is_refused || bridge.is_some_and(|(_, bridge)| bridge.has_memory()) {
             return Vec::new();
@@ -440,6 +464,7 @@ impl Rules for SnoopingBus {
             seats: _,
             homes: _,
             bridge: _,
+            bridged_since,
             underway,
             early,
             is_ending_early,
@@ -447,6 +472,7 @@ impl Rules for SnoopingBus {
         } = self;
         assert!(early.is_none(), "the composition is settled before it is archived");
         archive.value(bus)?;
+        archive.value(bridged_since)?;
         archive.value(is_ending_early)?;
         archive.value(underway)?;
         archive.value(refusals)
@@ -559,12 +585,5 @@ impl SnoopingBus {
         }
         Self::free(composition, now, on);
         true
-    }
-}
-
-impl SnoopingBus {
-    /// Who answers for an address.
-    pub(super) fn home(&self, address: u64) -> Home {
-        self.homes.home(address)
     }
 }

@@ -184,7 +184,7 @@ impl Directory {
                     Observation::Crossing { time, transaction: &transaction, supplier: None },
                 );
             }
-            composition.agent(agent).complete(now, on, &transaction, &response);
+            Self::complete(composition, now, on, &transaction, &response);
         }
         if waited {
             Self::ask(composition, now, on, agent);
