@@ -1,6 +1,7 @@
 //! Registers whose device answers a load later, on a bus and on a directory.
 
 use std::hash::Hasher;
+use std::ops::Range;
 
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::half::{Context, RegisterFault};
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::single_nodes::{blueprint, finish, go_on_from, node_of, reported, results, simulate};
 
 const MAILBOX: u64 = 0x5f80_0000;
+const REGISTERS: Range<u64> = MAILBOX..MAILBOX + 0x1000;
 
 /// A mailbox: a load waits for a word, which comes a while later. A store says for how many
 /// nanoseconds; with zero none ever comes.
@@ -55,12 +57,12 @@ impl Device for Mailbox {
 
 impl DeviceDescription for Mailbox {
     fn seats(&self) -> Vec<DeviceSeat> {
-        let registers = vec![MAILBOX..MAILBOX + 0x1000];
+        let registers = vec![REGISTERS];
         vec![DeviceSeat { name: "the mailbox".into(), registers, holds: true, ..DeviceSeat::default() }]
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
-        (MAILBOX..MAILBOX + 0x1000).contains(&address).then(|| AddressName::whole("mailbox"))
+        REGISTERS.contains(&address).then(|| AddressName::whole("mailbox"))
     }
 
     fn hash_state(&self, _seat: usize, hasher: &mut dyn Hasher) {
