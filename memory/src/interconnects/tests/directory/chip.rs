@@ -218,7 +218,8 @@ impl Chip {
         let timing = Timing::behind_messages(settings.clock.clock(), &io_bus(), BLOCK_BYTES);
         let seats = Seats::new(vec![Seat::of_device(device, 0..0)]);
         let parts = (Bridge::new(&io_bus()), timing);
-        let bus = BridgedBus::new(names("I/O bus"), (ON, bridge), parts, seats, registers(Home::Agent(device)));
+        let bus =
+            BridgedBus::new(names("I/O bus"), (ON, bridge), parts, seats, registers(Home::Agent(device)));
         chip.interconnects = vec![directory.with_bridges(&[(bridge, behind)]).into(), bus.into()];
         chip
     }
