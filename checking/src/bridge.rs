@@ -26,7 +26,7 @@ use narthex_memory::interconnects::{
     AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Observation, Seat, Seats,
     Step,
 };
-use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AccessReply, AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
 use crate::explore::{NO_TRAP, System, Violation, Witness};
@@ -283,7 +283,7 @@ impl Agent for Device<'_, '_> {
         Some(issued)
     }
 
-    fn access(&mut self, _now: Time, transaction: &Transaction, _response: &mut Response) {
+    fn access(&mut self, _now: Time, transaction: &Transaction, _response: &mut Response) -> AccessReply {
         let Move { buses, witness, .. } = &mut *self.0;
         let value = transaction.value;
         buses.reached += 1;
@@ -292,6 +292,7 @@ impl Agent for Device<'_, '_> {
         if transaction.kind == Kind::UncachedLoad {
             buses.taken_before = buses.taken;
         }
+        AccessReply::Done
     }
 
     fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, _: &Response) {

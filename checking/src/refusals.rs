@@ -28,7 +28,7 @@ use narthex_memory::interconnects::{
     Seats, Step,
 };
 use narthex_memory::protocols::{self, Access, Request};
-use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AccessReply, AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
 use crate::clock::{Choice, Choosing, Interconnects};
 use crate::explore::{NO_TRAP, System, Violation, Witness};
@@ -308,12 +308,13 @@ impl Agent for Device<'_, '_> {
         (!self.0.agents.is_ready || !self.0.rules.answers).then_some(Refusal::Retry)
     }
 
-    fn access(&mut self, _now: Time, _transaction: &Transaction, _response: &mut Response) {
+    fn access(&mut self, _now: Time, _transaction: &Transaction, _response: &mut Response) -> AccessReply {
         let Move { agents, witness, .. } = &mut *self.0;
         agents.answers += 1;
         witness.say(|| "; the device answers".into());
         let is_right = agents.is_ready && agents.answers == 1;
         witness.expect(is_right, ONCE, || "it has not what it needs, or has answered before".into());
+        AccessReply::Done
     }
 
     fn complete(&mut self, _: Time, _: InterconnectId, _: &Transaction, response: &Response) {

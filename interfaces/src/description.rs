@@ -190,6 +190,8 @@ pub struct DeviceSeat {
     pub lines: u32,
     /// Whether it may refuse transactions by itself, whatever owners do on its bus.
     pub refuses: bool,
+    /// Whether it may hold accesses to its registers, and answer them later.
+    pub holds: bool,
     /// It is the port of an engine, which moves blocks between its ports and checks itself
     /// what it reaches: what happens at one port may let another one want its interconnect,
     /// and the pages of a process do not limit it.

@@ -35,7 +35,7 @@ use std::ops::Range;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
 use narthex_memory::interconnects::Refusal;
-use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AccessReply, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
@@ -57,7 +57,9 @@ pub trait Device: DeviceDescription + Archived + Send {
         Duration::ZERO
     }
 
-    /// A processor accesses a register of the seat; an answer is put into `response`.
+    /// A processor accesses a register of the seat; an answer is put into `response`. A seat that
+    /// [may hold accesses](DeviceSeat::holds) may answer one later, in another verb
+    /// ([`Effects::answers`](crate::on_chip::Effects::answers)), the oldest first.
     ///
     /// # Errors
     /// Why the access is refused.
@@ -67,7 +69,7 @@ pub trait Device: DeviceDescription + Archived + Send {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault>;
+    ) -> Result<AccessReply, RegisterFault>;
 
     /// Whether an access was refused because no answer to it ever came: then the run says how all
     /// stands, as one that hangs does.
@@ -214,7 +216,7 @@ impl Device for Interface {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         let registers = Addresses::of_process(Interface::process_of(seat)).register_page();
         let offset = transaction.address - registers;
         let moves_block = matches!(transaction.kind, Kind::BlockLoad | Kind::BlockStore);
@@ -225,11 +227,12 @@ impl Device for Interface {
             )));
         }
         match (transaction.kind, &transaction.data) {
-            (Kind::UncachedLoad, _) => self.load(context, offset).map(|value| response.value = value),
-            (Kind::BlockLoad, _) => self.load_block(context, offset).map(|block| response.data = Some(block)),
-            (Kind::BlockStore, Some(block)) => self.store_block(context, offset, block),
-            _ => self.store(context, offset, transaction.value),
+            (Kind::UncachedLoad, _) => response.value = self.load(context, offset)?,
+            (Kind::BlockLoad, _) => response.data = Some(self.load_block(context, offset)?),
+            (Kind::BlockStore, Some(block)) => self.store_block(context, offset, block)?,
+            _ => self.store(context, offset, transaction.value)?,
         }
+        Ok(AccessReply::Done)
     }
 
     /// Both halves say so that have the register.

@@ -24,7 +24,7 @@ use narthex_fabrics::{Header, Packet};
 use narthex_kernel::Duration;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_memory::main_memory::PAGE_BYTES;
-use narthex_memory::{Kind, Response, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -279,7 +279,7 @@ impl Device for Forwarder {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         let Transaction { kind, address, size, value, .. } = *transaction;
         let offset = address - FORWARDER_REGISTERS;
         if size != 8 {
@@ -292,7 +292,7 @@ impl Device for Forwarder {
             _ => self.store(context, offset, value)?,
         }
         self.move_on(context);
-        Ok(())
+        Ok(AccessReply::Done)
     }
 
     fn network(&mut self, _seat: usize, context: &mut Context<'_>) {

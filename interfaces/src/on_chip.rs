@@ -1,6 +1,6 @@
 //! What a device asks of the network on chip and of its processors beside what every device
-//! asks: a device with a seat in each tile sends packets between them, and may answer an
-//! access of a processor later.
+//! asks: a device with a seat in each tile sends packets between them. Any device may hold an
+//! access of a processor, and answer it later.
 //!
 //! ```text
 //!   processor ── access ──► seat of its tile ── packet ──► network on chip ──► another seat
@@ -56,8 +56,8 @@ pub enum FirstLevel {
 pub struct Effects {
     /// Packets, and after which time each leaves.
     pub packets: Vec<(Duration, Packet)>,
-    /// Seats whose tile's processor has waited for the answer to its access, the value, and
-    /// after which time the processor has it.
+    /// Seats that answer the oldest access that they hold, the value, and after which time its agent
+    /// has it.
     pub answers: Vec<(u16, u64, Duration)>,
     /// Tiles whose first level takes or loses a line of their scratchpad, and its address.
     pub first_level: Vec<(u16, u64, FirstLevel)>,
@@ -65,8 +65,6 @@ pub struct Effects {
     pub busy_ports: Vec<(u16, Duration)>,
     /// What a tile's processor did wrong, found when its access was over.
     pub faults: Vec<(u16, RegisterFault)>,
-    /// The access that is made is answered later.
-    pub is_later: bool,
 }
 
 impl Effects {

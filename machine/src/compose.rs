@@ -324,6 +324,9 @@ impl<'a> Blueprint<'a> {
             let place = |(seat, own): (usize, DeviceSeat)| own.of_tile.map_or(at, |_| tiles[seat]);
             agents.extend(device.seats().into_iter().enumerate().map(place));
         }
+        // Bridges have the last numbers, and the interface's place.
+        let bridges = directory.bridges().map(|agent| usize::from(agent.0) + 1).max();
+        agents.resize(agents.len().max(bridges.unwrap_or(0)), of_interface);
         let mut controllers = vec![0; config.node.memories.len()];
         let mut place_of = |part| match part {
             Home::Memory(MemoryId(memory)) => {
@@ -333,7 +336,7 @@ impl<'a> Blueprint<'a> {
                 at.expect("checked with the machine")[*controller - 1] as u16
             }
             Home::Agent(AgentId(agent)) => agents[usize::from(agent)],
-            Home::Beyond(_) => unreachable!("no bridge is on a directory"),
+            Home::Beyond(_) => of_interface,
         };
         let homes = directory.parts().map(|part| (part, place_of(part)));
         let homes = homes.map(|(part, at)| HomePlace { at, part }).collect();

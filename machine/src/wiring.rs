@@ -37,12 +37,21 @@ pub struct InterconnectShape {
 pub enum InterconnectKind {
     /// A snooping bus.
     SnoopingBus(bus::Config),
-    /// A bus behind a bridge on another bus, whose parameters come first.
-    BridgedBus(InterconnectId, bus::Config, bridge::Config),
+    /// A bus behind a bridge on another interconnect.
+    BridgedBus(InterconnectId, Above, bridge::Config),
     /// A processor's path to a device, and the processor's clock.
     PrivatePath(PathConfig, Clock),
     /// A directory with the table of its protocol.
     Directory(directory::Config, &'static Table),
+}
+
+/// What a bridge sits on.
+#[derive(Clone, Debug)]
+pub enum Above {
+    /// A snooping bus.
+    Bus(bus::Config),
+    /// A directory, at the edges of whose clock transactions begin.
+    Directory(Clock),
 }
 
 /// What sits where in a node.
@@ -61,8 +70,6 @@ pub struct Shape {
     pub devices: Vec<Vec<InterconnectId>>,
     /// Bytes in a coherence block.
     pub block_bytes: usize,
-    /// Bytes that a block store of its processors carries.
-    pub stored_bytes: usize,
 }
 
 /// Where a memory is.
@@ -147,7 +154,6 @@ impl MachineConfig {
                 .collect(),
             devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
             block_bytes: self.block().get() as usize,
-            stored_bytes: self.write_combining.as_ref().map_or(self.block(), |own| own.block).get() as usize,
         })
     }
 
@@ -186,7 +192,11 @@ impl MachineConfig {
             }
             InterconnectPart::BridgedBus { behind } => {
                 let config = self.io_bus.clone().expect("checked with the machine");
-                (InterconnectKind::BridgedBus(number(behind), bus(behind), config), "I/O bus")
+                let above = match (&self.node.interconnects[behind], &self.directory) {
+                    (InterconnectPart::Directory {}, Some(own)) => Above::Directory(own.clock.clock()),
+                    _ => Above::Bus(bus(behind)),
+                };
+                (InterconnectKind::BridgedBus(number(behind), above, config), "I/O bus")
             }
             InterconnectPart::Directory {} => {
                 let config = self.directory.clone().expect("checked with the machine");
@@ -376,9 +386,9 @@ impl Shape {
         }
     }
 
-    /// The interconnect behind a bridge on this one.
-    fn behind(&self, on: InterconnectId) -> Option<InterconnectId> {
+    /// The interconnects behind bridges on this one.
+    fn behind(&self, on: InterconnectId) -> impl Iterator<Item = InterconnectId> {
         let all = (0..self.interconnects.len()).map(|number| InterconnectId(number as u8));
-        all.into_iter().find(|&other| self.above(other) == Some(on))
+        all.filter(move |&other| self.above(other) == Some(on))
     }
 }

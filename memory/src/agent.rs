@@ -4,7 +4,8 @@
 //!   asks:     wants ─► issue ─────────────────────────► complete
 //!                        │ (refused: again later)          ▲
 //!   others:   refuse ─ snoop ─ snarf                       │
-//!   its home: home, or at the end access ──────────────────┘
+//!   its home: home, or at the end access ─┬────────────────┘
+//!                                         └ (held) answer ─┘
 //! ```
 //!
 //! An *agent* is a processor's memory, the port of a device, or a memory. The rules of the
@@ -23,7 +24,7 @@ use narthex_kernel::{Duration, Time};
 use crate::interconnects::{InterconnectId, MemoryId, Refusal};
 use crate::kind::Kind;
 use crate::processor_memory::Exchange;
-use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
+use crate::transaction::{AccessReply, AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
 
 /// What sits on an interconnect. Each agent states whether it asks for one; of the rest it states what
 /// it can take part in.
@@ -75,21 +76,9 @@ pub trait Agent {
         Duration::ZERO
     }
 
-    /// Carries out an uncached access at its end.
-    fn access(&mut self, _now: Time, transaction: &Transaction, _response: &mut Response) {
+    /// Carries out an uncached access at its end, or holds it.
+    fn access(&mut self, _now: Time, transaction: &Transaction, _response: &mut Response) -> AccessReply {
         unreachable!("it has no registers: {transaction:?}")
-    }
-
-    /// Carries out an uncached access to the part of a device in the processor's own tile: after
-    /// which time its answer is there; none if the device answers later
-    /// ([`Directory::answer`](crate::interconnects::directory::Directory::answer)).
-    fn access_tile(
-        &mut self,
-        _now: Time,
-        transaction: &Transaction,
-        _response: &mut Response,
-    ) -> Option<Duration> {
-        unreachable!("it has no part in each tile: {transaction:?}")
     }
 
     /// The blocks that it would exchange with its memory, if that is all that it needs now;
@@ -198,18 +187,8 @@ impl<A: Agent, B: Agent> Agent for Either<A, B> {
     }
 
     #[inline(always)]
-    fn access(&mut self, now: Time, transaction: &Transaction, response: &mut Response) {
-        either!(self, agent => agent.access(now, transaction, response));
-    }
-
-    #[inline(always)]
-    fn access_tile(
-        &mut self,
-        now: Time,
-        transaction: &Transaction,
-        response: &mut Response,
-    ) -> Option<Duration> {
-        either!(self, agent => agent.access_tile(now, transaction, response))
+    fn access(&mut self, now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {
+        either!(self, agent => agent.access(now, transaction, response))
     }
 
     #[inline(always)]

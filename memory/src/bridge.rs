@@ -182,6 +182,17 @@ impl Bridge {
         }
     }
 
+    /// Whether a processor's transaction may come to it now. Where several do, they wait for each other,
+    /// and for what is on its way up; and for the device whose turn it is.
+    pub fn admits_processors(&self) -> bool {
+        self.downward.is_none() && self.up.is_empty() && !self.owes
+    }
+
+    /// The processor's transaction on the memory bus.
+    pub fn crossing(&self) -> Option<&Transaction> {
+        self.downward.as_ref().map(|downward| &downward.transaction)
+    }
+
     /// A processor's write has crossed the memory bus.
     pub fn post(&mut self) {
         debug_assert!(self.is_downward(DownwardStage::Posting));

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::{Kind, transaction_kinds};
 use crate::traffic::{Traffic, WithoutEffect};
-use crate::transaction::AgentId;
+use crate::transaction::{AgentId, Transaction};
 
 /// The parameters of a bus.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,7 +100,8 @@ macro_rules! declare_extra_cycles {
 
 transaction_kinds!(declare_extra_cycles);
 
-/// The cycles of a bus that a transaction takes, without its supplier's delay.
+/// The cycles of a bus that a transaction takes, without its supplier's delay and without the
+/// data cycles of one that [says how many bytes it moves](Kind::states_bytes).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Phases {
     /// Until the bus is the agent's.
@@ -114,6 +115,9 @@ pub struct Phases {
 }
 
 impl Phases {
+    /// Of what takes no time.
+    pub const NONE: Phases = Phases { arbitration: 0, address: 0, data: 0, extra: 0 };
+
     /// Those of a transaction of this kind on a bus with these parameters.
     pub fn new(
         kind: Kind,
@@ -126,9 +130,15 @@ impl Phases {
         Phases {
             arbitration: arbitration_cycles.into(),
             address: address_cycles.into(),
-            data: kind.data_bytes(block_bytes).div_ceil(width.as_u64()),
+            data: kind.data_bytes(block_bytes).unwrap_or(0).div_ceil(width.as_u64()),
             extra: extra_cycles.of(kind).into(),
         }
+    }
+
+    /// Those of `transaction`, which is of this kind, on a bus of this width.
+    #[inline]
+    pub fn of(self, transaction: &Transaction, width: Option<u64>) -> Self {
+        Phases { data: self.data + stated_cycles(transaction, width), ..self }
     }
 
     /// All of them.
@@ -146,6 +156,15 @@ impl Phases {
             problems.push(("address_cycles", "0 is too few: an address needs at least one cycle".into()));
         }
         problems
+    }
+}
+
+/// The data cycles of a transaction that says how many bytes it moves.
+#[inline(always)]
+fn stated_cycles(transaction: &Transaction, width: Option<u64>) -> u64 {
+    match width {
+        Some(width) if transaction.kind.states_bytes() => u64::from(transaction.size).div_ceil(width),
+        _ => 0,
     }
 }
 
@@ -189,7 +208,7 @@ impl Config {
         Phases::new(kind, block_bytes, width, arbitration_cycles, address_cycles, extra_cycles)
     }
 
-    /// All bus cycles of a transaction of this kind, without its supplier's delay.
+    /// All of them, without its supplier's delay.
     pub fn occupancy_cycles(&self, kind: Kind, block_bytes: usize) -> u64 {
         self.phases(kind, block_bytes).total()
     }
@@ -225,6 +244,9 @@ transaction_kinds!(declare_statistics);
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bus {
     clock: Clock,
+    /// Bytes that cross in one data cycle; none if those of a device take no time of their own.
+    width: Option<u64>,
+    /// Without the data cycles of those that say how many bytes they move.
     occupancy_cycles: [u64; Kind::ALL.len()],
     /// Who waits, since when.
     waiting: Vec<(Time, AgentId)>,
@@ -241,13 +263,15 @@ pub struct Bus {
 impl Bus {
     /// An idle bus between caches with blocks of `block_bytes`.
     pub fn new(config: &Config, block_bytes: usize) -> Self {
-        Self::with_occupancy(config.clock.clock(), |kind| config.occupancy_cycles(kind, block_bytes))
+        let cycles = |kind| config.occupancy_cycles(kind, block_bytes);
+        Bus { width: Some(config.width.as_u64()), ..Self::with_occupancy(config.clock.clock(), cycles) }
     }
 
     /// An idle bus on which a transaction takes `cycles`, by its kind.
     pub fn with_occupancy(clock: Clock, cycles: impl Fn(Kind) -> u64) -> Self {
         Bus {
             clock,
+            width: None,
             occupancy_cycles: Kind::ALL.map(cycles),
             waiting: Vec::new(),
             busy: false,
@@ -275,7 +299,9 @@ impl Bus {
     /// No transaction of these kinds takes less.
     fn shortest_of(&self, is_meant: impl Fn(Kind) -> bool) -> Duration {
         let kinds = Kind::ALL.into_iter().filter(|&kind| is_meant(kind));
-        let cycles = kinds.map(|kind| self.occupancy_cycles[kind.index()]).min();
+        // The least bytes of a device take a cycle.
+        let least = |kind: Kind| u64::from(kind.states_bytes() && self.width.is_some());
+        let cycles = kinds.map(|kind| self.occupancy_cycles[kind.index()] + least(kind)).min();
         self.clock.cycles(cycles.unwrap_or(0))
     }
 
@@ -330,16 +356,17 @@ impl Bus {
     }
 
     /// The granted agent's transaction occupies the bus from now on, `delay`
-    /// longer than its kind's cycles. Returns when [`Bus::release`] is due.
+    /// longer than its own cycles. Returns when [`Bus::release`] is due.
     #[inline(always)]
-    pub fn occupy(&mut self, now: Time, kind: Kind, delay: Duration) -> Time {
-        let end = self.end_of(now, kind, delay);
-        self.carried(kind, end - now);
+    pub fn occupy(&mut self, now: Time, transaction: &Transaction, delay: Duration) -> Time {
+        let cycles = stated_cycles(transaction, self.width) + self.clock.cycles_that_cover(delay);
+        let end = self.end_after(now, transaction.kind, cycles);
+        self.carried(transaction.kind, end - now);
         end
     }
 
-    /// When a transaction is over to which the bus is granted now, `delay` after its kind's
-    /// cycles.
+    /// When a transaction on a word or a block of a cache is over to which the bus is granted now,
+    /// `delay` after its kind's cycles.
     #[inline(always)]
     pub fn end_of(&self, now: Time, kind: Kind, delay: Duration) -> Time {
         self.end_after(now, kind, self.clock.cycles_that_cover(delay))
@@ -448,12 +475,16 @@ mod tests {
         Time::ZERO + Duration::from_ns(nanoseconds)
     }
 
+    fn block(kind: Kind) -> Transaction {
+        Transaction::block(AgentId(0), kind, 0)
+    }
+
     #[test]
     fn a_block_takes_arbitration_address_and_two_data_cycles_plus_its_supplier() {
         let mut bus = Bus::new(&config(), 64);
         assert_eq!(bus.request(at(1), AgentId(0)), Some(at(4)), "at the next edge");
         assert_eq!(bus.grant(), Some(AgentId(0)));
-        let end = bus.occupy(at(4), Kind::Read, Duration::from_ns(120));
+        let end = bus.occupy(at(4), &block(Kind::Read), Duration::from_ns(120));
         assert_eq!(end, at(4 + 16 + 120));
         assert_eq!(bus.release(end), None);
         assert_eq!(bus.statistics.reads.get(), 1);
@@ -466,8 +497,22 @@ mod tests {
         assert_eq!(config().occupancy_cycles(Kind::Upgrade, 64), 4);
         assert_eq!(config().occupancy_cycles(Kind::Read, 64), 4);
         assert_eq!(config().occupancy_cycles(Kind::UncachedLoad, 64), 9);
-        assert_eq!(config().occupancy_cycles(Kind::BlockLoad, 64), 4);
-        assert_eq!(config().occupancy_cycles(Kind::BlockStore, 64), 7);
+    }
+
+    #[test]
+    fn bytes_of_a_device_take_as_many_data_cycles_as_there_are_of_them() {
+        let cycles = |transaction: &Transaction| {
+            let end = Bus::new(&config(), 64).occupy(at(0), transaction, Duration::ZERO);
+            (end - at(0)).as_ps() / 4_000
+        };
+        let stored = |size| {
+            let data = crate::BlockData::zeroed(size);
+            cycles(&Transaction::carrying(AgentId(0), Kind::BlockStore, 0, data))
+        };
+        let loaded = |size| cycles(&Transaction::block_load(AgentId(0), 0, size));
+        assert_eq!([16, 32, 64, 128, 256].map(loaded), [3, 3, 4, 6, 10], "32 bytes a cycle");
+        assert_eq!([16, 32, 64, 128, 256].map(stored), [6, 6, 7, 9, 13], "with 3 extra cycles");
+        assert_eq!(Bus::new(&config(), 64).shortest_access(), Duration::from_ns(12));
     }
 
     #[test]
@@ -475,7 +520,7 @@ mod tests {
         let mut bus = Bus::new(&config(), 64);
         bus.request(at(0), AgentId(0));
         bus.grant();
-        assert_eq!(bus.occupy(at(0), Kind::Read, Duration::from_ns(13)), at(16 + 16));
+        assert_eq!(bus.occupy(at(0), &block(Kind::Read), Duration::from_ns(13)), at(16 + 16));
     }
 
     #[test]
@@ -489,7 +534,7 @@ mod tests {
         let mut now = at(4);
         while let Some(agent) = bus.grant() {
             order.push(agent.0);
-            now = bus.occupy(now, Kind::Upgrade, Duration::ZERO);
+            now = bus.occupy(now, &block(Kind::Upgrade), Duration::ZERO);
             if let Some(next) = bus.release(now) {
                 assert_eq!(next, now, "the next grant follows at once");
             }

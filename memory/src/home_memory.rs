@@ -14,7 +14,7 @@ use crate::interconnects::InterconnectId;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::third_level::ThirdLevel;
-use crate::transaction::{BlockData, HomeReply, Response, Transaction};
+use crate::transaction::{AccessReply, BlockData, HomeReply, Response, Transaction};
 
 /// The ports of a memory that is on two interconnects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -91,20 +91,15 @@ impl HomeMemory {
     /// Carries out an access that no cache sees, at its end.
     pub fn access(&mut self, transaction: &Transaction, response: &mut Response) {
         let &Transaction { kind, address, size, value, .. } = transaction;
-        let mut word = value.to_le_bytes();
-        let word = &mut word[..usize::from(size)];
         match (kind, &transaction.data) {
-            (Kind::BlockLoad, _) => {
-                response.data = Some(self.bytes.read_block(address, self.block_bytes as usize));
-            }
+            (Kind::BlockLoad, _) => response.data = Some(self.bytes.read_block(address, size.into())),
             (_, Some(data)) => self.bytes.write(address, data),
             (Kind::UncachedLoad, _) => {
-                self.bytes.read(address, word);
-                let mut bytes = [0; 8];
-                bytes[..word.len()].copy_from_slice(word);
-                response.value = u64::from_le_bytes(bytes);
+                let mut word = [0; 8];
+                self.bytes.read(address, &mut word[..size.into()]);
+                response.value = u64::from_le_bytes(word);
             }
-            _ => self.bytes.write(address, word),
+            _ => self.bytes.write(address, &value.to_le_bytes()[..size.into()]),
         }
     }
 }
@@ -136,8 +131,9 @@ impl Agent for &mut HomeMemory {
         self.time(now)
     }
 
-    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) {
+    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {
         HomeMemory::access(self, transaction, response);
+        AccessReply::Done
     }
 }
 
@@ -194,14 +190,15 @@ mod tests {
             let mut response = Response::default();
             let transaction = Transaction::uncached(AgentId(0), kind, address, size, value);
             memory.access(&transaction, &mut response);
-            (response.value, response.data.map(|block| block[..8].to_vec()))
+            (response.value, response.data.map(|block| block.to_vec()))
         };
         access(Kind::UncachedStore, 0x40, 8, 0x8877_6655_4433_2211);
         access(Kind::UncachedStore, 0x41, 1, 0xabcd);
         assert_eq!(access(Kind::UncachedLoad, 0x40, 4, 0).0, 0x4433_cd11);
         assert_eq!(access(Kind::UncachedLoad, 0x46, 2, 0).0, 0x8877);
-        let block = access(Kind::BlockLoad, 0x40, 0, 0).1;
-        assert_eq!(block, Some(vec![0x11, 0xcd, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]));
+        let block = access(Kind::BlockLoad, 0x40, 16, 0).1;
+        let word = [0x11, 0xcd, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88];
+        assert_eq!(block, Some([word, [0; 8]].concat()), "as many bytes as it says");
         let data = BlockData::from_bytes(&[9; 64]);
         let store = Transaction::carrying(AgentId(0), Kind::BlockStore, 0x80, data);
         memory.access(&store, &mut Response::default());

@@ -51,11 +51,11 @@ macro_rules! transaction_kinds {
                 WordOut, None,
                 uncached_stores, "bus_uncached_stores", "stores to device registers", "stores to {}";
             BlockLoad, block_load, "A processor loads a block from a device into its block buffer.",
-                BlockIn, None,
+                BytesIn, None,
                 block_loads, "bus_block_loads", "blocks loaded from a device into a block buffer",
                 "loads a block from {}";
             BlockStore, block_store, "A processor stores a block from its block buffer to a device.",
-                BlockOut, None,
+                BytesOut, None,
                 block_stores, "bus_block_stores", "blocks stored from a block buffer to a device",
                 "stores a block to {}";
         }
@@ -75,8 +75,12 @@ enum Moves {
     WordOut,
     /// A block's bytes come to the agent.
     BlockIn,
-    /// A block's bytes go to its home or to a device.
+    /// A block's bytes go to its home.
     BlockOut,
+    /// As many bytes of a device as the transaction says come to the agent.
+    BytesIn,
+    /// As many as it says go to a device.
+    BytesOut,
 }
 
 macro_rules! declare_kinds {
@@ -153,25 +157,32 @@ impl Kind {
     /// Whether its issuer waits for no answer, so that a bridge can buffer it:
     /// "writes and coherent invalidations" (isca96, Section 4.1).
     pub const fn is_posted(self) -> bool {
-        matches!(self.moves(), Moves::Nothing | Moves::WordOut | Moves::BlockOut)
+        matches!(self.moves(), Moves::Nothing | Moves::WordOut | Moves::BlockOut | Moves::BytesOut)
     }
 
     /// Whether the transaction asks for the bytes of a block that can be cached.
     pub const fn fetches_block(self) -> bool {
-        matches!(self.moves(), Moves::BlockIn) && !self.is_uncached()
+        matches!(self.moves(), Moves::BlockIn)
     }
 
     /// Whether the transaction carries a block's bytes to its home or to a device.
     pub const fn carries_block(self) -> bool {
-        matches!(self.moves(), Moves::BlockOut)
+        matches!(self.moves(), Moves::BlockOut | Moves::BytesOut)
     }
 
-    /// Bytes of data that cross with it, on a machine with blocks of `block_bytes`.
-    pub const fn data_bytes(self, block_bytes: usize) -> u64 {
+    /// Whether each transaction says how many bytes it moves.
+    pub const fn states_bytes(self) -> bool {
+        matches!(self.moves(), Moves::BytesIn | Moves::BytesOut)
+    }
+
+    /// Bytes of data that cross with it, on a machine with blocks of `block_bytes`; none if
+    /// [each transaction says so](Kind::states_bytes).
+    pub const fn data_bytes(self, block_bytes: usize) -> Option<u64> {
         match self.moves() {
-            Moves::Nothing => 0,
-            Moves::WordIn | Moves::WordOut => 8,
-            Moves::BlockIn | Moves::BlockOut => block_bytes as u64,
+            Moves::Nothing => Some(0),
+            Moves::WordIn | Moves::WordOut => Some(8),
+            Moves::BlockIn | Moves::BlockOut => Some(block_bytes as u64),
+            Moves::BytesIn | Moves::BytesOut => None,
         }
     }
 
@@ -201,8 +212,9 @@ mod tests {
         assert_eq!(those(Kind::fetches_block), ["read", "read_exclusive", "read_once"]);
         assert_eq!(those(Kind::carries_block), ["write_back", "write_block", "block_store"]);
         assert_eq!(those(Kind::is_address_only), ["upgrade", "invalidate"]);
-        assert_eq!(those(|kind| kind.data_bytes(64) == 8), ["uncached_load", "uncached_store"]);
-        assert_eq!(those(|kind| kind.data_bytes(64) == 0), ["upgrade", "invalidate"]);
+        assert_eq!(those(|kind| kind.data_bytes(64) == Some(8)), ["uncached_load", "uncached_store"]);
+        assert_eq!(those(|kind| kind.data_bytes(64) == Some(0)), ["upgrade", "invalidate"]);
+        assert_eq!(those(Kind::states_bytes), ["block_load", "block_store"]);
     }
 
     #[test]

@@ -58,4 +58,6 @@ pub use access_tags::{AccessTags, Tag, TagError};
 pub use kind::Kind;
 pub use port::{AccessFault, Outcome, Port};
 pub use processor_memory::{ProcessorMemory, ProcessorPort};
-pub use transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
+pub use transaction::{
+    AccessReply, AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction, TransactionTag,
+};

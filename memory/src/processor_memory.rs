@@ -24,6 +24,7 @@ mod cache_blocks;
 
 mod exchange;
 mod functional;
+mod in_flight;
 mod local;
 mod locking;
 pub mod misses;
@@ -58,6 +59,7 @@ pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
 use cache_blocks::BlockOperation;
+use in_flight::InFlight;
 use local::LocalMemory;
 use misses::MissRegisters;
 use second_level::SecondLevel;
@@ -189,10 +191,7 @@ pub struct ProcessorMemory {
     block_buffers: Option<BlockBuffers>,
     supply_time: Duration,
     pending: Option<Pending>,
-    /// The transaction on a block that is under way.
-    issued_block: Option<Issued>,
-    /// The uncached access that is under way.
-    issued_uncached: Option<Issued>,
+    in_flight: InFlight,
     /// The access that is over and whose instruction will be repeated.
     finished: Option<(Pending, u64)>,
     reservation: Option<u64>,
@@ -233,8 +232,7 @@ impl ProcessorMemory {
             block_buffers: None,
             supply_time,
             pending: None,
-            issued_block: None,
-            issued_uncached: None,
+            in_flight: InFlight::default(),
             finished: None,
             reservation: None,
             code_removals: 0,
@@ -332,8 +330,8 @@ impl ProcessorMemory {
             second.to_lock.hash(hasher);
         }
         self.misses.as_ref().map(|misses| misses.state()).hash(hasher);
-        let Self { store_buffer, pending, issued_block, issued_uncached, finished, reservation, .. } = self;
-        (store_buffer, pending, issued_block, issued_uncached, finished, reservation).hash(hasher);
+        let Self { store_buffer, pending, in_flight, finished, reservation, .. } = self;
+        (store_buffer, pending, in_flight, finished, reservation).hash(hasher);
         (&self.combining, self.overtaking, &self.block_buffers, &self.tags, self.code_removals).hash(hasher);
     }
 
@@ -367,8 +365,8 @@ impl ProcessorMemory {
     /// the interconnect that carries it.
     #[inline]
     pub fn wants(&self, traffic: Traffic) -> bool {
-        let is_block_free = self.issued_block.is_none();
-        let is_uncached_free = self.issued_uncached.is_none();
+        let is_block_free = self.in_flight.is_free(in_flight::BLOCK);
+        let is_uncached_free = self.in_flight.is_free(in_flight::UNCACHED);
         match traffic {
             Traffic::All => {
                 is_block_free && is_uncached_free && (self.wants_block() || self.wants_uncached())
@@ -408,14 +406,14 @@ impl ProcessorMemory {
     /// Whether a transaction that it has issued is under way.
     #[inline]
     pub fn has_issued(&self) -> bool {
-        self.issued_block.is_some() || self.issued_uncached.is_some()
+        !self.in_flight.is_empty()
     }
 
     /// Whether an access to a register of a device may be under way, or posted.
     pub fn may_be_accessing_registers(&self) -> bool {
         !self.store_buffer.is_empty()
             || self.combining.is_some()
-            || self.issued_uncached.is_some()
+            || !self.in_flight.is_free(in_flight::UNCACHED)
             || matches!(self.wait_reason(), Some(WaitReason::Uncached | WaitReason::StoreBuffer))
     }
 

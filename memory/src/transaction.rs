@@ -22,6 +22,11 @@ pub const LARGEST_BLOCK_BYTES: usize = 256;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct AgentId(pub u8);
 
+/// Which of the transactions that its agent has under way a transaction is: each of them has
+/// another one. An agent with one at a time needs none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct TransactionTag(pub u8);
+
 /// The bytes of one coherence block, on the heap: transactions and answers are
 /// handed on many times, and most of them carry no block.
 #[derive(PartialEq, Eq, Hash)]
@@ -136,13 +141,15 @@ pub(crate) fn copy_block(target: &mut [u8], source: &[u8]) {
 pub struct Transaction {
     /// Who issued it.
     pub agent: AgentId,
+    /// Which one of that agent's.
+    pub tag: TransactionTag,
     /// What it does.
     pub kind: Kind,
     /// Address in the node's memory: of the block, or of the device register.
     pub address: u64,
-    /// Bytes accessed, for uncached accesses.
-    pub size: u8,
-    /// The value stored, for uncached stores.
+    /// Bytes accessed, for uncached accesses, and carried, where it carries a block.
+    pub size: u16,
+    /// The value stored, for uncached stores of a word.
     pub value: u64,
     /// The bytes carried, where [`Kind::carries_block`].
     pub data: Option<BlockData>,
@@ -151,17 +158,27 @@ pub struct Transaction {
 impl Transaction {
     /// A block transaction that carries no bytes with its request.
     pub fn block(agent: AgentId, kind: Kind, address: u64) -> Self {
-        Transaction { agent, kind, address, size: 0, value: 0, data: None }
+        Transaction { agent, tag: TransactionTag::default(), kind, address, size: 0, value: 0, data: None }
     }
 
-    /// A block transaction that carries the block to its home.
+    /// One that carries a block to its home, or bytes to a device.
     pub fn carrying(agent: AgentId, kind: Kind, address: u64, data: BlockData) -> Self {
-        Transaction { data: Some(data), ..Self::block(agent, kind, address) }
+        Transaction { size: data.len() as u16, data: Some(data), ..Self::block(agent, kind, address) }
     }
 
-    /// An uncached access of `size` bytes.
+    /// An uncached access to a word of `size` bytes.
     pub fn uncached(agent: AgentId, kind: Kind, address: u64, size: u8, value: u64) -> Self {
-        Transaction { size, value, ..Self::block(agent, kind, address) }
+        Transaction { size: size.into(), value, ..Self::block(agent, kind, address) }
+    }
+
+    /// A load of `size` bytes from a device, up to [`LARGEST_BLOCK_BYTES`].
+    pub fn block_load(agent: AgentId, address: u64, size: usize) -> Self {
+        Transaction { size: size as u16, ..Self::block(agent, Kind::BlockLoad, address) }
+    }
+
+    /// Bytes of data that cross with it, on a machine with blocks of `block_bytes`.
+    pub fn data_bytes(&self, block_bytes: usize) -> u64 {
+        self.kind.data_bytes(block_bytes).unwrap_or(self.size.into())
     }
 }
 
@@ -185,6 +202,16 @@ pub struct HomeReply {
     pub data: Option<BlockData>,
     /// The time that the home's memory takes.
     pub delay: Duration,
+}
+
+/// What comes of an uncached access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessReply {
+    /// It has had its effect, and its answer is there.
+    Done,
+    /// What it accesses holds it, and answers later ([`answer`](crate::interconnects::answer)): an
+    /// access to a word. A bus is its own until then.
+    Held,
 }
 
 /// How a transaction ended, as its issuer learns it.
@@ -237,11 +264,26 @@ mod tests {
         let agent = AgentId(3);
         let data = BlockData::from_bytes(&[7; 64]);
         let plain = Transaction::block(agent, Kind::Read, 0x40);
-        let expected = Transaction { agent, kind: Kind::Read, address: 0x40, size: 0, value: 0, data: None };
+        let tag = TransactionTag(0);
+        let expected =
+            Transaction { agent, tag, kind: Kind::Read, address: 0x40, size: 0, value: 0, data: None };
         assert_eq!(plain, expected);
         let carrying = Transaction::carrying(agent, Kind::Read, 0x40, data.clone());
-        assert_eq!(carrying, Transaction { data: Some(data), ..expected.clone() });
+        assert_eq!(carrying, Transaction { data: Some(data), size: 64, ..expected.clone() });
         let uncached = Transaction::uncached(agent, Kind::Read, 0x40, 4, 9);
         assert_eq!(uncached, Transaction { size: 4, value: 9, ..expected });
+    }
+
+    #[test]
+    fn a_transaction_moves_as_many_bytes_of_a_device_as_it_says_whatever_a_block_has() {
+        for size in [16, 32, 128, LARGEST_BLOCK_BYTES] {
+            let data = BlockData::zeroed(size);
+            let store = Transaction::carrying(AgentId(0), Kind::BlockStore, 0, data);
+            let load = Transaction::block_load(AgentId(0), 0, size);
+            assert_eq!([store.data_bytes(64), load.data_bytes(64)], [size as u64; 2]);
+        }
+        let word = Transaction::uncached(AgentId(0), Kind::UncachedLoad, 0, 4, 0);
+        let block = Transaction::block(AgentId(0), Kind::Read, 0);
+        assert_eq!([word.data_bytes(64), block.data_bytes(64)], [8, 64]);
     }
 }

@@ -13,7 +13,7 @@ use narthex_memory::agent::{Agent, Either};
 use narthex_memory::interconnects::{
     self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal,
 };
-use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AccessReply, AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use super::memory::Words;
 use super::messages::Lengths;
@@ -343,13 +343,14 @@ impl Agent for Half<'_, '_> {
 
     /// Each half of the seat's process has a clock of its own, so they are asked
     /// one by one; see [`narthex_interfaces::Device::access`].
-    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) {
+    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {
         let beside = self.step.world.interface.seats_beside(self.half);
         let answered = beside.filter(|&half| self.step.access_half(half, transaction, response)).count();
         if answered == 0 {
             let name = self.step.rules.places.name(transaction.address);
             self.step.refuse(&RegisterFault(format!("there is no register at {name}")));
         }
+        AccessReply::Done
     }
 
     fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, response: &Response) {

@@ -23,7 +23,7 @@ use narthex_interfaces::sarc::space::address_of;
 use narthex_interfaces::sarc::{Build, Sarc};
 use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
+use narthex_memory::{AccessReply, AgentId, BlockData, Kind, Response, Transaction};
 use serde_json::json;
 
 use super::program::{Op, Scenario, Thread};
@@ -158,7 +158,7 @@ impl World {
         &mut self,
         around: &mut Surroundings,
         call: impl FnOnce(&mut Sarc, &mut Context<'_>) -> R,
-    ) -> (R, bool) {
+    ) -> R {
         let (mut timers, mut faults, mut effects) = (Vec::new(), Vec::new(), Effects::default());
         let mut context = Context {
             now: NOW,
@@ -183,7 +183,7 @@ impl World {
         if let Some((_, RegisterFault(problem))) = effects.faults.into_iter().next() {
             self.refused.get_or_insert(problem);
         }
-        (result, effects.is_later)
+        result
     }
 
     /// A thread's access: its value, if that is there at once.
@@ -208,13 +208,17 @@ impl World {
         self.record(thread as u16, Stimulus::Access(access));
         let transaction = Transaction::uncached(AgentId(thread as u8), kind, address, 8, value);
         let mut response = Response::default();
-        let (done, is_later) = self.with_device(around, |device, context| {
+        let done = self.with_device(around, |device, context| {
             device.access(thread, context, &transaction, &mut response)
         });
-        if let Err(RegisterFault(problem)) = done {
-            self.refused.get_or_insert(problem);
+        match done {
+            Ok(AccessReply::Held) => return None,
+            Ok(AccessReply::Done) => {}
+            Err(RegisterFault(problem)) => {
+                self.refused.get_or_insert(problem);
+            }
         }
-        (!is_later).then_some(response.value)
+        Some(response.value)
     }
 
     /// An engine goes on.

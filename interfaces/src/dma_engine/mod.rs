@@ -34,7 +34,7 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration};
 use narthex_memory::interconnects::Refusal;
 use narthex_memory::main_memory::PAGE_BYTES;
-use narthex_memory::{Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, SnoopReply, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -182,7 +182,7 @@ impl Device for DmaDevice {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         let offset = transaction.address - self.registers[seat];
         if transaction.size != 8 {
             let size = transaction.size;
@@ -194,7 +194,7 @@ impl Device for DmaDevice {
             Kind::UncachedLoad => self.load(offset).map(|value| response.value = value),
             _ => self.store(context, offset, transaction.value),
         };
-        done.map_err(RegisterFault)
+        done.map(|()| AccessReply::Done).map_err(RegisterFault)
     }
 
     fn refuse(

@@ -34,7 +34,7 @@ use std::ops::Range;
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
-use narthex_memory::{Kind, Response, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, Transaction};
 
 use super::Hardware;
 use super::ports::Ports;
@@ -344,7 +344,7 @@ impl Device for RtlFifo {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         let &Transaction { address, kind, value, size, .. } = transaction;
         let offset = address - Addresses::of_process(Interface::process_of(seat)).register_page();
         if size != 8 || !kind.is_uncached() {
@@ -388,7 +388,7 @@ impl Device for RtlFifo {
         unit.statistics.accesses.increment();
         unit.await_edge(context, clock);
         match is_refused {
-            false => Ok(()),
+            false => Ok(AccessReply::Done),
             true => Err(what(&name, "its port register_fault is 1")),
         }
     }

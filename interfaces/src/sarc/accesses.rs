@@ -1,7 +1,7 @@
 //! What a processor's access does: to its own tile's lines, their state, registers, the lock box;
 //! or to what is elsewhere, by a packet.
 
-use narthex_memory::{Kind, Response, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, Transaction};
 
 use super::device::{Build, Sarc, State};
 use super::events::{Found, Problem, Reader};
@@ -22,7 +22,7 @@ impl Sarc {
         tile: u16,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), Problem> {
+    ) -> Result<AccessReply, Problem> {
         let &Transaction { kind, size, value, .. } = transaction;
         let (_, address) = split(transaction.address);
         let config = &self.build.config;
@@ -48,27 +48,23 @@ impl Sarc {
                 self.statistics.local.increment();
                 self.wait_for_port(context, tile);
                 let bytes = &value.to_le_bytes()[..size.into()];
-                match is_load {
-                    true => self.load_own(context, origin, offset, size, response),
-                    false => self.store_own(context, origin, offset, bytes),
+                if is_load {
+                    return self.load_own(context, origin, offset, size, response);
                 }
+                self.store_own(context, origin, offset, bytes)?;
             }
             Spot::State(chip, own, line, word) if (chip, own) == (self.chip, tile) => {
                 self.statistics.local.increment();
                 self.wait_for_port(context, tile);
                 let stored = (!is_load).then_some(value);
-                self.access_state(context, origin, (line as usize, word, stored), response)
+                self.access_state(context, origin, (line as usize, word, stored), response)?;
             }
-            Spot::State(..) => Err("the state of a line is accessed by its own tile".into()),
+            Spot::State(..) => return Err("the state of a line is accessed by its own tile".into()),
             Spot::Register(offset) => {
                 self.statistics.local.increment();
                 response.value = self.load_register(context, tile, offset, is_load)?;
-                Ok(())
             }
-            Spot::Lock(lock) => {
-                self.access_lock(context, lock as usize, is_load, response);
-                Ok(())
-            }
+            Spot::Lock(lock) => self.access_lock(context, lock as usize, is_load, response),
             Spot::Line(..) | Spot::Dram(..) => {
                 self.check_range(origin.process, address, size.into())?;
                 let to = Reader::Processor(origin.chip, tile);
@@ -81,10 +77,10 @@ impl Sarc {
                         cause: Cause::Store,
                     },
                 };
-                self.access_remote(context, tile, Message { origin, body });
-                Ok(())
+                return Ok(self.access_remote(context, tile, Message { origin, body }));
             }
         }
+        Ok(AccessReply::Done)
     }
 
     fn load_own(
@@ -92,9 +88,9 @@ impl Sarc {
         context: &mut Context<'_>,
         origin: Origin,
         offset: u64,
-        size: u8,
+        size: u16,
         response: &mut Response,
-    ) -> Result<(), Problem> {
+    ) -> Result<AccessReply, Problem> {
         let tile = origin.tile;
         self.check_line(origin.process, tile, (offset / LINE_BYTES) as usize)?;
         let reader = Reader::Processor(origin.chip, tile);
@@ -102,7 +98,7 @@ impl Sarc {
         let found = lines.read(offset, size.into(), reader);
         match found.map_err(|problem| self.at_line(tile, offset, &problem))? {
             Found::Words(item) => response.value = item.words[0],
-            Found::Later => context.on_chip.is_later = true,
+            Found::Later => return Ok(AccessReply::Held),
             Found::Bytes => {
                 let mut value = [0; 8];
                 let lines = &self.state.tiles[usize::from(tile)].lines;
@@ -113,7 +109,7 @@ impl Sarc {
                 }
             }
         }
-        Ok(())
+        Ok(AccessReply::Done)
     }
 
     fn store_own(

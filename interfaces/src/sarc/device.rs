@@ -11,7 +11,7 @@ use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::main_memory::MainMemory;
-use narthex_memory::{Kind, Response, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
@@ -262,7 +262,7 @@ impl Device for Sarc {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         let done = self.access_of(context, seat as u16, transaction, response);
         done.map_err(RegisterFault)
     }
@@ -311,6 +311,7 @@ impl DeviceDescription for Sarc {
             name: format!("the interface of tile {tile}"),
             is_engine: true,
             of_tile: Some(ADDRESSES),
+            holds: true,
             ..DeviceSeat::default()
         };
         (0..self.build.chip.tiles).map(seat).collect()

@@ -3,6 +3,7 @@
 
 use narthex_fabrics::Rank;
 use narthex_kernel::Duration;
+use narthex_memory::AccessReply;
 
 use super::combining::Joined;
 use super::config::StoreCombining;
@@ -183,28 +184,33 @@ impl Sarc {
     }
 
     /// An access of a processor to what is not in its tile.
-    pub(super) fn access_remote(&mut self, context: &mut Context<'_>, tile: u16, message: Message) {
+    pub(super) fn access_remote(
+        &mut self,
+        context: &mut Context<'_>,
+        tile: u16,
+        message: Message,
+    ) -> AccessReply {
         let list = self.build.config.job_list;
         let is_store = matches!(message.body, Body::Write { .. });
         if is_store {
             self.statistics.stores.increment();
             if self.combine(context, tile, &message) {
-                return;
+                return AccessReply::Done;
             }
         } else {
             self.statistics.loads.increment();
-            context.on_chip.is_later = true;
             self.drain_stores(context, tile);
         }
         let own = &mut self.state.tiles[usize::from(tile)];
         if own.engine.has_room(list) {
             own.stores_under_way += u32::from(is_store);
             own.engine.push(Job::Send(message));
-            return self.step(context, End::Tile(tile));
+            self.step(context, End::Tile(tile));
+            return if is_store { AccessReply::Done } else { AccessReply::Held };
         }
         self.statistics.waited.increment();
         own.engine.wait(Waiting::Access(message));
-        context.on_chip.is_later = true;
+        AccessReply::Held
     }
 
     /// A remote store joins what waits in its tile's combining buffer, or waits in the place of that.

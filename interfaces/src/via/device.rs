@@ -15,7 +15,7 @@ use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::bus::DirtyOwner;
 use narthex_memory::interconnects::Refusal;
 use narthex_memory::main_memory::PAGE_BYTES;
-use narthex_memory::{Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
@@ -166,13 +166,13 @@ impl Device for Via {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         let done = match seat {
             HOST => self.access_by_host(context, transaction, response),
             _ => self.access_by_firmware(context, transaction, response),
         };
         self.move_on(context);
-        done.map_err(RegisterFault)
+        done.map(|()| AccessReply::Done).map_err(RegisterFault)
     }
 
     /// A doorbell that finds the FIFO full is tried again; a block that the interface owns

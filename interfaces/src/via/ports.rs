@@ -135,7 +135,7 @@ impl Via {
                 response.value = u64::from_le_bytes(bytes);
             }
             (Kind::BlockLoad, _) => {
-                response.data = Some(memory.read_block(here, self.build.block_bytes as usize));
+                response.data = Some(memory.read_block(here, size.into()));
             }
             (_, Some(block)) => memory.write(here, block),
             _ => memory.write(here, &value.to_le_bytes()[..size.into()]),

@@ -15,7 +15,7 @@ use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::interconnects::Refusal;
-use narthex_memory::{HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AccessReply, HomeReply, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
@@ -180,13 +180,13 @@ impl Device for Voyager {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         let done = match seat {
             HOST => self.access_by_host(transaction, response),
             _ => self.access_by_firmware(context, transaction, response),
         };
         self.move_on(context);
-        done.map_err(RegisterFault)
+        done.map(|()| AccessReply::Done).map_err(RegisterFault)
     }
 
     /// What waits for the firmware is tried again, and what is for a line that the bus unit

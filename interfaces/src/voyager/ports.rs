@@ -153,7 +153,7 @@ impl Voyager {
 
     /// The doubleword of a store to serviced space goes where its approval says (Section 4.1: the sP
     /// determines "the destination for bus writes"), and the firmware learns that it is there.
-    fn land_store(&mut self, offset: u64, (size, value): (u8, u64), approved: u64) {
+    fn land_store(&mut self, offset: u64, (size, value): (u16, u64), approved: u64) {
         if approved & APPROVE_TO_SRAM == 0 {
             return;
         }

@@ -39,16 +39,16 @@ use super::transmit::ENTRY_VALID;
 use crate::half::Context;
 
 /// Bytes of the stores of commands.
-const DOUBLEWORD: u8 = 8;
+const DOUBLEWORD: u16 = 8;
 
 impl Voyager {
     /// Whether a program's store to its command window has to wait for room.
-    pub(super) fn refuses_command(&self, process: u8, offset: u64, size: u8) -> bool {
+    pub(super) fn refuses_command(&self, process: u8, offset: u64, size: u16) -> bool {
         is_command(offset, size) && self.state.commands.room(queue_of(process)) == 0
     }
 
     /// A program stores to its command window.
-    pub(super) fn store_command(&mut self, process: u8, offset: u64, size: u8, value: u64) {
+    pub(super) fn store_command(&mut self, process: u8, offset: u64, size: u16, value: u64) {
         let (commands, queue) = (&mut self.state.commands, queue_of(process));
         if offset == COMMAND_WINDOW_FAULT && size == DOUBLEWORD {
             commands.clear_fault(process);
@@ -190,6 +190,6 @@ impl Voyager {
 }
 
 /// Whether a store to a command window is the next doubleword of a command.
-fn is_command(offset: u64, size: u8) -> bool {
+fn is_command(offset: u64, size: u16) -> bool {
     offset == COMMAND_WINDOW_ISSUE && size == DOUBLEWORD
 }

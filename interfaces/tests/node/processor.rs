@@ -163,7 +163,8 @@ impl Node {
             }
             LOAD => {
                 self.assert_declared(1..2, Kind::BlockLoad);
-                let loaded = self.access(&Transaction::block(PROCESSOR, Kind::BlockLoad, address));
+                let size = self.block_buffers[1].len();
+                let loaded = self.access(&Transaction::block_load(PROCESSOR, address, size));
                 self.block_buffers[1].copy_from_slice(&loaded.data.expect("a block"));
             }
             _ => panic!("a store to {offset:#x} of the block buffers"),

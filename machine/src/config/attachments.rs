@@ -82,10 +82,13 @@ impl super::MachineConfig {
     pub fn build_interface(&self, chosen: &Attached) -> Result<Box<dyn Device>, String> {
         let device = self.build(chosen, interface::build)?;
         let places = self.node.place(chosen).unwrap_or_default();
-        let is_directory = |name: &&str| {
-            matches!(self.node.interconnects.get(*name), Some(InterconnectPart::Directory { .. }))
+        let part = |name: &str| self.node.interconnects.get(name);
+        let above = |name| match part(name) {
+            Some(InterconnectPart::BridgedBus { behind }) => behind.as_str(),
+            _ => name,
         };
-        match places.into_iter().find(is_directory) {
+        let is_directory = |name: &&str| matches!(part(name), Some(InterconnectPart::Directory { .. }));
+        match places.into_iter().map(above).find(is_directory) {
             Some(directory) if learns_from_others(&*device) => {
                 Err(format!("'{chosen}' {}", needs_a_bus(directory)))
             }

@@ -109,7 +109,8 @@ pub enum InterconnectPart {
     SnoopingBus {},
     /// A bus behind a bridge.
     BridgedBus {
-        /// The bus on which the bridge is.
+        /// The interconnect on which the bridge is: a bus, or a directory, on whose network on chip it has
+        /// the interface's place.
         behind: String,
     },
     /// A processor's own path to a device.

@@ -14,7 +14,7 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::agent::Agent;
 use narthex_memory::interconnects::{Interconnect, InterconnectId, MemoryId, Refusal};
 use narthex_memory::processor_memory::{Exchange, Traffic, WaitReason};
-use narthex_memory::{AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
+use narthex_memory::{AccessReply, AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use super::composition::SeatPlace;
 use super::{Node, NodeProcessor, State};
@@ -271,20 +271,8 @@ impl Agent for PortAgent<'_> {
         self.node.devices[place.device].access_time(place.seat, kind)
     }
 
-    fn access(&mut self, now: Time, transaction: &Transaction, response: &mut Response) {
-        self.node.access_register(now, self.place(), transaction, response);
-    }
-
-    fn access_tile(
-        &mut self,
-        now: Time,
-        transaction: &Transaction,
-        response: &mut Response,
-    ) -> Option<Duration> {
-        self.node.asked.on_chip.is_later = false;
-        self.access(now, transaction, response);
-        let is_later = std::mem::take(&mut self.node.asked.on_chip.is_later);
-        (!is_later).then(|| self.access_time(now, transaction.kind))
+    fn access(&mut self, now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {
+        self.node.access_register(now, self.place(), transaction, response)
     }
 }
 
@@ -315,9 +303,10 @@ impl Agent for MemoryAgent<'_> {
         self.node.memories[usize::from(self.memory.0)].time(now)
     }
 
-    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) {
+    fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {
         // A loop that reads it is executed: others write it without a word to this bus.
         self.node.stop_watching_buses();
         self.node.memories[usize::from(self.memory.0)].access(transaction, response);
+        AccessReply::Done
     }
 }

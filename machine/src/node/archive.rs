@@ -32,6 +32,7 @@ impl Archived for Node {
             departures,
             sent_to_itself,
             asked,
+            held,
             statistics,
             progress,
             progressed_at,
@@ -69,6 +70,7 @@ impl Archived for Node {
         lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;
         archive.value(sent_to_itself)?;
+        archive.value(held)?;
         archive.value(output)?;
         archive.value(statistics)?;
         archive.value(progress)?;

@@ -20,6 +20,7 @@ use narthex_memory::processor_memory::Exchanges;
 use super::composition::SeatPlace;
 use super::devices::Asked;
 use super::foresight::Foresight;
+use super::held::HeldAccesses;
 use super::horizons::Horizons;
 use super::probe::ProbePort;
 use super::{
@@ -96,6 +97,7 @@ impl Node {
             departures: Vec::new(),
             sent_to_itself: 0,
             asked: Asked::default(),
+            held: HeldAccesses::default(),
             statistics: counts::Statistics::default(),
             progress: 0,
             progressed_at: Time::ZERO,

@@ -23,6 +23,8 @@ pub enum Agent {
     /// A seat of a device, by its place among all seats: those of the network
     /// interface come first, of which each even one sends.
     Seat(usize),
+    /// A bridge on a directory.
+    Bridge,
 }
 
 /// The seat of an agent that is a device's.
@@ -59,10 +61,19 @@ impl Node {
     }
 
     /// What an agent belongs to.
-    #[inline]
     pub(super) fn identify(&self, agent: AgentId) -> Agent {
         let number = usize::from(agent.0);
-        number.checked_sub(self.processors.len()).map_or(Agent::Processor(number), Agent::Seat)
+        match number.checked_sub(self.processors.len()) {
+            None => Agent::Processor(number),
+            Some(seat) if seat < self.seats.len() => Agent::Seat(seat),
+            Some(_) => Agent::Bridge,
+        }
+    }
+
+    /// Whether an agent is a processor.
+    #[inline]
+    fn is_processor(&self, agent: AgentId) -> bool {
+        usize::from(agent.0) < self.processors.len()
     }
 
     /// Asks for the interconnects that a processor's memory needs.
@@ -115,9 +126,10 @@ impl Composition for Node {
 
     #[inline(always)]
     fn agent(&mut self, agent: AgentId) -> Self::Agent<'_> {
-        match self.identify(agent) {
-            Agent::Processor(index) => Either::First(ProcessorAgent { node: self, index }),
-            Agent::Seat(number) => Either::Second(PortAgent { node: self, number }),
+        let index = usize::from(agent.0);
+        match index.checked_sub(self.processors.len()) {
+            None => Either::First(ProcessorAgent { node: self, index }),
+            Some(number) => Either::Second(PortAgent { node: self, number }),
         }
     }
 
@@ -206,12 +218,12 @@ impl Composition for Node {
     /// Notes what answers a processor's transaction, and counts where a block of the interface came from.
     fn supplied(&mut self, transaction: &Transaction, supplier: Option<Supplier>) {
         if let Some(supplier) = supplier
-            && self.seat(transaction.agent).is_none()
+            && self.is_processor(transaction.agent)
         {
             self.note_supplier(usize::from(transaction.agent.0), supplier);
         }
         if Addresses::carries_messages(transaction.address)
-            && self.seat(transaction.agent).is_none()
+            && self.is_processor(transaction.agent)
             && transaction.kind.fetches_block()
         {
             match supplier {

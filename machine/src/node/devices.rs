@@ -13,7 +13,7 @@ use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, MemoryId};
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageKind, PageTable};
-use narthex_memory::{AgentId, Kind, Response, Transaction};
+use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 
 use super::composition::SeatPlace;
 use super::{Event, Node, probe};
@@ -137,13 +137,18 @@ impl Node {
         place: SeatPlace,
         transaction: &Transaction,
         response: &mut Response,
-    ) {
+    ) -> AccessReply {
         let SeatPlace { device, seat, process, .. } = place;
         let Node { devices, network, asked, memories, local_memories, .. } = self;
         let local_memory = bytes_of(memories, local_memories[device]);
         let mut context = asked.context(now, network.of_process(process), local_memory);
         let accessed = devices[device].access(seat, &mut context, transaction, response);
+        if accessed == Ok(AccessReply::Held) {
+            self.held.hold(place.agent, transaction);
+        }
+        let reply = *accessed.as_ref().unwrap_or(&AccessReply::Done);
         self.carry_out_access(now, place, accessed, transaction.agent);
+        reply
     }
 
     /// Carries out what a device asked for when a processor accessed a register.
@@ -151,7 +156,7 @@ impl Node {
         &mut self,
         now: Time,
         place: SeatPlace,
-        accessed: Result<(), RegisterFault>,
+        accessed: Result<AccessReply, RegisterFault>,
         processor: AgentId,
     ) {
         let SeatPlace { device, seat, process, .. } = place;

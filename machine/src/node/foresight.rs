@@ -203,8 +203,7 @@ impl Node {
     /// Whether an access to a register may be under way. A bridge may have one for which no
     /// processor waits.
     fn may_be_accessing_registers(&self) -> bool {
-        let is_bridge = |interconnect: &Interconnect| matches!(interconnect, Interconnect::BridgedBus(_));
-        self.interconnects.iter().any(is_bridge)
+        self.interconnects.iter().any(|interconnect| interconnect.bridge().is_some())
             || self.processors.iter().any(|unit| unit.memory.may_be_accessing_registers())
     }
 

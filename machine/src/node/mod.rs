@@ -56,6 +56,7 @@ mod events;
 mod execution;
 mod following;
 mod foresight;
+mod held;
 mod horizons;
 mod interrupts;
 pub(crate) mod memory;
@@ -139,6 +140,8 @@ pub struct Node {
     sent_to_itself: u64,
     /// What devices that were called have asked for.
     asked: Asked,
+    /// Accesses to registers that devices hold.
+    held: held::HeldAccesses,
     /// Where processors' blocks of the interface came from.
     statistics: counts::Statistics,
     /// System calls and deliveries: what shows that the run gets somewhere.

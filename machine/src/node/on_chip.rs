@@ -20,12 +20,12 @@ use narthex_interfaces::sarc::messages::lane;
 use narthex_interfaces::sarc::registers::LINE_BYTES;
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
-use narthex_memory::AgentId;
 use narthex_memory::directory::{Carried, HomeId, MOST_HOLDERS, Place};
 use narthex_memory::interconnects::directory::Directory;
-use narthex_memory::interconnects::{Home, InterconnectId};
+use narthex_memory::interconnects::{self, Home, InterconnectId};
 use serde::{Deserialize, Serialize};
 
+use super::composition::SeatPlace;
 use super::{Event, Node, NodeProcessor, after, probe};
 
 /// Bytes of a line of scratchpad.
@@ -298,17 +298,18 @@ impl Node {
         self.with_seat(now, place, |device, context| device.packet(to, context, content));
     }
 
-    /// Carries out what a device with a part in each tile asks for beside the rest.
+    /// Carries out what a device asks for that has a part in each tile, or holds accesses.
     #[cold]
     pub(super) fn carry_out_on_chip(&mut self, now: Time, device: usize) {
         let mut effects = std::mem::take(&mut self.asked.on_chip);
-        let own = self.on_chip.as_mut().expect("such a device is on a directory");
-        let on = own.on;
         for (after, packet) in effects.packets.drain(..) {
+            let own = self.on_chip.as_mut().expect("a device that sends packets is on a directory");
             own.events.schedule(now + after, Happening::PacketLeaves(device as u8, packet));
         }
         for (seat, value, after) in effects.answers.drain(..) {
-            Directory::answer(self, now + after, on, AgentId(seat as u8), value);
+            let SeatPlace { agent, on, .. } = self.seat_of(device, seat.into());
+            let access = self.held.release(agent).expect("a seat answers an access that it holds");
+            interconnects::answer(self, now + after, on, access, value);
         }
         for (tile, line, change) in effects.first_level.drain(..) {
             self.change_first_level(now, tile.into(), line, &change);

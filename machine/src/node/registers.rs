@@ -21,7 +21,7 @@ use narthex_interfaces::half::RegisterFault;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::processor_memory::{Consequence, Registers};
-use narthex_memory::{AgentId, Kind, Response, Transaction};
+use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 
 use super::composition::SeatPlace;
 use super::devices::Asked;
@@ -51,7 +51,7 @@ pub(super) struct Unfinished {
     /// When it is over.
     end: Time,
     place: SeatPlace,
-    accessed: Result<(), RegisterFault>,
+    accessed: Result<AccessReply, RegisterFault>,
     /// The program ends.
     is_refused: bool,
 }
@@ -100,6 +100,7 @@ impl Registers for DeviceRegisters<'_> {
             return None;
         }
         let accessed = device.access(place.seat, &mut context, transaction, response);
+        assert_ne!(accessed, Ok(AccessReply::Held), "a seat that holds accesses says so");
         self.promises.forget_reaction();
         let is_refused = accessed.is_err() || !self.asked.faults.is_empty();
         if !is_refused && self.are_quiet(place) {

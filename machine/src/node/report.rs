@@ -118,6 +118,7 @@ impl Node {
             Agent::Processor(index) if self.runs_firmware(index) => "firmware",
             Agent::Processor(_) => "another processor",
             Agent::Seat(seat) => self.devices[self.seats[seat].device].part(self.seats[seat].seat),
+            Agent::Bridge => "bridge",
         }
     }
 

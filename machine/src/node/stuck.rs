@@ -387,7 +387,9 @@ impl Node {
             None => occupation.to_owned(),
             Some(address) => {
                 let place = self.place_of(address).name;
-                format!("{occupation} at {address:#x} ({place})")
+                let holder = self.held.holder(self.agent_of_processor(index));
+                let held = holder.map(|by| format!(", which {} holds", self.agent_name(by)));
+                format!("{occupation} at {address:#x} ({place}){}", held.unwrap_or_default())
             }
         }
     }

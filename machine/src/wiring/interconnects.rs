@@ -16,7 +16,7 @@ use narthex_memory::interconnects::{
 };
 use narthex_memory::{AgentId, Kind};
 
-use super::{InterconnectKind, InterconnectShape, PlacedSeat, Shape};
+use super::{Above, InterconnectKind, InterconnectShape, PlacedSeat, Shape};
 
 impl Shape {
     /// Which part answers for each address on an interconnect.
@@ -65,6 +65,7 @@ impl Shape {
             |placed: &PlacedSeat| if is_hidden(placed) { 0..0 } else { placed.seat.concern.clone() };
         let devices = here().map(|placed| Seat {
             refuses: placed.seat.refuses || placed.seat.is_coherent && owners_refuse,
+            holds: placed.seat.holds,
             ..Seat::of_device(placed.agent, concern(placed))
         });
         let hidden = here().filter(|placed| is_hidden(placed)).map(|placed| placed.agent).collect();
@@ -96,26 +97,29 @@ impl Shape {
         match &shape.kind {
             InterconnectKind::SnoopingBus(config) => {
                 let refuses = seats.iter().any(|seat| seat.refuses);
-                let bytes =
-                    |kind| if kind == Kind::BlockStore { self.stored_bytes } else { self.block_bytes };
-                let occupancy = |kind| config.occupancy_cycles(kind, bytes(kind));
-                let bus = Bus::with_occupancy(config.clock.clock(), occupancy);
+                let bus = Bus::new(config, self.block_bytes);
                 let bus = SnoopingBus::new(names, bus, seats, map);
                 let bus = match config.retry_cycles.filter(|_| refuses) {
                     Some(cycles) => bus.with_refusals(cycles),
                     None => bus,
                 };
-                match self.behind(on) {
+                match self.behind(on).next() {
                     Some(behind) => bus.with_bridge(bridge_agent(behind), behind).into(),
                     None => bus.into(),
                 }
             }
             InterconnectKind::BridgedBus(above, upper, config) => {
-                let parts = (Bridge::new(config), Timing::new(upper, config, self.block_bytes));
+                let timing = match upper {
+                    Above::Bus(upper) => Timing::new(upper, config, self.block_bytes),
+                    Above::Directory(clock) => Timing::behind_messages(*clock, config, self.block_bytes),
+                };
+                let parts = (Bridge::new(config), timing);
                 BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
             }
             InterconnectKind::Directory(config, table) => {
-                Directory::new(names, config, table, seats, self.homes(on, map, tiles)).into()
+                let bridges: Vec<_> = self.behind(on).map(|behind| (bridge_agent(behind), behind)).collect();
+                let directory = Directory::new(names, config, table, seats, self.homes(on, map, tiles));
+                directory.with_bridges(&bridges).into()
             }
             InterconnectKind::PrivatePath(path, clock) => {
                 let bus = Bus::with_occupancy(*clock, |kind| {

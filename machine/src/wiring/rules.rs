@@ -53,7 +53,7 @@ impl Shape {
         let name = &shape.name;
         let device = refusing.map_or("the owner of a dirty block", |placed| &placed.seat.name);
         match &shape.kind {
-            InterconnectKind::SnoopingBus(_) if self.behind(on).is_some() => Err(format!(
+            InterconnectKind::SnoopingBus(_) if self.behind(on).next().is_some() => Err(format!(
                 "{device} refuses transactions on the {name}, on which a bridge sits: the bridge holds two buses \
                  at once and has refusals of its own; use a bus without a bridge, or dirty_owner = \"intervene\""
             )),
@@ -70,7 +70,7 @@ impl Shape {
         }
     }
 
-    /// A directory tells an agent of others' transactions only if it has a copy. Interfaces
+    /// A directory tells an agent of others' transactions only if it has a copy, and a bridge on it nothing. Interfaces
     /// that have some, or blocks of their own, learn more than that on a bus, and need it.
     pub(super) fn check_directory(
         &self,
@@ -83,7 +83,9 @@ impl Shape {
         else {
             return Ok(());
         };
-        for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.contains(&on)) {
+        let is_here = |&place: &InterconnectId| place == on || self.above(place) == Some(on);
+        for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.iter().any(is_here))
+        {
             if learns_from_others(&**device) {
                 let seats = device.seats();
                 let device = seats.first().map_or("a device", |seat| &seat.name);

@@ -17,7 +17,7 @@ use narthex_machine::RunRequest;
 use narthex_machine::compose::Blueprint;
 use narthex_machine::config::{self, Machine};
 use narthex_machine::node::Node;
-use narthex_memory::{Kind, Response, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, Transaction};
 
 use crate::support::exchange::ping_pong;
 use crate::support::{fixed_hpca98, program, request, result, run_guest, with};
@@ -127,7 +127,7 @@ impl Device for Registrar {
         _context: &mut Context<'_>,
         _transaction: &Transaction,
         _response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         Err(RegisterFault("there is no register".into()))
     }
 

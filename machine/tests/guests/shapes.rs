@@ -279,7 +279,7 @@ fn what_cannot_be_wired_is_refused_with_file_key_and_reason() {
         (
             "[node.interconnects.io_bus]\nkind = \"bridged-bus\"\nbehind = \"register_file\"",
             "node.interconnects.io_bus.behind",
-            "is no snooping bus, and a bridge sits on one",
+            "is no snooping bus and no directory, and a bridge sits on one",
         ),
         (
             "[node.memories.far]\non = \"register_file\"\n[memories.far]\naccess_time = \"60ns\"",

@@ -11,7 +11,7 @@ use narthex_kernel::Duration;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_machine::config::Machine;
 use narthex_machine::node::Node;
-use narthex_memory::{Kind, Response, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::single_nodes::{blueprint, load, parse};
@@ -85,7 +85,7 @@ impl Device for SharedRegisters {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         let offset = transaction.address - self.seats[seat].1;
         if let Some(start) = self.in_local_memory {
             let memory = context.local_memory.as_mut().expect("the device has a local memory");
@@ -95,13 +95,13 @@ impl Device for SharedRegisters {
                 _ => memory.write(start + offset, &bytes),
             }
             response.value = u64::from_le_bytes(bytes);
-            return Ok(());
+            return Ok(AccessReply::Done);
         }
         if let Some(data) = &transaction.data {
             self.statistics.stores.increment();
             let words = self.words[offset as usize / 8..].iter_mut().enumerate();
             words.take(data.len() / 8).for_each(|(place, word)| *word = data.word(8 * place));
-            return Ok(());
+            return Ok(AccessReply::Done);
         }
         let word = self.words.get_mut(offset as usize / 8);
         let word = word.ok_or_else(|| RegisterFault(format!("there is no register {offset:#x}")))?;
@@ -115,7 +115,7 @@ impl Device for SharedRegisters {
                 *word = transaction.value;
             }
         }
-        Ok(())
+        Ok(AccessReply::Done)
     }
 }
 

@@ -59,6 +59,10 @@ fn store(value: u64) -> Transaction {
     Transaction::uncached(PROCESSOR, Kind::UncachedStore, 0x1000, 8, value)
 }
 
+fn plain(kind: Kind) -> Transaction {
+    Transaction::block(AgentId(0), kind, 0)
+}
+
 fn load() -> Transaction {
     Transaction::uncached(PROCESSOR, Kind::UncachedLoad, 0x1000, 8, 0)
 }
@@ -93,12 +97,13 @@ fn the_parts_on_both_buses_add_up_to_table_2() {
     let timing = timing();
     let (register, memory) = (Duration::from_ns(30), Duration::from_ns(110));
     let whole_read = |kind, device| {
-        ns(timing.until_read_crosses(kind)) + ns(timing.on_io(kind, device)) + ns(timing.answer(kind))
+        let read = plain(kind);
+        ns(timing.until_read_crosses(kind)) + ns(timing.on_io(&read, device)) + ns(timing.answer(&read))
     };
     assert_eq!(whole_read(Kind::UncachedLoad, register), 48 * 5);
     assert_eq!(whole_read(Kind::Read, memory), 76 * 5);
-    assert_eq!(ns(timing.posting(Kind::UncachedStore)), 12 * 5);
-    assert_eq!(ns(timing.on_io(Kind::UncachedStore, register)), 20 * 5);
+    assert_eq!(ns(timing.posting(&store(0))), 12 * 5);
+    assert_eq!(ns(timing.on_io(&store(0), register)), 20 * 5);
     let (on_memory, on_io) = timing.device_read(Kind::Read, at(0), at(0), Answerer::OnMemoryBus(memory));
     assert_eq!((on_memory, on_io), (at(42 * 5), at(62 * 5)));
 }
@@ -106,9 +111,19 @@ fn the_parts_on_both_buses_add_up_to_table_2() {
 #[test]
 fn an_invalidation_takes_6_processor_cycles_on_the_memory_bus_and_12_on_the_io_bus() {
     for kind in [Kind::Upgrade, Kind::Invalidate] {
-        assert_eq!(ns(timing().posting(kind)), 6 * 5);
-        assert_eq!(ns(timing().on_io(kind, Duration::ZERO)), 12 * 5);
+        assert_eq!(ns(timing().posting(&plain(kind))), 6 * 5);
+        assert_eq!(ns(timing().on_io(&plain(kind), Duration::ZERO)), 12 * 5);
     }
+}
+
+#[test]
+fn bytes_of_a_device_take_the_data_cycles_of_each_bus() {
+    let bytes = |size| {
+        let store = Transaction::carrying(AgentId(0), Kind::BlockStore, 0, BlockData::zeroed(size));
+        (ns(timing().posting(&store)), ns(timing().on_io(&store, Duration::ZERO)))
+    };
+    let of_words = (bytes(8).0, bytes(8).1);
+    assert_eq!(bytes(128), (of_words.0 + 15 * 10, of_words.1 + 15 * 20), "8 bytes in 10 ns and in 20 ns");
 }
 
 #[test]

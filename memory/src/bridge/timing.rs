@@ -20,10 +20,12 @@
 //! memory bus, whose clock the bridge has, on the I/O bus too: nothing is lost
 //! between the two clocks.
 
+use narthex_kernel::quantity::{Bytes, Frequency};
 use narthex_kernel::{Clock, Duration, Time};
 
 use crate::bus::{self, Phases};
 use crate::kind::Kind;
+use crate::transaction::Transaction;
 
 use super::Config;
 
@@ -39,12 +41,24 @@ pub struct Timing {
 #[derive(Clone, Debug)]
 struct Side {
     clock: Clock,
+    /// Bytes that cross in one data cycle; none if the bytes of a transaction take no time of their own.
+    width: Option<u64>,
     phases: [Phases; Kind::ALL.len()],
 }
 
 impl Side {
-    fn new(clock: Clock, phases: impl Fn(Kind) -> Phases) -> Self {
-        Side { clock, phases: Kind::ALL.map(phases) }
+    fn new((clock, width): (Frequency, Bytes), phases: impl Fn(Kind) -> Phases) -> Self {
+        Side { clock: clock.clock(), width: Some(width.as_u64()), phases: Kind::ALL.map(phases) }
+    }
+
+    /// One on which the bridge takes no time: its messages do, on their way to it.
+    fn of_messages(clock: Clock) -> Self {
+        Side { clock, width: None, phases: Kind::ALL.map(|_| Phases::NONE) }
+    }
+
+    /// Those of a transaction, which may say how many bytes it moves.
+    fn phases_of(&self, transaction: &Transaction) -> Phases {
+        self.phases(transaction.kind).of(transaction, self.width)
     }
 
     fn phases(&self, kind: Kind) -> Phases {
@@ -65,6 +79,10 @@ impl Side {
         self.cycles(self.phases(kind).total())
     }
 
+    fn total_of(&self, transaction: &Transaction) -> Duration {
+        self.cycles(self.phases_of(transaction).total())
+    }
+
     /// A component's time in whole cycles.
     fn whole(&self, time: Duration) -> Duration {
         self.cycles(self.clock.cycles_that_cover(time))
@@ -83,13 +101,21 @@ pub enum Answerer {
 impl Timing {
     /// The times between a memory bus and an I/O bus.
     pub fn new(memory: &bus::Config, io: &Config, block_bytes: usize) -> Self {
-        let side = |clock: narthex_kernel::Frequency, phases: &dyn Fn(Kind) -> Phases| {
-            Side::new(clock.clock(), phases)
-        };
-        let memory = side(memory.clock, &|kind| memory.phases(kind, block_bytes));
-        let io_side = side(io.clock, &|kind| io.phases(kind, block_bytes));
-        let access_time = memory.whole(io.bridge_access_time);
-        Timing { memory, io: io_side, access_time }
+        let memory = Side::new((memory.clock, memory.width), |kind| memory.phases(kind, block_bytes));
+        let io_side = Side::new((io.clock, io.width), |kind| io.phases(kind, block_bytes));
+        Self::between(memory, io_side, io)
+    }
+
+    /// Those behind an interconnect that carries messages, whose transactions begin at the edges of this
+    /// clock.
+    pub fn behind_messages(clock: Clock, io: &Config, block_bytes: usize) -> Self {
+        let io_side = Side::new((io.clock, io.width), |kind| io.phases(kind, block_bytes));
+        Self::between(Side::of_messages(clock), io_side, io)
+    }
+
+    fn between(memory: Side, io: Side, config: &Config) -> Self {
+        let access_time = memory.whole(config.bridge_access_time);
+        Timing { memory, io, access_time }
     }
 
     /// The clock at whose edges transactions begin, on both buses.
@@ -108,25 +134,32 @@ impl Timing {
     }
 
     /// From a read's data at the bridge to its end on the memory bus.
-    pub fn answer(&self, kind: Kind) -> Duration {
-        let phases = self.memory.phases(kind);
+    pub fn answer(&self, transaction: &Transaction) -> Duration {
+        let phases = self.memory.phases_of(transaction);
         self.memory.cycles(phases.extra + phases.data.min(1))
     }
 
     /// What a transaction that the bridge buffers takes on the memory bus.
-    pub fn posting(&self, kind: Kind) -> Duration {
-        let bridge = if kind.is_address_only() { Duration::ZERO } else { self.access_time };
-        self.memory.total(kind) + bridge
+    pub fn posting(&self, transaction: &Transaction) -> Duration {
+        let bridge = if transaction.kind.is_address_only() { Duration::ZERO } else { self.access_time };
+        self.memory.total_of(transaction) + bridge
     }
 
     /// What a transaction takes on the I/O bus; `device` answers it.
-    pub fn on_io(&self, kind: Kind, device: Duration) -> Duration {
-        self.io.total(kind) + self.io.whole(device)
+    pub fn on_io(&self, transaction: &Transaction, device: Duration) -> Duration {
+        self.io.total_of(transaction) + self.io.whole(device)
     }
 
     /// How long a transaction that the bridge refuses takes on the I/O bus.
     pub fn refusal(&self, kind: Kind) -> Duration {
         self.io.address(kind)
+    }
+
+    /// When a device's read is over on the I/O bus, which it has since `io`, if the interconnect above has
+    /// answered it at `answered`.
+    pub fn end_of_read(&self, kind: Kind, answered: Time, io: Time) -> Time {
+        let phases = self.io.phases(kind);
+        answered.max(io + self.io.address(kind)) + self.io.cycles(phases.extra + phases.data)
     }
 
     /// When a device's read is over on the memory bus, and when on the I/O bus.

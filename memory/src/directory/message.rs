@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::Slot;
 use crate::kind::Kind;
-use crate::transaction::AgentId;
+use crate::transaction::{AgentId, TransactionTag};
 
 narthex_kernel::categories! {
     /// What a message may wait for: one of a lane never waits for one of a lane above.
@@ -86,12 +86,14 @@ pub enum Body<D> {
         /// The bytes that go home with it.
         data: Option<D>,
     },
-    /// To a home: the uncached access with this number at its requester.
+    /// To a home: the uncached access with this tag.
     Access {
         /// What it does.
         kind: Kind,
-        /// Its number there.
-        number: u8,
+        /// Which one of its requester's.
+        tag: TransactionTag,
+        /// Bytes that it moves.
+        bytes: u16,
     },
     /// To a cache: what another agent does to the block.
     Forward {
@@ -119,12 +121,14 @@ pub enum Body<D> {
     Acknowledgement,
     /// To a requester: the home has the bytes, or needs them no longer.
     WrittenBack,
-    /// To a requester: the uncached access with this number is over.
+    /// To a requester: the uncached access with this tag is over.
     Answer {
         /// What it did.
         kind: Kind,
-        /// Its number there.
-        number: u8,
+        /// Which one of its requester's.
+        tag: TransactionTag,
+        /// Bytes that it moved.
+        bytes: u16,
     },
     /// To a home: the owner has nothing newer than memory.
     Clean,
@@ -148,8 +152,8 @@ impl<D> Body<D> {
     pub fn data_bytes(&self, block_bytes: usize) -> u64 {
         match self {
             Body::Request { data: Some(_), .. } | Body::Data { .. } | Body::Copy(_) => block_bytes as u64,
-            Body::Access { kind, .. } if kind.is_posted() => kind.data_bytes(block_bytes),
-            Body::Answer { kind, .. } if !kind.is_posted() => kind.data_bytes(block_bytes),
+            Body::Access { kind, bytes, .. } if kind.is_posted() => u64::from(*bytes),
+            Body::Answer { kind, bytes, .. } if !kind.is_posted() => u64::from(*bytes),
             _ => 0,
         }
     }
@@ -183,12 +187,10 @@ mod tests {
         assert_eq!(bytes(Body::Request { kind: Kind::Read, data: None }), 0);
         assert_eq!([Body::Copy(1), Body::Done, Body::Clean].map(bytes), [64, 0, 0]);
         let there_and_back = |kind| {
-            let number = 0;
-            [Body::Access { kind, number }, Body::Answer { kind, number }].map(bytes)
+            let (tag, moved) = (TransactionTag(0), 32);
+            [Body::Access { kind, tag, bytes: moved }, Body::Answer { kind, tag, bytes: moved }].map(bytes)
         };
-        assert_eq!(there_and_back(Kind::UncachedLoad), [0, 8]);
-        assert_eq!(there_and_back(Kind::UncachedStore), [8, 0]);
-        assert_eq!(there_and_back(Kind::BlockLoad), [0, 64]);
-        assert_eq!(there_and_back(Kind::BlockStore), [64, 0]);
+        assert_eq!(there_and_back(Kind::BlockLoad), [0, 32], "whatever a block has");
+        assert_eq!(there_and_back(Kind::BlockStore), [32, 0]);
     }
 }

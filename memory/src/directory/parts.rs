@@ -13,13 +13,11 @@ use super::message::Carried;
 use super::requester::Asked;
 use crate::interconnects::Home as Part;
 use crate::kind::Kind;
-use crate::transaction::{Response, Transaction};
+use crate::transaction::{Response, Transaction, TransactionTag};
 
 /// A transaction of an agent.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(crate) struct Underway {
-    /// Its number among those of its agent that are under way.
-    pub number: u8,
     pub transaction: Transaction,
     pub since: Time,
     /// None: it is uncached.
@@ -45,12 +43,6 @@ pub(crate) struct Requester {
 }
 
 impl Requester {
-    /// A number that no transaction under way has.
-    pub fn free_number(&self) -> u8 {
-        let is_free = |number: &u8| self.underway.iter().all(|own| own.number != *number);
-        (0..=u8::MAX).find(is_free).expect("fewer transactions are under way")
-    }
-
     /// The place of a block's transaction that has asked its home.
     pub fn asking(&self, block: u64) -> Option<usize> {
         let is_it = |own: &Underway| own.transaction.address == block && own.asked.is_some() && own.is_sent;
@@ -58,8 +50,9 @@ impl Requester {
     }
 
     /// The place of an uncached access.
-    pub fn access(&self, number: u8) -> usize {
-        let place = self.underway.iter().position(|own| own.number == number);
+    pub fn access(&self, tag: TransactionTag) -> usize {
+        let is_it = |own: &Underway| own.asked.is_none() && own.transaction.tag == tag;
+        let place = self.underway.iter().position(is_it);
         place.expect("the access is under way")
     }
 

@@ -11,13 +11,11 @@
 //!                                  I/O bus    ├─ invalidate ┤
 //! ```
 //!
-//! The bus above, here the *upper* one, is a snooping bus; the bridge is an agent
-//! on it. [`Bridge`] decides what may cross next, [`Timing`] how long it takes on
-//! each bus; here both are carried to the buses, the caches and the devices. A
-//! read is seen by all of them at the instant at which it has both buses. What the
-//! bridge buffers is seen by the agents of each bus when it is on that bus.
-//!
-//! What a snooping bus calls is out of line: most of its transactions cross no bridge.
+//! The bridge has a port on each interconnect. The one above may be any that lets a bridge sit on it: of
+//! a snooping bus, as in the picture, a read has both buses, and is seen by the agents of both at that
+//! instant; a directory goes on with others until a read is answered. [`Bridge`] decides what may cross
+//! next, [`Timing`] how long it takes; here both are carried to the bus, the devices and the bridge's
+//! port above. What the bridge buffers is seen by the agents of each interconnect when it is there.
 
 use std::hash::{Hash, Hasher};
 
@@ -25,15 +23,15 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::snooping_bus::SnoopingBus;
 use super::{
     AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Snooped, Step, Supplier, Underway, access, at_home, block_transaction, snoop,
+    Snooped, Step, Supplier, Underway, access, at_home, block_transaction, end_crossing_at, go_on_for_bridge,
+    request, request_first, snoop,
 };
 use crate::agent::Agent;
-use crate::bridge::{Answerer, Bridge, End, OnMemory, Start, Timing, Turn};
+use crate::bridge::{Answerer, Bridge, End, Start, Timing, Turn};
 use crate::bus::Bus;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 /// A bus with its agents, and the bridge between it and the bus above.
 #[derive(Clone, Debug)]
@@ -49,8 +47,6 @@ pub struct BridgedBus {
     homes: AddressMap,
     /// What has the bus.
     occupant: Option<Occupant>,
-    /// Since when a transaction has had the upper bus through the bridge.
-    upper_since: Time,
 }
 
 /// The transaction that has the bus.
@@ -62,14 +58,6 @@ struct Occupant {
     is_bridge: bool,
     /// Its end is scheduled.
     ends: bool,
-}
-
-/// The bridge to one of these interconnects.
-pub(super) fn bridge(all: &[Interconnect], on: InterconnectId) -> &Bridge {
-    match &all[usize::from(on.0)] {
-        Interconnect::BridgedBus(bus) => &bus.bridge,
-        other => unreachable!("{} is not behind a bridge", other.name()),
-    }
 }
 
 impl BridgedBus {
@@ -93,7 +81,6 @@ impl BridgedBus {
             seats,
             homes,
             occupant: None,
-            upper_since: Time::ZERO,
         }
     }
 
@@ -104,18 +91,13 @@ impl BridgedBus {
         }
     }
 
-    /// Whether the address is on this side of the bridge.
-    fn is_here<C: Composition>(composition: &mut C, on: InterconnectId, transaction: &Transaction) -> bool {
-        Self::of(composition, on).homes.find(transaction.address).is_some()
-    }
-
-    /// Asks for both buses for the bridge and for the devices.
+    /// Asks for both interconnects for the bridge, and for the devices.
     fn ask_for_all<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
         let (upper, agent) = (own.upper, own.agent);
         match own.bridge.wants_memory() {
-            Some(Turn::First) => SnoopingBus::request_first(composition, now, upper, agent),
-            Some(Turn::InOrder) => SnoopingBus::request(composition, now, upper, agent),
+            Some(Turn::First) => request_first(composition, now, upper, agent),
+            Some(Turn::InOrder) => request(composition, now, upper, agent),
             None => {}
         }
         let own = Self::of(composition, on);
@@ -144,41 +126,6 @@ impl BridgedBus {
         self.bridge.wants_io() && !has_bus
     }
 
-    /// A transaction for this side of the bridge has the upper bus.
-    #[inline(never)]
-    pub(super) fn start_crossing<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        transaction: Transaction,
-    ) {
-        let kind = transaction.kind;
-        let upper = Self::of(composition, on).upper;
-        composition.observe(now, upper, Observation::Held(&transaction));
-        let mut underway = Underway::unanswered(transaction.clone());
-        if kind.is_posted() {
-            let mut snooped = Snooped::default();
-            snoop(composition, now, upper, &transaction, &mut snooped);
-            underway.response.shared = snooped.reply.shares;
-        }
-        SnoopingBus::of(composition, upper).underway = Some(underway);
-        let own = Self::of(composition, on);
-        own.upper_since = now;
-        match own.bridge.start(transaction) {
-            Start::Posts => {
-                let end = now + own.timing.posting(kind);
-                composition.schedule(end, upper, Step::Release);
-            }
-            Start::Stalls => {}
-            Start::Reads => {
-                let arrival = now + own.timing.until_read_crosses(kind);
-                composition.schedule(arrival, on, Step::Address);
-            }
-        }
-        Self::end_refused(composition, now, on);
-        Self::ask_for_all(composition, now, on);
-    }
-
     /// Ends the turn of a device that waits on the bus and was refused.
     fn end_refused<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
@@ -188,27 +135,6 @@ impl BridgedBus {
             let addressed = occupant.since + own.timing.refusal(occupant.underway.transaction.kind);
             composition.schedule(addressed.max(now), on, Step::Release);
         }
-    }
-
-    /// A transaction for this side of the bridge is over on the upper bus.
-    #[inline(never)]
-    pub(super) fn end_crossing<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        underway: &Underway,
-    ) {
-        let Underway { transaction, response } = underway;
-        let own = Self::of(composition, on);
-        if transaction.kind.is_posted() {
-            own.bridge.post();
-        }
-        let (since, upper) = (own.upper_since, own.upper);
-        SnoopingBus::of(composition, upper).bus.carried(transaction.kind, now - since);
-        let seen = Observation::Crossing { time: (since, now), transaction, supplier: None };
-        composition.observe(now, upper, seen);
-        composition.agent(transaction.agent).complete(now, upper, transaction, response);
-        Self::ask_for_all(composition, now, on);
     }
 
     /// The bridge puts a transaction of the upper bus on this one.
@@ -230,10 +156,10 @@ impl BridgedBus {
             _ => block_transaction(composition, now, &[upper, on], device, &transaction),
         };
         let own = Self::of(composition, on);
-        let end = now + own.timing.on_io(transaction.kind, delay);
+        let end = now + own.timing.on_io(&transaction, delay);
         let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier };
         composition.observe(now, on, seen);
-        let underway = Underway { transaction, response };
+        let underway = Underway::answered(transaction, response);
         let occupant = Occupant { underway, since: now, is_bridge: true, ends: true };
         Self::of(composition, on).occupant = Some(occupant);
         composition.schedule(end, on, Step::Release);
@@ -266,7 +192,7 @@ impl BridgedBus {
         let own = Self::of(composition, on);
         let end = match (own.bridge.device_starts(transaction.clone()), kind.is_posted()) {
             (false, _) => Some(now + own.timing.refusal(kind)),
-            (true, true) => Some(now + own.timing.on_io(kind, Duration::ZERO)),
+            (true, true) => Some(now + own.timing.on_io(&transaction, Duration::ZERO)),
             // It ends when it has had the upper bus as well.
             (true, false) => None,
         };
@@ -280,8 +206,13 @@ impl BridgedBus {
 
     /// The transaction on the bus is over.
     fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
-        let occupant = Self::of(composition, on).occupant.take().expect("a transaction has the bus");
+        let mut occupant = Self::of(composition, on).occupant.take().expect("a transaction has the bus");
         if occupant.is_bridge {
+            let device = Self::of(composition, on).homes.home(occupant.underway.transaction.address);
+            if access(composition, now, device, &mut occupant.underway) == AccessReply::Held {
+                Self::of(composition, on).occupant = Some(occupant);
+                return;
+            }
             Self::end_for_bridge(composition, now, on, occupant);
         } else if !Self::end_for_device(composition, now, on, occupant) {
             return;
@@ -296,22 +227,18 @@ impl BridgedBus {
         on: InterconnectId,
         occupant: Occupant,
     ) {
-        let Occupant { underway: Underway { transaction, mut response }, since, .. } = occupant;
+        let Occupant { underway: Underway { transaction, response, .. }, since, .. } = occupant;
         let kind = transaction.kind;
-        let device = Self::of(composition, on).homes.home(transaction.address);
-        access(composition, now, device, &transaction, &mut response);
         let own = Self::of(composition, on);
         own.bus.carried(kind, now - since);
-        let (upper, answered) = (own.upper, now + own.timing.answer(kind));
+        let (upper, answered) = (own.upper, now + own.timing.answer(&transaction));
         if own.bridge.io_over() {
-            let waiting = &SnoopingBus::of(composition, upper).underway;
-            let stalled = waiting.as_ref().expect("a write waits on the upper bus").transaction.kind;
-            let crossed = now + Self::of(composition, on).timing.posting(stalled);
-            composition.schedule(crossed, upper, Step::Release);
+            let stalled = own.bridge.crossing().expect("a write waits above");
+            let crossed = now + own.timing.posting(stalled);
+            end_crossing_at(composition, crossed, upper, on, None);
         }
         if !kind.is_posted() {
-            SnoopingBus::of(composition, upper).underway = Some(Underway { transaction, response });
-            composition.schedule(answered, upper, Step::Release);
+            end_crossing_at(composition, answered, upper, on, Some(response));
         }
     }
 
@@ -334,7 +261,7 @@ impl BridgedBus {
             composition.observe(now, on, Observation::Released);
             return true;
         }
-        let Underway { transaction, response } = occupant.underway;
+        let Underway { transaction, response, .. } = occupant.underway;
         own.bus.carried(transaction.kind, occupied);
         if end == End::Buffered {
             let time = (occupant.since, now);
@@ -355,103 +282,13 @@ impl BridgedBus {
         }
     }
 
-    /// Goes on with the upper bus that the bridge has kept for a device.
+    /// Goes on with the interconnect above that the bridge has kept for a device.
     fn use_kept_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
         if own.bridge.keeps_memory() {
-            let (upper, kept) = (own.upper, now - own.upper_since);
-            SnoopingBus::of(composition, upper).bus.held(kept);
-            composition.observe(now, upper, Observation::Released);
-            Self::take_upper(composition, now, on);
+            let upper = own.upper;
+            go_on_for_bridge(composition, now, upper, on);
         }
-    }
-
-    /// The bridge has the upper bus.
-    #[inline(never)]
-    pub(super) fn take_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
-        let own = Self::of(composition, on);
-        own.upper_since = now;
-        let upper = own.upper;
-        match own.bridge.next_on_memory() {
-            OnMemory::Write(transaction) => Self::write_above(composition, now, on, &transaction),
-            OnMemory::Read(transaction) => Self::read_above(composition, now, on, &transaction),
-            OnMemory::Keep => composition.observe(now, upper, Observation::Kept),
-            OnMemory::Nothing => SnoopingBus::free(composition, now, upper),
-        }
-        Self::ask_for_all(composition, now, on);
-    }
-
-    /// A device's buffered write or invalidation is on the upper bus.
-    fn write_above<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        transaction: &Transaction,
-    ) {
-        let upper = Self::of(composition, on).upper;
-        snoop(composition, now, upper, transaction, &mut Snooped::default());
-        let delay = if Self::is_here(composition, on, transaction) {
-            Duration::ZERO
-        } else {
-            let above = SnoopingBus::of(composition, upper).home(transaction.address);
-            at_home(composition, above).home(now, transaction).delay
-        };
-        let end = SnoopingBus::of(composition, upper).bus.occupy(now, transaction.kind, delay);
-        let seen = Observation::Crossing { time: (now, end), transaction, supplier: None };
-        composition.observe(now, upper, seen);
-        composition.schedule(end, upper, Step::Release);
-    }
-
-    /// A device's read has both buses.
-    fn read_above<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        transaction: &Transaction,
-    ) {
-        let own = Self::of(composition, on);
-        let (upper, here) = (own.upper, own.homes.find(transaction.address));
-        let answer = match here {
-            Some(device) => block_transaction(composition, now, &[upper, on], device, transaction),
-            None => {
-                let above = SnoopingBus::of(composition, upper).home(transaction.address);
-                block_transaction(composition, now, &[upper], above, transaction)
-            }
-        };
-        let supplier = answer.supplier;
-        let own = Self::of(composition, on);
-        let is_of_device = |agent| own.seats.iter().any(|seat| seat.agent == agent);
-        let answerer = match supplier {
-            Some(Supplier::Agent(agent)) if is_of_device(agent) => Answerer::OnIoBus(answer.delay),
-            _ => Answerer::OnMemoryBus(answer.delay),
-        };
-        let occupant = own.occupant.as_mut().expect("the device has the bus");
-        occupant.underway.response = answer.response;
-        occupant.ends = true;
-        let since = occupant.since;
-        let (upper_end, end) = own.timing.device_read(transaction.kind, now, since, answerer);
-        SnoopingBus::of(composition, upper).bus.carried(transaction.kind, upper_end - now);
-        composition.schedule(upper_end, upper, Step::Release);
-        composition.schedule(end, on, Step::Release);
-        composition.observe(
-            now,
-            upper,
-            Observation::Crossing { time: (now, upper_end), transaction, supplier },
-        );
-        composition.observe(now, on, Observation::Crossing { time: (since, end), transaction, supplier });
-    }
-
-    /// The bridge's part on the upper bus is over.
-    #[inline(never)]
-    pub(super) fn end_on_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
-        let own = Self::of(composition, on);
-        if own.bridge.memory_over()
-            && let Some(occupant) = own.occupant.as_mut().filter(|occupant| !occupant.ends)
-        {
-            occupant.ends = true;
-            composition.schedule(now, on, Step::Release);
-        }
-        Self::ask_for_all(composition, now, on);
     }
 }
 
@@ -479,6 +316,93 @@ impl Rules for BridgedBus {
                 Self::ask_for_all(composition, now, on);
             }
         }
+    }
+
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        value: u64,
+    ) {
+        let own = Self::of(composition, on);
+        own.occupant.as_mut().expect("the access is held").underway.answer(access, value);
+        let end = own.bus.clock().edge_at_or_after(at);
+        composition.schedule(end, on, Step::Release);
+    }
+
+    fn bridge(&self) -> Option<&Bridge> {
+        Some(&self.bridge)
+    }
+
+    fn bridge_mut(&mut self) -> &mut Bridge {
+        &mut self.bridge
+    }
+
+    fn home_behind(&self, address: u64) -> Home {
+        self.homes.home(address)
+    }
+
+    fn start_crossing<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+    ) -> Option<Duration> {
+        let own = Self::of(composition, on);
+        match own.bridge.start(transaction.clone()) {
+            Start::Posts => Some(own.timing.posting(transaction)),
+            Start::Stalls => None,
+            Start::Reads => {
+                let arrival = now + own.timing.until_read_crosses(transaction.kind);
+                composition.schedule(arrival, on, Step::Address);
+                None
+            }
+        }
+    }
+
+    fn go_on_crossing<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        Self::end_refused(composition, now, on);
+        Self::ask_for_all(composition, now, on);
+    }
+
+    fn answer_from_above(&mut self, now: Time, read: &Transaction, answer: Answer) -> (Time, (Time, Time)) {
+        let is_of_device = |agent| self.seats.iter().any(|seat| seat.agent == agent);
+        let answerer = match answer.supplier {
+            Some(Supplier::Agent(agent)) if is_of_device(agent) => Answerer::OnIoBus(answer.delay),
+            _ => Answerer::OnMemoryBus(answer.delay),
+        };
+        let occupant = self.occupant.as_mut().expect("the device has the bus");
+        (occupant.underway.response, occupant.ends) = (answer.response, true);
+        let (end_above, end) = self.timing.device_read(read.kind, now, occupant.since, answerer);
+        (end_above, (occupant.since, end))
+    }
+
+    fn end_read_above<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        read: &Transaction,
+        response: &Response,
+    ) {
+        let own = Self::of(composition, on);
+        let occupant = own.occupant.as_mut().expect("the device has the bus");
+        (occupant.underway.response, occupant.ends) = (response.clone(), true);
+        let time = (occupant.since, own.timing.end_of_read(read.kind, now, occupant.since));
+        composition.schedule(time.1, on, Step::Release);
+        composition.observe(now, on, Observation::Crossing { time, transaction: read, supplier: None });
+    }
+
+    #[inline(never)]
+    fn end_above<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        let own = Self::of(composition, on);
+        if own.bridge.memory_over()
+            && let Some(occupant) = own.occupant.as_mut().filter(|occupant| !occupant.ends)
+        {
+            occupant.ends = true;
+            composition.schedule(now, on, Step::Release);
+        }
+        Self::ask_for_all(composition, now, on);
     }
 
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
@@ -571,11 +495,9 @@ impl Rules for BridgedBus {
             seats: _,
             homes: _,
             occupant,
-            upper_since,
         } = self;
         archive.value(bus)?;
         archive.value(bridge)?;
-        archive.value(occupant)?;
-        archive.value(upper_since)
+        archive.value(occupant)
     }
 }

@@ -7,19 +7,36 @@ use serde::{Deserialize, Serialize};
 use super::{Composition, Home, InterconnectId, Supplier};
 use crate::agent::{Agent, Either};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
+use crate::transaction::{
+    AccessReply, AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction, TransactionTag,
+};
 
 /// A transaction that has an interconnect, and the answer that its agent will get.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(crate) struct Underway {
     pub transaction: Transaction,
     pub response: Response,
+    /// Since when its access is held; it is over as soon as it is answered.
+    pub held_since: Option<Time>,
 }
 
 impl Underway {
+    /// A transaction and its answer.
+    #[inline(always)]
+    pub fn answered(transaction: Transaction, response: Response) -> Self {
+        Underway { transaction, response, held_since: None }
+    }
+
     /// A transaction whose answer is known later.
     pub fn unanswered(transaction: Transaction) -> Self {
-        Underway { transaction, response: Response::default() }
+        Self::answered(transaction, Response::default())
+    }
+
+    /// Its access, which is held, is answered.
+    pub fn answer(&mut self, (agent, tag): (AgentId, TransactionTag), value: u64) {
+        let Transaction { agent: own, tag: own_tag, .. } = self.transaction;
+        assert!(self.held_since.is_some() && (own, own_tag) == (agent, tag), "the access is not held");
+        self.response.value = value;
     }
 
     /// The bytes of the block at an address that its agent will get.
@@ -29,7 +46,7 @@ impl Underway {
 
     /// Replaces bytes of what its agent, or one that snarfs, will get.
     pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        let Underway { transaction, response } = self;
+        let Underway { transaction, response, .. } = self;
         for data in [&mut response.data, &mut transaction.data].into_iter().flatten() {
             let offset = address.wrapping_sub(transaction.address) as usize;
             if let Some(target) = data.get_mut(offset..offset.wrapping_add(bytes.len())) {
@@ -40,7 +57,8 @@ impl Underway {
 }
 
 /// What comes of a transaction.
-pub(crate) struct Answer {
+pub struct Answer {
+    /// What its agent gets.
     pub response: Response,
     /// The time that the agent or memory takes that answers.
     pub delay: Duration,
@@ -154,19 +172,23 @@ pub(crate) fn block_transaction<C: Composition>(
 }
 
 /// A transaction is over on an interconnect: an uncached access has its effect,
-/// caches may take the bytes, and the agent gets the answer, which says so.
+/// caches may take the bytes, and the agent gets the answer, which says so. If the access is held,
+/// the transaction is not over.
 #[inline(always)]
 pub(crate) fn complete<C: Composition>(
     composition: &mut C,
     now: Time,
     on: InterconnectId,
-    underway: Underway,
+    mut underway: Underway,
     device: Home,
-) {
-    let Underway { transaction, mut response } = underway;
-    access(composition, now, device, &transaction, &mut response);
+) -> Option<Underway> {
+    if access(composition, now, device, &mut underway) == AccessReply::Held {
+        return Some(underway);
+    }
+    let Underway { transaction, mut response, .. } = underway;
     response.shared |= snarf(composition, on, &transaction);
     composition.agent(transaction.agent).complete(now, on, &transaction, &response);
+    None
 }
 
 /// Caches may take the bytes that a transaction has carried; whether one did.
@@ -186,15 +208,20 @@ pub(crate) fn snarf<C: Composition>(
     is_taken
 }
 
-/// Carries out an uncached access, if the transaction is one.
+/// Carries out an uncached access, if the transaction is one that has not been held.
 pub(crate) fn access<C: Composition>(
     composition: &mut C,
     now: Time,
     device: Home,
-    transaction: &Transaction,
-    response: &mut Response,
-) {
-    if transaction.kind.is_uncached() {
-        at_home(composition, device).access(now, transaction, response);
+    underway: &mut Underway,
+) -> AccessReply {
+    let Underway { transaction, response, held_since } = underway;
+    if !transaction.kind.is_uncached() || held_since.is_some() {
+        return AccessReply::Done;
     }
+    let reply = at_home(composition, device).access(now, transaction, response);
+    if reply == AccessReply::Held {
+        *held_since = Some(now);
+    }
+    reply
 }

@@ -29,7 +29,12 @@
 //!
 //! Agents hear of a transaction only if they have a copy: one that listens to all of them,
 //! or refuses some, needs a bus.
+//!
+//! **A bridge** to another interconnect is a requester, and the home of the addresses behind it; see
+//! `bridges.rs`.
 
+#[path = "directory/bridges.rs"]
+mod bridges;
 #[path = "directory/homes.rs"]
 mod homes;
 #[path = "directory/requesters.rs"]
@@ -53,8 +58,9 @@ use crate::directory::{
     Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Place, Requester, SavedHome, Table,
 };
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 use crate::translation::Translation;
+use bridges::BridgePort;
 
 /// The parameters of a directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,6 +150,8 @@ pub(super) struct State {
     blocks: Blocks,
     /// What caches will answer when they hold the block no longer.
     delayed: Vec<(Time, AgentId, Carried)>,
+    /// The ports of bridges.
+    bridges: Vec<BridgePort>,
     pub statistics: Statistics,
 }
 
@@ -188,6 +196,20 @@ impl Directory {
         }
     }
 
+    /// The same with bridges on it to these interconnects: their places among the agents.
+    pub fn with_bridges(mut self, bridges: &[(AgentId, InterconnectId)]) -> Self {
+        let agents = bridges.iter().map(|(agent, _)| usize::from(agent.0) + 1).max().unwrap_or(0);
+        let requesters = &mut self.state.requesters;
+        requesters.resize_with(requesters.len().max(agents), Requester::default);
+        self.state.bridges = bridges.iter().map(|&(agent, behind)| BridgePort::new(agent, behind)).collect();
+        self
+    }
+
+    /// The places of the bridges on it among the agents.
+    pub fn bridges(&self) -> impl Iterator<Item = AgentId> {
+        self.state.bridges.iter().map(|port| port.agent)
+    }
+
     /// The home of an address.
     pub fn home_of(&self, address: u64) -> HomeId {
         let place = match self.ranges.find(address) {
@@ -212,6 +234,11 @@ impl Directory {
     /// What is known of a block.
     pub fn entry(&self, block: u64) -> Entry {
         self.homes[usize::from(self.home_of(block).0)].entry(block)
+    }
+
+    /// Whether a processor finds an address in its own tile.
+    fn is_in_tile(&self, processor: AgentId, address: u64) -> bool {
+        self.tiles.as_ref().is_some_and(|tiles| tiles.seat(processor, address).is_some())
     }
 
     /// The directory, where one is known to be.
@@ -244,15 +271,22 @@ impl Directory {
         carried: Carried,
     ) {
         match (to, carried.message.body) {
-            (Place::Home(home), Body::Access { number, .. }) => {
-                Self::access_home(composition, now, on, home, carried, number);
+            (Place::Home(home), Body::Access { tag, .. }) => {
+                let access = (carried.message.requester, tag);
+                let part = Self::of(composition, on).homes[usize::from(home.0)].part;
+                if let Part::Beyond(behind) = part {
+                    return Self::come_to_bridge(composition, now, on, behind, access);
+                }
+                if let Some(time) = Self::serve_access(composition, now, on, access, part) {
+                    Self::send_answer(composition, now + time, on, access);
+                }
             }
             (Place::Home(home), _) => Self::at_home(composition, now, on, home, carried),
             (Place::Requester(agent), Body::Forward { .. }) => {
                 Self::forwarded(composition, now, on, agent, carried);
             }
-            (Place::Requester(agent), Body::Answer { number, .. }) => {
-                let place = Self::of(composition, on).requester(agent).access(number);
+            (Place::Requester(agent), Body::Answer { tag, .. }) => {
+                let place = Self::of(composition, on).requester(agent).access(tag);
                 Self::end(composition, now, on, (agent, place));
             }
             (Place::Requester(agent), _) => Self::responded(composition, now, on, agent, carried),
@@ -300,8 +334,50 @@ impl Rules for Directory {
                     Self::answer_forward(composition, now, on, agent, carried);
                 }
             }
-            Step::Release | Step::Address => unreachable!("a directory is no bus"),
+            Step::Release => Self::end_crossings(composition, now, on),
+            Step::Address => unreachable!("a directory is no bus"),
         }
+    }
+
+    fn go_on_for_bridge<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        behind: InterconnectId,
+    ) {
+        Self::carry_for_bridge(composition, now, on, behind);
+    }
+
+    fn end_crossing_at<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        behind: InterconnectId,
+        response: Option<Response>,
+    ) {
+        let own = Self::of(composition, on);
+        let port = own.bridge_port(behind);
+        port.ends_at = Some(at);
+        let (agent, tag) = port.crossing.expect("something crosses the bridge");
+        if let Some(response) = response {
+            let requester = own.requester(agent);
+            let place = requester.access(tag);
+            requester.underway[place].response = response;
+        }
+        composition.schedule(at, on, Step::Release);
+    }
+
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        (agent, tag): (AgentId, TransactionTag),
+        value: u64,
+    ) {
+        let requester = Self::of(composition, on).requester(agent);
+        let place = requester.access(tag);
+        requester.underway[place].response.value = value;
+        Self::send_answer(composition, at, on, (agent, tag));
     }
 
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
@@ -311,6 +387,9 @@ impl Rules for Directory {
         if requester.underway.len() >= most {
             requester.waits = true;
             return;
+        }
+        if let Some(behind) = own.behind(agent) {
+            return Self::carry_for_bridge(composition, now, on, behind);
         }
         let Some(transaction) = composition.agent(agent).issue(now, on) else {
             return composition.observe(now, on, Observation::GrantedInVain(agent));
@@ -387,8 +466,8 @@ impl Rules for Directory {
     }
 
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {
-        let State { requesters, asked, blocks, delayed, statistics: _ } = &self.state;
-        (requesters, asked, blocks, delayed).hash(hasher);
+        let State { requesters, asked, blocks, delayed, bridges, statistics: _ } = &self.state;
+        (requesters, asked, blocks, delayed, bridges).hash(hasher);
         self.homes.iter().for_each(|home| home.state().hash(hasher));
     }
 

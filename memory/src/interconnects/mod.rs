@@ -41,16 +41,16 @@ use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::transaction::{AgentId, Transaction};
+use crate::bridge::Bridge;
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 
 pub use address_map::{AddressMap, Home, Overlap};
 pub use composition::{Composition, Observation, Supplier};
 pub use refusals::{Refusal, Refused};
 pub use seats::{Seat, Seats};
 
-pub(crate) use carrying::{
-    Answer, Snooped, Underway, access, at_home, block_transaction, complete, snarf, snoop,
-};
+pub use carrying::Answer;
+pub(crate) use carrying::{Snooped, Underway, access, at_home, block_transaction, complete, snarf, snoop};
 
 include!(concat!(env!("OUT_DIR"), "/interconnects.rs"));
 
@@ -102,6 +102,43 @@ pub trait Rules: Sized {
 
     /// Lets a step happen.
     fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
+
+    /// An agent's access to a word, which is held, is answered, and over at `at` or at the next edge.
+    /// What holds it answers it in another verb than [`Agent::access`].
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        value: u64,
+    );
+
+    /// The same for a bridge on it, before all agents that wait.
+    fn ask_first<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId) {
+        Self::ask(composition, now, on, bridge);
+    }
+
+    /// The bridge on it to `behind` goes on with the interconnect, which it has kept.
+    fn go_on_for_bridge<C: Composition>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        _behind: InterconnectId,
+    ) {
+        unreachable!("no bridge is here")
+    }
+
+    /// What crosses the bridge on it to `behind`, of which it was not known when that is over, is over at
+    /// `at`: with this response, unless it is posted.
+    fn end_crossing_at<C: Composition>(
+        _composition: &mut C,
+        _at: Time,
+        _on: InterconnectId,
+        _behind: InterconnectId,
+        _response: Option<Response>,
+    ) {
+        unreachable!("no bridge is here")
+    }
 
     /// Everything before `now` has happened: what was answered early and is not over yet gets
     /// its step after all, because the composition is looked at.
@@ -184,6 +221,59 @@ pub trait Rules: Sized {
 
     /// Saves or restores its state.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage>;
+
+    /// The bridge in front of it; none if it is behind none.
+    fn bridge(&self) -> Option<&Bridge> {
+        None
+    }
+
+    /// The bridge in front of it, where there is one for certain.
+    fn bridge_mut(&mut self) -> &mut Bridge {
+        unreachable!("no bridge is in front of it")
+    }
+
+    /// Who answers for an address behind its bridge.
+    fn home_behind(&self, address: u64) -> Home {
+        unreachable!("no bridge is in front of it: {address:#x}")
+    }
+
+    /// A transaction for an address behind its bridge has come there from above: after which time the
+    /// bridge has it, and it is over above; none if that is said later ([`Rules::end_crossing_at`]).
+    fn start_crossing<C: Composition>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        transaction: &Transaction,
+    ) -> Option<Duration> {
+        unreachable!("no bridge is in front of it: {transaction:?}")
+    }
+
+    /// The interconnect above has taken note of that.
+    fn go_on_crossing<C: Composition>(_composition: &mut C, _now: Time, _on: InterconnectId) {
+        unreachable!("no bridge is in front of it")
+    }
+
+    /// A read that its bridge has put above is answered there, at the instant at which it has both
+    /// interconnects: when it is over above, and since when and until when it has this one.
+    fn answer_from_above(&mut self, _now: Time, read: &Transaction, _answer: Answer) -> (Time, (Time, Time)) {
+        unreachable!("no bridge is in front of it: {read:?}")
+    }
+
+    /// A read that its bridge has put above is over there.
+    fn end_read_above<C: Composition>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        read: &Transaction,
+        _response: &Response,
+    ) {
+        unreachable!("no bridge is in front of it: {read:?}")
+    }
+
+    /// What its bridge has put above is over there.
+    fn end_above<C: Composition>(_composition: &mut C, _now: Time, _on: InterconnectId) {
+        unreachable!("no bridge is in front of it")
+    }
 }
 
 /// Declares the enumeration of the interconnects that the build script found.
@@ -292,6 +382,28 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.granted_since(),)* }
             }
 
+            /// The bridge in front of it; none if it is behind none.
+            pub fn bridge(&self) -> Option<&Bridge> {
+                match self { $(Interconnect::$name(own) => own.bridge(),)* }
+            }
+
+            /// The same, where there is one for certain.
+            pub(crate) fn bridge_mut(&mut self) -> &mut Bridge {
+                match self { $(Interconnect::$name(own) => own.bridge_mut(),)* }
+            }
+
+            /// Who answers for an address behind its bridge.
+            pub(crate) fn home_behind(&self, address: u64) -> Home {
+                match self { $(Interconnect::$name(own) => own.home_behind(address),)* }
+            }
+
+            /// A read that its bridge has put above is answered: see [`Rules::answer_from_above`].
+            pub(crate) fn answer_from_above(
+                &mut self, now: Time, read: &Transaction, answer: Answer,
+            ) -> (Time, (Time, Time)) {
+                match self { $(Interconnect::$name(own) => own.answer_from_above(now, read, answer),)* }
+            }
+
             /// The transactions that were refused and not carried yet.
             pub fn refused(&self) -> &[Refused] {
                 match self { $(Interconnect::$name(own) => own.refused(),)* }
@@ -345,6 +457,86 @@ macro_rules! interconnects {
         pub fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::happen(composition, now, on, step),)*
+            }
+        }
+
+        /// An agent's access to a word, which is held, is answered: see [`Rules::answer`].
+        pub fn answer<C: Composition>(
+            composition: &mut C,
+            at: Time,
+            on: InterconnectId,
+            access: (AgentId, TransactionTag),
+            value: u64,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::answer(composition, at, on, access, value),)*
+            }
+        }
+
+        /// Asks for an interconnect in the name of a bridge on it, before all agents that wait.
+        pub(crate) fn request_first<C: Composition>(
+            composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::ask_first(composition, now, on, bridge),)*
+            }
+        }
+
+        /// A bridge goes on with the interconnect above, which it has kept: see
+        /// [`Rules::go_on_for_bridge`].
+        pub(crate) fn go_on_for_bridge<C: Composition>(
+            composition: &mut C, now: Time, on: InterconnectId, behind: InterconnectId,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::go_on_for_bridge(composition, now, on, behind),)*
+            }
+        }
+
+        /// What crosses a bridge is over above at `at`: see [`Rules::end_crossing_at`].
+        pub(crate) fn end_crossing_at<C: Composition>(
+            composition: &mut C,
+            at: Time,
+            on: InterconnectId,
+            behind: InterconnectId,
+            response: Option<Response>,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => {
+                    $file::$name::end_crossing_at(composition, at, on, behind, response);
+                })*
+            }
+        }
+
+        /// A transaction has come to the bridge in front of an interconnect: see
+        /// [`Rules::start_crossing`].
+        pub(crate) fn start_crossing<C: Composition>(
+            composition: &mut C, now: Time, on: InterconnectId, transaction: &Transaction,
+        ) -> Option<Duration> {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::start_crossing(composition, now, on, transaction),)*
+            }
+        }
+
+        /// See [`Rules::go_on_crossing`].
+        pub(crate) fn go_on_crossing<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::go_on_crossing(composition, now, on),)*
+            }
+        }
+
+        /// A read of a bridge is over above: see [`Rules::end_read_above`].
+        pub(crate) fn end_read_above<C: Composition>(
+            composition: &mut C, now: Time, on: InterconnectId, read: &Transaction, response: &Response,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::end_read_above(composition, now, on, read, response),)*
+            }
+        }
+
+        /// What a bridge has put above is over there: see [`Rules::end_above`].
+        pub(crate) fn end_above<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::end_above(composition, now, on),)*
             }
         }
 

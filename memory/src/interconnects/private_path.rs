@@ -20,7 +20,7 @@ use super::{
 };
 use crate::agent::Agent;
 use crate::bus::Bus;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AgentId, Transaction, TransactionTag};
 
 /// A path between a processor and a device.
 #[derive(Clone, Debug)]
@@ -57,8 +57,17 @@ impl PrivatePath {
         let path = Self::of(composition, on);
         let underway = path.underway.take().expect("an access is under way");
         let device = path.homes.home(underway.transaction.address);
-        complete(composition, now, on, underway, device);
-        Self::free(composition, now, on);
+        if let Some(since) = underway.held_since {
+            path.bus.held(now - since);
+            composition.observe(now, on, Observation::Released);
+        }
+        match complete(composition, now, on, underway, device) {
+            None => Self::free(composition, now, on),
+            Some(held) => {
+                composition.observe(now, on, Observation::Held(&held.transaction));
+                Self::of(composition, on).underway = Some(held);
+            }
+        }
     }
 }
 
@@ -83,6 +92,19 @@ impl Rules for PrivatePath {
         }
     }
 
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        value: u64,
+    ) {
+        let path = Self::of(composition, on);
+        path.underway.as_mut().expect("the access is held").answer(access, value);
+        let end = path.bus.clock().edge_at_or_after(at);
+        composition.schedule(end, on, Step::Release);
+    }
+
     fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let Some(transaction) = composition.agent(agent).issue(now, on) else {
             composition.observe(now, on, Observation::GrantedInVain(agent));
@@ -93,7 +115,7 @@ impl Rules for PrivatePath {
             Home::Memory(_) | Home::Beyond(_) => unreachable!("only registers are on a private path"),
         };
         let delay = composition.agent(device).access_time(now, transaction.kind);
-        let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
+        let end = Self::of(composition, on).bus.occupy(now, &transaction, delay);
         if composition.is_observed() {
             let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier: None };
             composition.observe(now, on, seen);

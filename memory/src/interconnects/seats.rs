@@ -15,17 +15,19 @@ pub struct Seat {
     pub snarfs: bool,
     /// It may refuse transactions.
     pub refuses: bool,
+    /// It may hold accesses to its registers, and answer them later.
+    pub holds: bool,
 }
 
 impl Seat {
     /// The seat of a processor's caches, which may hold any block.
     pub fn of_processor(agent: AgentId) -> Self {
-        Seat { agent, concern: 0..u64::MAX, snarfs: true, refuses: false }
+        Seat { agent, concern: 0..u64::MAX, snarfs: true, refuses: false, holds: false }
     }
 
     /// The seat of a device, which cares for the blocks in `concern`.
     pub fn of_device(agent: AgentId, concern: Range<u64>) -> Self {
-        Seat { agent, concern, snarfs: false, refuses: false }
+        Seat { agent, concern, snarfs: false, refuses: false, holds: false }
     }
 
     /// The same seat, whose agent may refuse transactions.
@@ -46,6 +48,8 @@ pub struct Seats {
     of_all: Agents,
     /// The agents that may snarf.
     snarfing: Agents,
+    /// One of them may hold an access.
+    hold: bool,
 }
 
 /// How many agents there are of a kind, as far as it matters to one that issues.
@@ -86,13 +90,20 @@ impl Seats {
         let parts =
             seats.iter().map(|seat| &seat.concern).filter(|part| **part != (0..u64::MAX) && !part.is_empty());
         let hull = parts.cloned().reduce(|all, part| all.start.min(part.start)..all.end.max(part.end));
-        Seats { hull: hull.unwrap_or_default(), of_all, snarfing, seats, hidden: Vec::new() }
+        let hold = seats.iter().any(|seat| seat.holds);
+        Seats { hull: hull.unwrap_or_default(), of_all, snarfing, hold, seats, hidden: Vec::new() }
     }
 
     /// The same seats, of which nobody snoops the transactions of these agents, nor
     /// refuses them: they go to the block's home.
     pub fn hiding(self, hidden: Vec<AgentId>) -> Self {
         Seats { hidden, ..self }
+    }
+
+    /// Whether an access may be held.
+    #[inline]
+    pub(crate) fn may_hold(&self) -> bool {
+        self.hold
     }
 
     /// All of them.

@@ -17,13 +17,16 @@
 //! **An agent that is answered early** does not wait for the end of its transaction; see
 //! `early.rs`.
 //!
+//! **An access that its device holds** keeps the bus until the device answers it.
+//!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
 //! home then, is told in `refusals.rs`.
 //!
-//! A bridge may sit on the bus ([`super::bridged_bus`]). What is for an address
-//! behind it begins here and is the bridge's from then on.
+//! A bridge may sit on the bus ([`super::bridged_bus`]); see `bridged.rs`.
 
+#[path = "snooping_bus/bridged.rs"]
+mod bridged;
 #[path = "snooping_bus/early.rs"]
 mod early;
 #[path = "snooping_bus/in_one_go.rs"]
@@ -33,17 +36,16 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use std::hash::{Hash, Hasher};
 
-use super::bridged_bus::{self, BridgedBus};
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
     AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Step, Underway, at_home, block_transaction, complete, snarf,
+    Step, Underway, at_home, block_transaction, complete, end_above, snarf,
 };
 use crate::agent::Agent;
 use crate::bridge::Turn;
 use crate::bus::Bus;
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 use early::Early;
 pub(crate) use in_one_go::Crossing;
 
@@ -51,12 +53,14 @@ pub(crate) use in_one_go::Crossing;
 #[derive(Clone, Debug)]
 pub struct SnoopingBus {
     names: Names,
-    pub(super) bus: Bus,
+    bus: Bus,
     seats: Seats,
     homes: AddressMap,
-    /// The bridge on it: its place among the agents, and the bus behind it.
+    /// The bridge on it: its place among the agents, and the interconnect behind it.
     bridge: Option<(AgentId, InterconnectId)>,
-    pub(super) underway: Option<Underway>,
+    /// Since when a transaction has had the bus that crosses the bridge, or the bridge.
+    bridged_since: Time,
+    underway: Option<Underway>,
     /// What the agent was answered early that had it last, unless it is over for certain.
     early: Option<Early>,
     /// The release of such a transaction has been scheduled.
@@ -74,6 +78,7 @@ impl SnoopingBus {
             seats,
             homes,
             bridge: None,
+            bridged_since: Time::ZERO,
             underway: None,
             early: None,
             is_ending_early: false,
@@ -98,7 +103,7 @@ impl SnoopingBus {
     }
 
     /// The bus, where one is known to be.
-    pub(super) fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+    fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
         match composition.interconnect(on) {
             Interconnect::SnoopingBus(bus) => bus,
             other => unreachable!("{} is not a snooping bus", other.name()),
@@ -107,7 +112,7 @@ impl SnoopingBus {
 
     /// Asks for the bus for an agent.
     #[inline]
-    pub(super) fn request<C: Composition>(
+    fn request<C: Composition>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -119,21 +124,9 @@ impl SnoopingBus {
         }
     }
 
-    /// The same before all agents that wait.
-    pub(super) fn request_first<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-    ) {
-        if let Some(at) = Self::of(composition, on).bus.request_first(now, agent) {
-            composition.schedule(at, on, Step::Grant);
-        }
-    }
-
     /// No transaction has the bus any more.
     #[inline]
-    pub(super) fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         if let Some(at) = Self::of(composition, on).bus.release(now) {
             composition.schedule(at, on, Step::Grant);
         }
@@ -149,7 +142,7 @@ impl SnoopingBus {
         answer: Answer,
     ) {
         let end = Self::end_of(composition, now, on, &transaction, &answer);
-        let underway = Underway { transaction, response: answer.response };
+        let underway = Underway::answered(transaction, answer.response);
         Self::occupy_until(composition, end, on, underway);
     }
 
@@ -163,7 +156,9 @@ impl SnoopingBus {
             composition.pass(end);
             Self::answered_early(composition, end, on, agent);
             let home = Self::of(composition, on).homes.home(underway.transaction.address);
-            return complete(composition, end, on, underway, home);
+            let held = complete(composition, end, on, underway, home);
+            debug_assert!(held.is_none(), "no block is held");
+            return;
         }
         Self::of(composition, on).underway = Some(underway);
         composition.schedule(end, on, Step::Release);
@@ -178,7 +173,7 @@ impl SnoopingBus {
         transaction: &Transaction,
         &Answer { delay, supplier, .. }: &Answer,
     ) -> Time {
-        let end = Self::of(composition, on).bus.occupy(now, transaction.kind, delay);
+        let end = Self::of(composition, on).bus.occupy(now, transaction, delay);
         if composition.is_observed() {
             let seen = Observation::Crossing { time: (now, end), transaction, supplier };
             composition.observe(now, on, seen);
@@ -199,11 +194,18 @@ impl SnoopingBus {
             None if std::mem::take(&mut bus.is_ending_early) => {}
             None => {
                 let behind = bus.behind();
-                BridgedBus::end_on_upper(composition, now, behind);
+                end_above(composition, now, behind);
             }
             Some(underway) => match bus.homes.home(underway.transaction.address) {
-                Home::Beyond(behind) => BridgedBus::end_crossing(composition, now, behind, &underway),
-                home => complete(composition, now, on, underway, home),
+                Home::Beyond(behind) => Self::end_crossing(composition, now, on, behind, &underway),
+                home => {
+                    if let Some(since) = underway.held_since {
+                        Self::end_hold(composition, now, on, since);
+                    }
+                    if let Some(held) = complete(composition, now, on, underway, home) {
+                        return Self::hold(composition, now, on, held);
+                    }
+                }
             },
         }
         // What follows a write-back is mostly the read that it made room for.
@@ -212,6 +214,20 @@ impl SnoopingBus {
             Some(at) => composition.schedule(at, on, Step::Grant),
             None => {}
         }
+    }
+
+    /// An access is held by what it accesses, and has the bus until that answers it.
+    #[cold]
+    fn hold<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, held: Underway) {
+        composition.observe(now, on, Observation::Held(&held.transaction));
+        Self::of(composition, on).underway = Some(held);
+    }
+
+    /// Such an access is answered.
+    #[cold]
+    fn end_hold<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, since: Time) {
+        Self::of(composition, on).bus.held(now - since);
+        composition.observe(now, on, Observation::Released);
     }
 
     /// An agent that has the bus issues what it needs, which is answered by `home` or an
@@ -227,7 +243,7 @@ impl SnoopingBus {
         if let Some((bridge, behind)) = bus.bridge
             && agent == bridge
         {
-            BridgedBus::take_upper(composition, now, behind);
+            Self::carry_for_bridge(composition, now, on, behind);
             return None;
         }
         let issued = match bus.refusals {
@@ -242,7 +258,7 @@ impl SnoopingBus {
         let home = Self::of(composition, on).homes.home(transaction.address);
         let answer = match home {
             Home::Beyond(behind) => {
-                BridgedBus::start_crossing(composition, now, behind, transaction);
+                Self::begin_crossing(composition, now, on, behind, transaction);
                 return None;
             }
             home if transaction.kind.is_uncached() => {
@@ -290,6 +306,50 @@ impl Rules for SnoopingBus {
         }
     }
 
+    fn answer<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        value: u64,
+    ) {
+        let bus = Self::of(composition, on);
+        bus.underway.as_mut().expect("the access is held").answer(access, value);
+        let end = bus.bus.clock().edge_at_or_after(at);
+        composition.schedule(end, on, Step::Release);
+    }
+
+    fn ask_first<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId) {
+        if let Some(at) = Self::of(composition, on).bus.request_first(now, bridge) {
+            composition.schedule(at, on, Step::Grant);
+        }
+    }
+
+    fn go_on_for_bridge<C: Composition>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        behind: InterconnectId,
+    ) {
+        let bus = Self::of(composition, on);
+        bus.bus.held(now - bus.bridged_since);
+        composition.observe(now, on, Observation::Released);
+        Self::carry_for_bridge(composition, now, on, behind);
+    }
+
+    fn end_crossing_at<C: Composition>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        _behind: InterconnectId,
+        response: Option<Response>,
+    ) {
+        if let Some(response) = response {
+            Self::of(composition, on).underway.as_mut().expect("it has the bus").response = response;
+        }
+        composition.schedule(at, on, Step::Release);
+    }
+
     fn settle<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
         match Self::of(composition, on).early {
             Some(Early { end, .. }) if end < now => Self::of(composition, on).early = None,
@@ -304,7 +364,9 @@ impl Rules for SnoopingBus {
     }
 
     fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
-        let bridge = self.bridge.map(|(agent, behind)| (agent, bridged_bus::bridge(all, behind)));
+        let bridge = self.bridge.map(|(agent, behind)| {
+            (agent, all[usize::from(behind.0)].bridge().expect("a bridge is in front of it"))
+        });
         let is_refused = self.refusals.as_ref().is_some_and(|refusals| refusals.is_ending);
         if self.underway.is_some() || is_refused || bridge.is_some_and(|(_, bridge)| bridge.has_memory()) {
             return Vec::new();
@@ -402,6 +464,7 @@ impl Rules for SnoopingBus {
             seats: _,
             homes: _,
             bridge: _,
+            bridged_since,
             underway,
             early,
             is_ending_early,
@@ -409,6 +472,7 @@ impl Rules for SnoopingBus {
         } = self;
         assert!(early.is_none(), "the composition is settled before it is archived");
         archive.value(bus)?;
+        archive.value(bridged_since)?;
         archive.value(is_ending_early)?;
         archive.value(underway)?;
         archive.value(refusals)
@@ -521,12 +585,5 @@ impl SnoopingBus {
         }
         Self::free(composition, now, on);
         true
-    }
-}
-
-impl SnoopingBus {
-    /// Who answers for an address.
-    pub(super) fn home(&self, address: u64) -> Home {
-        self.homes.home(address)
     }
 }

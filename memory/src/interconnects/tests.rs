@@ -9,9 +9,11 @@ mod directory;
 mod refusals;
 
 use super::*;
+use crate::bus::Bus;
 use crate::kind::Kind;
-use crate::transaction::BlockData;
+use crate::transaction::{BlockData, TransactionTag};
 use bench::*;
+use snooping_bus::SnoopingBus;
 
 #[test]
 fn a_read_is_seen_at_its_grant_and_answered_by_memory_at_its_end() {
@@ -265,16 +267,20 @@ fn a_device_whose_write_is_refused_goes_first_once_the_processors_has_crossed() 
     let kinds: Vec<Kind> = bench.crossings.iter().filter(|of| of.0 == SECOND).map(|of| of.1).collect();
     assert_eq!(kinds, [Kind::UncachedLoad, Kind::WriteBlock, Kind::UncachedLoad]);
     assert_eq!(bench.memory.bytes.read_block(BLOCK, BLOCK_BYTES)[0], 8);
-    let refusals = bench.interconnects[1].statistics();
+    assert_eq!(counted(&bench.interconnects[1], "bridge_nacks"), 1);
+}
+
+/// What an interconnect has counted under a name.
+fn counted(interconnect: &Interconnect, name: &str) -> u64 {
     let mut counted = 0;
-    for (_, set) in refusals {
+    for (_, set) in interconnect.statistics() {
         set.visit(&mut |description, value| {
-            if description.name == "bridge_nacks" {
+            if description.name == name {
                 counted = number_of(&value);
             }
         });
     }
-    assert_eq!(counted, 1);
+    counted
 }
 
 /// The number that a statistic is.
@@ -282,6 +288,68 @@ fn number_of(value: &narthex_kernel::statistics::Value) -> u64 {
     match value {
         narthex_kernel::statistics::Value::Number(number) => *number,
         other => panic!("{other:?} is no number"),
+    }
+}
+
+/// The device holds the load of a processor, and has answered it at 503 ns: when it is over there, and
+/// how long its interconnect was taken.
+fn held(mut bench: Bench) -> (u64, u64) {
+    let on = bench.agents[2].on.expect("the device sits somewhere");
+    bench.agents[2].holds = true;
+    bench.script(PROCESSOR, load(PROCESSOR));
+    bench.ask_at(0, &[PROCESSOR]);
+    bench.run();
+    let over = Seen::Completed(PROCESSOR, Kind::UncachedLoad, false, None);
+    assert_eq!((bench.when(over), bench.interconnects[0].is_idle_at(Time::NEVER)), (None, false));
+    assert!(bench.interconnects[0].contenders(&bench.interconnects, |_| true).is_empty());
+    answer(&mut bench, Time::from_ps(503_000), on, (PROCESSOR, TransactionTag(0)), 77);
+    bench.run();
+    assert_eq!(bench.seen.iter().filter(|(_, seen)| matches!(seen, Seen::Accessed(_))).count(), 1);
+    assert!(bench.interconnects.iter().all(|own| own.is_idle_at(Time::from_ps(520_000))));
+    let occupied = counted(&bench.interconnects[usize::from(on.0)], "bus_occupied") / 1_000;
+    (bench.when(over).expect("it is answered"), occupied)
+}
+
+#[test]
+fn an_access_that_its_device_holds_has_its_interconnect_until_it_is_answered() {
+    // At the bus's next edge, every 10 ns; the private path's is every 5.
+    assert_eq!(held(Bench::on_one_bus()), (510, 510));
+    assert_eq!(held(Bench::with_a_private_path()), (505, 505));
+    // The I/O bus is asked for when the address has crossed, and the answer crosses the memory bus.
+    assert_eq!(held(Bench::behind_a_bridge()), (520, 490));
+}
+
+#[test]
+fn what_waits_for_the_bus_has_it_when_a_held_access_is_answered() {
+    for at_once in [false, true] {
+        let mut bench = Bench::on_one_bus();
+        bench.agents[2].holds = true;
+        bench.free_until = if at_once { Time::NEVER } else { Time::ZERO };
+        bench.script(PROCESSOR, load(PROCESSOR));
+        bench.script(OTHER, read(OTHER, BLOCK));
+        request_alone(&mut bench, Time::ZERO, BUS, PROCESSOR);
+        bench.run();
+        bench.ask_at(70, &[OTHER]);
+        bench.run();
+        answer(&mut bench, Time::from_ps(500_000), BUS, (PROCESSOR, TransactionTag(0)), 77);
+        bench.run();
+        assert_eq!(bench.crossings[1], (BUS, Kind::Read, 500, 700));
+    }
+}
+
+/// A register that may be held is not read before the end of its transaction.
+#[test]
+fn an_access_that_may_be_held_is_issued() {
+    for holds in [false, true] {
+        let seats = vec![Seat::of_processor(PROCESSOR), Seat { holds, ..device() }];
+        let map = homes(Home::Agent(DEVICE)).with_rest(Home::Memory(MEMORY));
+        let bus = SnoopingBus::new(
+            names("memory bus"),
+            Bus::new(&memory_bus(), BLOCK_BYTES),
+            Seats::new(seats),
+            map,
+        );
+        assert_eq!(bus.grant_access(Time::ZERO, &load(PROCESSOR)).is_none(), holds);
     }
 }
 

@@ -126,7 +126,7 @@ impl ProcessorMemory {
         let buffers = self.block_buffers.as_ref().filter(|buffers| !buffers.moving)?;
         Some(match kind {
             Kind::BlockStore => Transaction::carrying(self.agent, kind, address, buffers.send.clone()),
-            _ => Transaction::block(self.agent, kind, address),
+            _ => Transaction::block_load(self.agent, address, buffers.receive.len()),
         })
     }
 }

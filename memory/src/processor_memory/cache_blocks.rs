@@ -24,6 +24,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::in_flight::BLOCK;
 use super::write_combining::Posted;
 use super::{Issued, Pending, ProcessorMemory, ProcessorPort};
 use crate::access_tags::Tag;
@@ -75,7 +76,7 @@ impl ProcessorMemory {
                 Transaction::carrying(self.agent, Kind::WriteBack, address, self.clean(address))
             }
         };
-        self.issued_block = Some(Issued::CacheBlock);
+        self.in_flight.begin(BLOCK, Issued::CacheBlock);
         Some(transaction)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::in_flight::BLOCK;
 use super::{Issued, Pending, ProcessorMemory};
 use crate::access_tags::Tag;
 use crate::protocols::Request;
@@ -67,9 +68,9 @@ impl ProcessorMemory {
             *most = Tag::Read;
         }
         let block_bytes = self.block_bytes() as u64;
-        let upgraded = match self.issued_block {
-            Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(&address) => {
-                address..address + block_bytes
+        let upgraded = match self.in_flight.get(BLOCK) {
+            Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(address) => {
+                *address..address + block_bytes
             }
             _ => range.end..range.end,
         };

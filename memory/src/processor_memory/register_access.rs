@@ -12,6 +12,7 @@
 use narthex_kernel::Time;
 
 use super::alone::Consequence;
+use super::in_flight::UNCACHED;
 use super::{Pending, ProcessorMemory, ProcessorPort, Uncached};
 use crate::kind::Kind;
 use crate::port::Served;
@@ -34,7 +35,7 @@ impl ProcessorMemory {
     #[inline(always)]
     fn register_transaction(&self, kind: Kind, access: Uncached) -> Transaction {
         let transaction = self.uncached(kind, access);
-        Transaction { address: self.translation.to_node(access.address), ..transaction }
+        Transaction { address: self.translation.to_node(access.address), tag: UNCACHED, ..transaction }
     }
 
     /// The access that it has asked for is over: the processor repeats it now.
@@ -63,8 +64,7 @@ impl ProcessorMemory {
     /// Whether anything is under way, posted, or to be locked.
     #[inline(always)]
     fn has_other_traffic(&self) -> bool {
-        self.issued_block.is_some()
-            || self.issued_uncached.is_some()
+        !self.in_flight.is_empty()
             || !self.store_buffer.is_empty()
             || self.misses.is_some()
             || self.is_locking()

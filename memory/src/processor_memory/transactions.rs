@@ -8,6 +8,7 @@ use crate::port::Late;
 use crate::protocols::{Access, Request, State};
 use crate::transaction::{BlockData, Response, SnoopReply, Transaction};
 
+use super::in_flight::{BLOCK, UNCACHED};
 use super::second_level::Obtained;
 use super::{Issued, MOST_OVERTAKING, Pending, ProcessorMemory, Traffic, Uncached};
 
@@ -46,23 +47,29 @@ impl ProcessorMemory {
             Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address),
             Some(Pending::CacheBlock(pending)) if blocks_go => self.issue_cache_block(pending),
             Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
-                self.issued_uncached = Some(Issued::UncachedLoad);
+                self.in_flight.begin(UNCACHED, Issued::UncachedLoad);
                 Some(self.uncached(Kind::UncachedLoad, load))
             }
             Some(Pending::UncachedStore(store)) if self.store_buffer.is_empty() => {
-                self.issued_uncached = Some(Issued::UncachedStore);
+                self.in_flight.begin(UNCACHED, Issued::UncachedStore);
                 Some(self.uncached(Kind::UncachedStore, store))
             }
             Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
                 let transfer = self.block_transfer(kind, address);
-                self.issued_uncached = transfer.is_some().then_some(Issued::BlockTransfer);
+                if transfer.is_some() {
+                    self.in_flight.begin(UNCACHED, Issued::BlockTransfer);
+                }
                 transfer
             }
             _ => self.issue_posted(traffic),
         };
         if let Some(transaction) = &mut transaction {
             let overtakes = traffic == Traffic::All && !self.store_buffer.is_empty();
-            let is_posted = transaction.kind.is_uncached() || self.issued_block == Some(Issued::PostedFlush);
+            if transaction.kind.is_uncached() {
+                transaction.tag = UNCACHED;
+            }
+            let is_flush = self.in_flight.get(BLOCK) == Some(&Issued::PostedFlush);
+            let is_posted = transaction.kind.is_uncached() || is_flush;
             self.overtaking = if overtakes && !is_posted { self.overtaking + 1 } else { 0 };
             transaction.address = self.translation.to_node(transaction.address);
         }
@@ -73,13 +80,13 @@ impl ProcessorMemory {
     /// processor waits: the usual case.
     #[inline(always)]
     pub(super) fn has_nothing_beside(&self) -> bool {
-        self.issued_block.is_none() && self.has_nothing_behind()
+        self.in_flight.is_free(BLOCK) && self.has_nothing_behind()
     }
 
     /// Whether it needs nothing of an interconnect behind the block that it waits for.
     #[inline(always)]
     pub fn has_nothing_behind(&self) -> bool {
-        self.issued_uncached.is_none()
+        self.in_flight.is_free(UNCACHED)
             && self.store_buffer.is_empty()
             && self.second.is_none()
             && self.misses.is_none()
@@ -89,14 +96,14 @@ impl ProcessorMemory {
     fn issue_posted(&mut self, traffic: Traffic) -> Option<Transaction> {
         while let Some(block) = self.store_buffer.front()?.flushed() {
             if let Some(write_back) = self.give_up(block) {
-                self.issued_block = Some(Issued::PostedFlush);
+                self.in_flight.begin(BLOCK, Issued::PostedFlush);
                 return Some(write_back);
             }
             // Others have asked for it, or it has made room, since it was posted.
             self.end_posted();
         }
         let store = self.store_buffer.front().filter(|_| traffic != Traffic::Blocks)?;
-        self.issued_uncached = Some(Issued::PostedStore);
+        self.in_flight.begin(UNCACHED, Issued::PostedStore);
         store.transaction(self.agent)
     }
 
@@ -120,7 +127,7 @@ impl ProcessorMemory {
     /// The transaction that was issued is over. True: the processor repeats its
     /// access now.
     pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> bool {
-        match self.issued(transaction.kind).take().expect("a transaction was issued") {
+        match self.in_flight.end(transaction.tag) {
             Issued::WriteBack => false,
             Issued::Block { address, request, instructions, is_load_under_way } => {
                 self.take_block((address, request, instructions), response);
@@ -147,7 +154,7 @@ impl ProcessorMemory {
     /// The transaction for a load under way.
     fn issue_load(&mut self, address: u64) -> Option<Transaction> {
         let transaction = self.issue_block(address, Access::Load)?;
-        if let Some(Issued::Block { is_load_under_way, .. }) = &mut self.issued_block {
+        if let Some(Issued::Block { is_load_under_way, .. }) = self.in_flight.get_mut(BLOCK) {
             *is_load_under_way = true;
         }
         Some(transaction)
@@ -358,10 +365,9 @@ impl ProcessorMemory {
     /// The transaction that was issued is refused. Whether it is formed anew when the
     /// interconnect is granted again: an upgrade may have lost its copy by then.
     pub fn refused(&mut self, transaction: &Transaction) -> bool {
-        let issued = self.issued(transaction.kind);
-        let is_formed_anew = matches!(issued, Some(Issued::Block { .. }));
+        let is_formed_anew = matches!(self.in_flight.get(transaction.tag), Some(Issued::Block { .. }));
         if is_formed_anew {
-            *issued = None;
+            self.in_flight.end(transaction.tag);
         }
         is_formed_anew
     }
@@ -372,11 +378,6 @@ impl ProcessorMemory {
             Some(second) => second.cache.snarfs(),
             None => self.data.snarfs() || self.instructions.as_ref().is_some_and(Cache::snarfs),
         }
-    }
-
-    /// What is under way, of accesses of this kind.
-    fn issued(&mut self, kind: Kind) -> &mut Option<Issued> {
-        if kind.is_uncached() { &mut self.issued_uncached } else { &mut self.issued_block }
     }
 
     /// Another agent's transaction is over, whose bytes the caches may take. Says
@@ -442,15 +443,15 @@ impl ProcessorMemory {
             Request::Upgrade => Kind::Upgrade,
             Request::WriteBack => unreachable!("loads and stores do not ask for a write-back"),
         };
-        self.issued_block =
-            Some(Issued::Block { address: block, request, instructions: false, is_load_under_way: false });
+        let issued = Issued::Block { address: block, request, instructions: false, is_load_under_way: false };
+        self.in_flight.begin(BLOCK, issued);
         Transaction::block(self.agent, kind, block)
     }
 
     /// The write-back of a block that has left to make room.
     #[inline(always)]
     pub(super) fn write_back(&mut self, block: u64, data: BlockData) -> Transaction {
-        self.issued_block = Some(Issued::WriteBack);
+        self.in_flight.begin(BLOCK, Issued::WriteBack);
         Transaction::carrying(self.agent, Kind::WriteBack, block, data)
     }
 
@@ -551,12 +552,9 @@ impl ProcessorMemory {
         let block = cache.block_of(address);
         // Instructions are never dirty: a victim just goes.
         cache.make_room(block);
-        self.issued_block = Some(Issued::Block {
-            address: block,
-            request: Request::Read,
-            instructions: true,
-            is_load_under_way: false,
-        });
+        let (request, instructions) = (Request::Read, true);
+        let issued = Issued::Block { address: block, request, instructions, is_load_under_way: false };
+        self.in_flight.begin(BLOCK, issued);
         Some(Transaction::block(self.agent, Kind::Read, block))
     }
 

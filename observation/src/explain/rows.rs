@@ -48,7 +48,7 @@ fn data(crossing: &Crossing) -> Option<String> {
     let other = match crossing.supplier? {
         Supplier::MainMemory => "main memory",
         Supplier::Agent(Agent::Processor(_)) => "cache",
-        Supplier::Agent(Agent::Seat(_)) => "interface",
+        Supplier::Agent(Agent::Seat(_) | Agent::Bridge) => "interface",
     };
     let direction = if crossing.kind.carries_block() { "to" } else { "from" };
     Some(format!("{direction} {other}"))

@@ -73,6 +73,7 @@ impl Track {
             Track::Requester(Agent::Processor(number) | Agent::Seat(number)) => {
                 KIND + 1 + number.min(97) as i32
             }
+            Track::Requester(Agent::Bridge) => KIND + 99,
             Track::Part(side) => 2 * KIND + side as i32,
             Track::Packets(side) => 2 * KIND + side as i32 + 1,
             Track::Network => 3 * KIND,
@@ -192,6 +193,7 @@ pub fn agent_name(agent: Agent, names: &AgentNames) -> &str {
     match agent {
         Agent::Processor(index) => &names.processors[index],
         Agent::Seat(seat) => &names.seats[seat],
+        Agent::Bridge => "bridge",
     }
 }
 

@@ -15,7 +15,7 @@ use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
 use narthex_machine::{Failure, Halt, RunRequest, config};
 use narthex_memory::interconnects::Refusal;
-use narthex_memory::{Kind, Response, Transaction};
+use narthex_memory::{AccessReply, Kind, Response, Transaction};
 use narthex_observation::hang::Hang;
 use serde_json::Value;
 
@@ -324,7 +324,7 @@ impl Device for Refusing {
         _context: &mut Context<'_>,
         _transaction: &Transaction,
         _response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         unreachable!("every access is refused")
     }
 

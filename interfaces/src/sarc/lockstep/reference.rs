@@ -11,7 +11,7 @@ use narthex_fabrics::networks::{self, ideal};
 use narthex_fabrics::{Job, NetworkPort, NodeId, Placement, Rank, flow_control};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::translation::Translation;
-use narthex_memory::{AgentId, Kind, Response, Transaction};
+use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 
 use super::stimuli::{Access, Owned, Stimulus};
 use super::{OTHER_PROCESS, Shape};
@@ -103,7 +103,7 @@ impl Reference {
         self.refusals = 0;
     }
 
-    fn with_device<R>(&mut self, call: impl FnOnce(&mut Sarc, &mut Context<'_>) -> R) -> (R, bool) {
+    fn with_device<R>(&mut self, call: impl FnOnce(&mut Sarc, &mut Context<'_>) -> R) -> R {
         let (mut timers, mut faults, mut effects) = (Vec::new(), Vec::new(), Effects::default());
         let port = Rc::clone(&self.port);
         let mut port = port.borrow_mut();
@@ -128,7 +128,7 @@ impl Reference {
             self.waits = false;
         }
         effects.faults.into_iter().for_each(|(_, fault)| self.refuse(fault));
-        (result, effects.is_later)
+        result
     }
 
     fn refuse(&mut self, RegisterFault(problem): RegisterFault) {
@@ -161,15 +161,15 @@ impl Reference {
         let transaction = Transaction::uncached(AgentId(self.tile as u8), kind, node_address, size, value);
         let mut response = Response::default();
         let tile = usize::from(self.tile);
-        let (done, is_later) =
+        let done =
             self.with_device(|device, context| device.access(tile, context, &transaction, &mut response));
         match done {
             Err(fault) => {
                 self.refuse(fault);
                 self.answers.push(None);
             }
-            Ok(()) if is_later => self.waits = true,
-            Ok(()) => self.answers.push(Some(if is_load { response.value } else { 0 })),
+            Ok(AccessReply::Held) => self.waits = true,
+            Ok(AccessReply::Done) => self.answers.push(Some(if is_load { response.value } else { 0 })),
         }
     }
 

@@ -10,7 +10,7 @@ use narthex_fabrics::networks::{self, ideal};
 use narthex_fabrics::{NetworkPort, NodeId, Placement, flow_control};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::translation::Translation;
-use narthex_memory::{AgentId, Kind, Response, Transaction};
+use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 use serde_json::Value;
 
 use crate::device::Device;
@@ -191,7 +191,7 @@ impl Bench {
         &mut self,
         tile: u16,
         call: impl FnOnce(&mut Sarc, &mut Context<'_>, &mut System) -> R,
-    ) -> (R, bool) {
+    ) -> R {
         let (mut timers, mut faults, mut effects) = (Vec::new(), Vec::new(), Effects::default());
         let process = self.process_of(tile);
         let mut context = Context {
@@ -220,7 +220,7 @@ impl Bench {
             self.first_level.push((self.cycle(), tile, line, takes));
         }
         self.faults.extend(effects.faults.into_iter().map(|(tile, RegisterFault(problem))| (tile, problem)));
-        (result, effects.is_later)
+        result
     }
 
     fn record(&mut self, tile: u16, stimulus: Stimulus) {
@@ -266,10 +266,11 @@ impl Bench {
         }
         let transaction = Transaction::uncached(AgentId(tile as u8), kind, node_address, size, value);
         let mut response = Response::default();
-        let (done, is_later) = self.with_device(tile, |device, context, _| {
+        let done = self.with_device(tile, |device, context, _| {
             device.access(tile.into(), context, &transaction, &mut response)
         });
-        done.map(|()| (!is_later).then_some(response.value)).map_err(|RegisterFault(problem)| problem)
+        let value = |reply| (reply == AccessReply::Done).then_some(response.value);
+        done.map(value).map_err(|RegisterFault(problem)| problem)
     }
 
     /// A tile's processor loads a word: none if it waits.
@@ -339,7 +340,7 @@ impl Bench {
             self.system.words.insert(own, word);
         });
         let call = DeviceCall { process: self.process_of(tile), request, argument: ARGUMENT };
-        let (answer, _) = self
+        let answer = self
             .with_device(tile, |device, context, system| device.call(tile.into(), context, &call, system));
         answer?;
         let words = std::array::from_fn(|word| {

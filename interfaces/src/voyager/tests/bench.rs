@@ -229,7 +229,7 @@ impl Bench {
             Some(device.access(seat, context, transaction, &mut response))
         });
         self.serve_bus(node);
-        done.map(|done| done.map(|()| response.value).map_err(|fault| fault.0))
+        done.map(|done| done.map(|_| response.value).map_err(|fault| fault.0))
     }
 
     pub fn try_load(&mut self, node: usize, address: u64) -> Option<u64> {

@@ -1,4 +1,5 @@
-//! The rules of a node's interconnects: each has parameters, and a bridge sits on a snooping bus.
+//! The rules of a node's interconnects: each has parameters, and a bridge sits on a snooping bus or
+//! a directory.
 
 use std::collections::BTreeSet;
 
@@ -24,9 +25,10 @@ impl NodeShape {
                     let message = format!("{behind:?} leads back to {name}: bridges in a circle have no end");
                     problems.push(broken(&behind_key, message));
                 }
-                Some(InterconnectPart::SnoopingBus {}) => {}
+                Some(InterconnectPart::SnoopingBus {} | InterconnectPart::Directory {}) => {}
                 Some(_) => {
-                    let message = format!("{behind:?} is no snooping bus, and a bridge sits on one");
+                    let message =
+                        format!("{behind:?} is no snooping bus and no directory, and a bridge sits on one");
                     problems.push(broken(&behind_key, message));
                 }
             }

@@ -2,12 +2,12 @@
 
 use narthex_kernel::Time;
 
-use super::super::{Composition, Home as Part, InterconnectId, Supplier, access, at_home};
+use super::super::{Composition, Home as Part, InterconnectId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Body, Carried, Entry, HomeId, HomePort, Lane, Message, Place, Slot, Waiting};
+use crate::directory::{Carried, Entry, HomeId, HomePort, Lane, Message, Place, Slot, Waiting};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Response, Transaction};
+use crate::transaction::{AgentId, Transaction};
 
 impl Directory {
     pub(super) fn at_home<C: Composition>(
@@ -54,31 +54,6 @@ impl Directory {
         }
         Self::of(composition, on).homes[usize::from(id.0)].set_entry(message.block, entry);
         entry
-    }
-
-    /// An access that no cache sees, at its home.
-    pub(super) fn access_home<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        id: HomeId,
-        Carried { message, hops }: Carried,
-        number: u8,
-    ) {
-        let own = Self::of(composition, on);
-        let part = own.homes[usize::from(id.0)].part;
-        let requester = own.requester(message.requester);
-        let transaction = requester.underway[requester.access(number)].transaction.clone();
-        let time = at_home(composition, part).access_time(now, transaction.kind);
-        let mut response = Response::default();
-        access(composition, now, part, &transaction, &mut response);
-        let requester = Self::of(composition, on).requester(message.requester);
-        let place = requester.access(number);
-        requester.underway[place].response = response;
-        let body = Body::Answer { kind: transaction.kind, number };
-        let way = (Place::Home(id), Place::Requester(message.requester));
-        let carried = Carried { message: Message { body, ..message }, hops: hops + 1 };
-        Self::send(composition, now + time, on, way, carried);
     }
 }
 

@@ -2,12 +2,12 @@
 
 use narthex_kernel::{Duration, Time};
 
-use super::super::{Composition, InterconnectId, Observation, Rules, Step, Supplier};
+use super::super::{Composition, Home as Part, InterconnectId, Observation, Rules, Step, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
 use crate::directory::{Asked, Body, Carried, Hops, Message, Place, Slot, Underway, answer};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Response, Transaction};
+use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 impl Directory {
     /// A transaction begins.
@@ -36,10 +36,8 @@ impl Directory {
         let slot = data.map(|data| own.state.blocks.keep(transaction.address, data, is_newest));
         let asked = (!transaction.kind.is_uncached()).then(|| Asked::new(transaction.kind, slot));
         let requester = own.requester(agent);
-        let number = requester.free_number();
         let is_over = transaction.kind == Kind::WriteBack;
         requester.underway.push(Underway {
-            number,
             transaction: transaction.clone(),
             since: now,
             asked,
@@ -61,16 +59,19 @@ impl Directory {
             let own = Self::of(composition, on);
             let underway = &mut own.requester(agent).underway[place];
             underway.is_sent = true;
-            let &mut Underway { number, slot, ref transaction, .. } = underway;
-            let (kind, block) = (transaction.kind, transaction.address);
+            let &mut Underway { slot, ref transaction, .. } = underway;
+            let &Transaction { kind, tag, address: block, .. } = transaction;
+            let bytes = transaction.data_bytes(0) as u16;
             if kind.is_uncached()
                 && let Some(seat) = own.tiles.as_ref().and_then(|tiles| tiles.seat(agent, block))
             {
-                Self::access_tile(composition, now, on, (agent, number), seat);
+                if let Some(time) = Self::serve_access(composition, now, on, (agent, tag), Part::Agent(seat)) {
+                    Self::send_answer(composition, now + time, on, (agent, tag));
+                }
                 continue;
             }
             let body = match kind.is_uncached() {
-                true => Body::Access { kind, number },
+                true => Body::Access { kind, tag, bytes },
                 false => Body::Request { kind, data: slot },
             };
             let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
@@ -79,45 +80,47 @@ impl Directory {
         }
     }
 
-    /// An access to the device in the processor's own tile.
-    fn access_tile<C: Composition>(
+    /// An access that no cache sees is at its home, or at the device in the processor's own tile: after
+    /// which time its answer is there; none if it is held.
+    pub(super) fn serve_access<C: Composition>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
-        (agent, number): (AgentId, u8),
-        seat: AgentId,
-    ) {
+        (agent, tag): (AgentId, TransactionTag),
+        part: Part,
+    ) -> Option<Duration> {
         let requester = Self::of(composition, on).requester(agent);
-        let transaction = requester.underway[requester.access(number)].transaction.clone();
+        let transaction = requester.underway[requester.access(tag)].transaction.clone();
         let mut response = Response::default();
-        let Some(time) = composition.agent(seat).access_tile(now, &transaction, &mut response) else {
-            return;
-        };
+        if at_home(composition, part).access(now, &transaction, &mut response) == AccessReply::Held {
+            return None;
+        }
+        let time = at_home(composition, part).access_time(now, transaction.kind);
         let requester = Self::of(composition, on).requester(agent);
-        let place = requester.access(number);
+        let place = requester.access(tag);
         requester.underway[place].response = response;
-        // Nobody but its processor hears of the answer, which waits for it.
-        Self::end(composition, now + time, on, (agent, place));
+        Some(time)
     }
 
-    /// The device in a processor's own tile answers its access, which has waited for it.
-    pub fn answer<C: Composition>(
+    /// The answer to an access leaves where it was made. Nobody but its processor hears of one in its
+    /// own tile, which waits for it.
+    pub(super) fn send_answer<C: Composition>(
         composition: &mut C,
-        now: Time,
+        at: Time,
         on: InterconnectId,
-        agent: AgentId,
-        value: u64,
+        (agent, tag): (AgentId, TransactionTag),
     ) {
         let own = Self::of(composition, on);
-        let tiles = own.tiles.clone().expect("a device has a part in each tile");
-        let requester = own.requester(agent);
-        let is_it = |own: &Underway| {
-            let Transaction { kind, address, .. } = own.transaction;
-            own.is_sent && kind.is_uncached() && tiles.seat(agent, address).is_some()
-        };
-        let place = requester.underway.iter().position(is_it).expect("an access waits for its answer");
-        requester.underway[place].response.value = value;
-        Self::end(composition, now, on, (agent, place));
+        let place = own.requester(agent).access(tag);
+        let transaction = &own.state.requesters[usize::from(agent.0)].underway[place].transaction;
+        let &Transaction { kind, address: block, .. } = transaction;
+        if own.is_in_tile(agent, block) {
+            return Self::end(composition, at, on, (agent, place));
+        }
+        let body = Body::Answer { kind, tag, bytes: transaction.data_bytes(0) as u16 };
+        let carried = Carried { message: Message { block, requester: agent, body }, hops: 2 };
+        let way = (Place::Home(own.home_of(block)), Place::Requester(agent));
+        Self::send(composition, at, on, way, carried);
     }
 
     /// A response has come for a transaction of a block.
@@ -181,7 +184,7 @@ impl Directory {
                     Observation::Crossing { time, transaction: &transaction, supplier: None },
                 );
             }
-            composition.agent(agent).complete(now, on, &transaction, &response);
+            Self::complete(composition, now, on, &transaction, &response);
         }
         if waited {
             Self::ask(composition, now, on, agent);

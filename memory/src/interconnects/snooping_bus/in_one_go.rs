@@ -135,7 +135,8 @@ impl SnoopingBus {
     #[inline(always)]
     pub(crate) fn grant_access(&self, now: Time, access: &Transaction) -> Option<(AgentId, Time)> {
         let Home::Agent(device) = self.homes.home(access.address) else { return None };
-        let granted = self.bus.grant_if_idle(now).filter(|_| self.refusals.is_none())?;
+        let is_done_at_end = self.refusals.is_none() && !self.seats.may_hold();
+        let granted = self.bus.grant_if_idle(now).filter(|_| is_done_at_end)?;
         Some((device, granted))
     }
 
@@ -193,13 +194,16 @@ impl SnoopingBus {
         let agent = Self::of(composition, on).bus.grant().expect("an agent waits");
         let (transaction, home, answer) = Self::begin(composition, now, on, agent)?;
         let end = Self::end_of(composition, now, on, &transaction, &answer);
-        let underway = Underway { transaction, response: answer.response };
+        let underway = Underway::answered(transaction, answer.response);
         if !composition.is_free_before(end) {
             Self::occupy_until(composition, end, on, underway);
             return None;
         }
         composition.pass(end);
-        complete(composition, end, on, underway, home);
+        if let Some(held) = complete(composition, end, on, underway, home) {
+            Self::hold(composition, end, on, held);
+            return None;
+        }
         Self::of(composition, on).bus.release(end)
     }
 }

@@ -13,7 +13,7 @@ use crate::bus::{self, Bus, ExtraCycles};
 use crate::home_memory::HomeMemory;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
-use crate::transaction::{BlockData, HomeReply, Response, SnoopReply};
+use crate::transaction::{AccessReply, BlockData, HomeReply, Response, SnoopReply};
 
 pub(super) const BLOCK_BYTES: usize = 64;
 pub(super) const BUS: InterconnectId = InterconnectId(0);
@@ -84,6 +84,8 @@ pub(super) struct Script {
     pub(super) refusals: Vec<Refusal>,
     /// Whether it forms a refused transaction anew.
     pub(super) forms_anew: bool,
+    /// Whether it holds accesses to its register.
+    pub(super) holds: bool,
     pub(super) on: Option<InterconnectId>,
 }
 
@@ -303,10 +305,14 @@ impl Agent for Scripted<'_> {
         Duration::from_ns(30)
     }
 
-    fn access(&mut self, now: Time, transaction: &Transaction, response: &mut Response) {
+    fn access(&mut self, now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {
         assert_eq!(self.agent, DEVICE);
         self.see(now, Seen::Accessed(transaction.kind));
+        if self.own().holds {
+            return AccessReply::Held;
+        }
         response.value = 77;
+        AccessReply::Done
     }
 
     fn snarf(&mut self, transaction: &Transaction) -> bool {

@@ -11,7 +11,7 @@ use crate::directory::{Holders, Lane};
 use crate::kind::Kind;
 use crate::processor_memory::UncachedStores;
 use crate::protocols::State;
-use crate::transaction::{BlockData, HomeReply, Response, SnoopReply};
+use crate::transaction::{AccessReply, BlockData, HomeReply, Response, SnoopReply, TransactionTag};
 use chip::*;
 
 /// What a processor's access found, and when it was over.
@@ -183,6 +183,71 @@ fn an_uncached_access_to_memory_and_to_a_register_takes_two_messages() {
     // 10 there, 50 in memory or 30 in the device, 10 back.
     assert_eq!(chip.finished, [done(70, 0, 11), done(570, 0, 11), done(1_050, 0, REGISTER_VALUE)]);
     assert_eq!(chip.messages(), [3, 0, 3]);
+}
+
+#[test]
+fn an_access_that_a_device_holds_keeps_no_other_one_waiting() {
+    let mut chip = Chip::new("MESI", 2);
+    chip.holds = true;
+    chip.begin(0, 0, Load(REGISTERS));
+    chip.begin(100, 1, Load(BLOCK));
+    chip.run();
+    assert_eq!(chip.finished, [done(172, 1, 0)]);
+    let access = (AgentId(0), TransactionTag(1));
+    answer(&mut chip, Time::from_ps(500_000), InterconnectId(0), access, REGISTER_VALUE);
+    chip.run();
+    assert_eq!(chip.finished[1..], [done(510, 0, REGISTER_VALUE)]);
+}
+
+/// The bus behind the bridge has a cycle of 20 ns: an access takes three, and two for the device.
+#[test]
+fn accesses_to_what_is_behind_a_bridge_cross_it_one_after_the_other() {
+    let mut chip = Chip::with_a_bridge(3);
+    chip.begin(0, 0, Load(REGISTERS));
+    chip.begin(1, 1, Store(REGISTERS, 5));
+    chip.begin(1, 2, Load(BLOCK));
+    chip.run();
+    // A message of 10 ns each way. The store is over when the bridge has it; memory waits for neither.
+    let expected = [done(73, 2, 0), done(120, 0, REGISTER_VALUE), done(120, 1, 5)];
+    assert_eq!(chip.finished, expected);
+    assert!(chip.interconnects.iter().all(|own| own.is_idle_at(Time::from_ps(210_000))));
+    assert!(!chip.interconnects[1].is_idle_at(Time::from_ps(209_000)), "the store is on the I/O bus");
+}
+
+#[test]
+fn what_comes_from_behind_a_bridge_is_answered_by_the_directory() {
+    let mut chip = Chip::with_a_bridge(1);
+    chip.begin(0, 0, Store(BLOCK, 6));
+    chip.device(1_000, Transaction::block(chip.device_id(), Kind::ReadOnce, BLOCK));
+    chip.run();
+    // Its address has crossed the I/O bus in two cycles, 3 ns after the answer; then the block's eight.
+    assert_eq!(chip.of_device, [(1_040 + 160, Some(6))]);
+    let data = BlockData::from_bytes(&[9; BLOCK_BYTES]);
+    chip.device(2_000, Transaction::carrying(chip.device_id(), Kind::WriteBlock, BLOCK, data));
+    chip.run();
+    assert_eq!(chip.of_device[1], (2_200, None), "the bridge has it");
+    assert_eq!(chip.memories[0].bytes.read_block(BLOCK, BLOCK_BYTES)[0], 9);
+    let copies = || chip.processors[0].memory.cached_blocks();
+    assert!(!copies().any(|(block, state)| block == BLOCK && state != State::Invalid));
+}
+
+/// A processor's access is at the bridge before the device's write has passed it: that is refused, comes
+/// next, and the second access waits for it.
+#[test]
+fn a_device_that_a_bridge_on_a_directory_has_refused_comes_next() {
+    let mut chip = Chip::with_a_bridge(2);
+    let data = BlockData::from_bytes(&[9; BLOCK_BYTES]);
+    chip.device(0, Transaction::carrying(chip.device_id(), Kind::WriteBlock, BLOCK, data));
+    chip.begin(0, 0, Load(REGISTERS));
+    chip.begin(5, 1, Load(REGISTERS));
+    chip.run_until(50);
+    chip.save_and_restore();
+    chip.run();
+    // Refused at the end of its ten cycles. The load has the bus for 100 ns, then the write again.
+    assert_eq!(chip.of_device, [(200 + 100 + 200, None)]);
+    assert_eq!(chip.finished[0], done(200 + 100 + 10, 0, REGISTER_VALUE));
+    // The write's 10 there, 2, 50 and 10 back; the load's bus, and its answer.
+    assert_eq!(chip.finished[1], done(500 + 72 + 100 + 10, 1, REGISTER_VALUE));
 }
 
 #[test]

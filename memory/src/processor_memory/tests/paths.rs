@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use super::*;
+use crate::transaction::TransactionTag;
 
 /// What is wanted of all transactions, of those on blocks and of uncached accesses.
 fn wants(own: &ProcessorMemory) -> [bool; 3] {
@@ -31,6 +32,7 @@ fn a_miss_overtakes_a_posted_store_on_a_path_of_its_own() {
     let read = bench.own.issue(Traffic::Blocks).expect("the miss");
     assert_eq!(read, Transaction::block(AgentId(0), Kind::Read, DATA));
     assert_eq!(wants(&bench.own), [false; 3]);
+    assert_ne!(read.tag, store.tag, "their answers are told apart");
     let response = block(&bench, DATA);
     assert!(bench.own.complete(&read, &response));
     assert!(!bench.own.complete(&store, &nothing()), "no access waits for it");
@@ -196,6 +198,7 @@ fn an_access_to_a_register_is_not_told_before_a_posted_store_nor_a_miss() {
     assert_eq!(bench.own.register_access(), None);
     assert_eq!(bench.bus_turn(), (Kind::UncachedStore, false));
     let load = Transaction::uncached(AgentId(0), Kind::UncachedLoad, REGISTERS, 8, 0);
+    let load = Transaction { tag: TransactionTag(1), ..load };
     assert_eq!(bench.own.register_access(), Some(load));
     bench.own.end_register_access(&Response { value: 3, ..nothing() });
     assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Done(3));

@@ -50,12 +50,11 @@ impl Bench {
     }
 
     /// The next transaction crosses: its kind, address, size and value, or bytes.
-    fn cross(&mut self) -> Option<(Kind, u64, u8, u64)> {
+    fn cross(&mut self) -> Option<(Kind, u64, u16, u64)> {
         let transaction = self.own.issue(Traffic::All)?;
         self.own.complete(&transaction, &Response::default());
-        let of_block = transaction.data.as_ref().map(|data| (data.len() as u8, data.word(8)));
-        let (size, value) = of_block.unwrap_or((transaction.size, transaction.value));
-        Some((transaction.kind, transaction.address, size, value))
+        let value = transaction.data.as_ref().map_or(transaction.value, |data| data.word(8));
+        Some((transaction.kind, transaction.address, transaction.size, value))
     }
 }
 

@@ -4,9 +4,12 @@
 use narthex_kernel::random::Stream;
 use narthex_kernel::{Archive, EventQueue};
 
+use super::super::super::bridged_bus::BridgedBus;
 use super::super::super::directory::{Config, Directory, Homes, Statistics};
+use super::super::bench::io_bus;
 use super::*;
 use crate::agent::{Agent, Either};
+use crate::bridge::{Bridge, Timing};
 use crate::cache;
 use crate::directory::{Carried, Hops, Place, protocols};
 use crate::home_memory::HomeMemory;
@@ -93,7 +96,7 @@ pub(super) fn settings_config(settings: &Settings) -> Config {
 
 #[derive(Clone)]
 enum Happening {
-    Step(Step),
+    Step(InterconnectId, Step),
     Arrive(Place, Carried),
     Begin(usize, Do),
     Device(Transaction),
@@ -116,6 +119,8 @@ pub(super) struct Chip {
     pub finished: Vec<Finished>,
     /// When a transaction of the device was over, and the first byte that it got.
     pub of_device: Vec<(u64, Option<u8>)>,
+    /// Whether the device holds accesses to its register.
+    pub holds: bool,
     pub watch: Option<Box<dyn Watch>>,
     script: Vec<Transaction>,
     due: EventQueue<Happening>,
@@ -183,6 +188,7 @@ impl Chip {
             processors: (0..settings.processors).map(|number| processor(number, &settings)).collect(),
             finished: Vec::new(),
             of_device: Vec::new(),
+            holds: false,
             watch: None,
             script: Vec::new(),
             due: EventQueue::new(),
@@ -191,6 +197,36 @@ impl Chip {
             behind: MainMemory::default(),
             now: Time::ZERO,
         }
+    }
+
+    /// The device's registers are on an I/O bus, behind a bridge on the directory.
+    pub(super) fn with_a_bridge(processors: usize) -> Self {
+        let mut chip = Self::new("MESI", processors);
+        let (device, bridge, behind) = (chip.device_id(), AgentId(u8::MAX), InterconnectId(1));
+        let registers = |home| {
+            let mut map = AddressMap::default();
+            map.add(REGISTERS..REGISTERS + 0x1000, home).unwrap();
+            map
+        };
+        let seats = Seats::new((0..device.0).map(|number| Seat::of_processor(AgentId(number))).collect());
+        let homes =
+            Homes { ranges: registers(Home::Beyond(behind)), interleaved: vec![MemoryId(0)], tiles: None };
+        let settings = settings_config(&Settings::of("MESI", processors));
+        let table = protocols::by_name("MESI").unwrap();
+        let names = |name| Names { name, prefix: "" };
+        let directory = Directory::new(names("chip"), &settings, table, seats, homes);
+        let timing = Timing::behind_messages(settings.clock.clock(), &io_bus(), BLOCK_BYTES);
+        let seats = Seats::new(vec![Seat::of_device(device, 0..0)]);
+        let parts = (Bridge::new(&io_bus()), timing);
+        let bus =
+            BridgedBus::new(names("I/O bus"), (ON, bridge), parts, seats, registers(Home::Agent(device)));
+        chip.interconnects = vec![directory.with_bridges(&[(bridge, behind)]).into(), bus.into()];
+        chip
+    }
+
+    /// Where the device is.
+    fn device_on(&self) -> InterconnectId {
+        InterconnectId(self.interconnects.len() as u8 - 1)
     }
 
     pub(super) fn directory(&self) -> &Directory {
@@ -251,7 +287,7 @@ impl Chip {
         while let Some((now, happening)) = self.due.pop_before(end) {
             self.now = now;
             match happening {
-                Happening::Step(step) => happen(self, now, ON, step),
+                Happening::Step(on, step) => happen(self, now, on, step),
                 Happening::Arrive(to, carried) => Directory::arrive(self, now, ON, to, carried),
                 Happening::Begin(processor, what) => {
                     assert_eq!(self.processors[processor].doing, None, "at {now:?}");
@@ -260,7 +296,7 @@ impl Chip {
                 }
                 Happening::Device(transaction) => {
                     self.script.push(transaction);
-                    ask(self, now, ON, self.device_id());
+                    ask(self, now, self.device_on(), self.device_id());
                 }
             }
         }
@@ -419,8 +455,12 @@ impl Agent for Device<'_> {
         Duration::from_ns(30)
     }
 
-    fn access(&mut self, _now: Time, _transaction: &Transaction, response: &mut Response) {
+    fn access(&mut self, _now: Time, _transaction: &Transaction, response: &mut Response) -> AccessReply {
+        if self.0.holds {
+            return AccessReply::Held;
+        }
         response.value = REGISTER_VALUE;
+        AccessReply::Done
     }
 
     fn complete(&mut self, now: Time, on: InterconnectId, transaction: &Transaction, response: &Response) {
@@ -454,8 +494,8 @@ impl Composition for Chip {
         &mut self.memories[usize::from(memory.0)]
     }
 
-    fn schedule(&mut self, at: Time, _on: InterconnectId, step: Step) {
-        self.due.schedule(at, Happening::Step(step));
+    fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
+        self.due.schedule(at, Happening::Step(on, step));
     }
 
     fn carry(&mut self, at: Time, _on: InterconnectId, from: Place, to: Place, carried: Carried) {
