@@ -32,7 +32,7 @@ use std::path::Path;
 
 use narthex_fabrics::Job;
 use narthex_kernel::{Clock, Duration, Time};
-use narthex_memory::{BlockData, Kind, Response, Transaction};
+use narthex_memory::{AccessReply, BlockData, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use refusals::refusal;
@@ -406,7 +406,7 @@ impl Device for RtlSarc {
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Result<(), RegisterFault> {
+    ) -> Result<AccessReply, RegisterFault> {
         self.catch_up(context);
         let &Transaction { kind, size, value, .. } = transaction;
         let (process, address) = split(transaction.address);
@@ -427,10 +427,9 @@ impl Device for RtlSarc {
             self.clear_first_level(context, own, line as usize);
         }
         let tile = &mut self.tiles[seat];
-        tile.request(Request { address: place, is_store, bytes: size, value, process });
-        context.on_chip.is_later = true;
+        tile.request(Request { address: place, is_store, bytes: size as u8, value, process });
         self.await_edge(context);
-        Ok(())
+        Ok(AccessReply::Held)
     }
 
     fn timer(&mut self, _seat: usize, context: &mut Context<'_>) {
