@@ -137,7 +137,7 @@ impl Config {
     }
 
     fn link_problems(&self) -> Problems {
-        let lanes = &self.links.lanes;
+        let lanes = self.links.lanes;
         let mut problems = self.kind_problems();
         problems.extend(value_problems("links", self.links.width, self.links.latency));
         let known = |&(_, priority): &(&str, u32)| priority > 7;
@@ -146,12 +146,12 @@ impl Config {
             return problems;
         }
         let priorities = self.priorities.count();
-        if *lanes < priorities {
+        if lanes < priorities {
             let message = format!(
                 "{lanes} is fewer than the {priorities} priorities (network.priorities), which need a lane each"
             );
             problems.push(("links.lanes".into(), message));
-        } else if lanes % priorities != 0 || *lanes > 64 {
+        } else if !lanes.is_multiple_of(priorities) || lanes > 64 {
             let message = format!(
                 "{lanes} is not a multiple, up to 64, of the {priorities} priorities (network.priorities)"
             );
@@ -165,7 +165,7 @@ impl Config {
                 );
                 problems.push(("links.lanes".into(), message));
             }
-            if own > needed && own % needed != 0 {
+            if own > needed && !own.is_multiple_of(needed) {
                 let message = format!(
                     "{lanes} gives each of {priorities} priorities {own} lanes; expected a multiple of the {needed} that its \
                      routes need"
