@@ -71,17 +71,7 @@ impl BridgedBus {
         homes: AddressMap,
     ) -> Self {
         let bus = Bus::with_occupancy(timing.clock(), |_| 0);
-        BridgedBus {
-            names,
-            upper,
-            agent,
-            bus,
-            bridge,
-            timing,
-            seats,
-            homes,
-            occupant: None,
-        }
+        BridgedBus { names, upper, agent, bus, bridge, timing, seats, homes, occupant: None }
     }
 
     fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
@@ -485,17 +475,8 @@ impl Rules for BridgedBus {
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let BridgedBus {
-            names: _,
-            upper: _,
-            agent: _,
-            bus,
-            bridge,
-            timing: _,
-            seats: _,
-            homes: _,
-            occupant,
-        } = self;
+        let BridgedBus { names: _, upper: _, agent: _, bus, bridge, timing: _, seats: _, homes: _, occupant } =
+            self;
         archive.value(bus)?;
         archive.value(bridge)?;
         archive.value(occupant)

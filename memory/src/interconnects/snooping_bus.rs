@@ -112,12 +112,7 @@ impl SnoopingBus {
 
     /// Asks for the bus for an agent.
     #[inline]
-    fn request<C: Composition>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-    ) {
+    fn request<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         Self::end_early(composition, now, on, agent);
         if let Some(at) = Self::of(composition, on).bus.request(now, agent) {
             composition.schedule(at, on, Step::Grant);

@@ -16,8 +16,7 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    Composition, InterconnectId, Rules, end_above, end_read_above, go_on_crossing, request,
-    start_crossing,
+    Composition, InterconnectId, Rules, end_above, end_read_above, go_on_crossing, request, start_crossing,
 };
 use super::Directory;
 use crate::agent::Agent;

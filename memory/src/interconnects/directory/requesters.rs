@@ -65,7 +65,8 @@ impl Directory {
             if kind.is_uncached()
                 && let Some(seat) = own.tiles.as_ref().and_then(|tiles| tiles.seat(agent, block))
             {
-                if let Some(time) = Self::serve_access(composition, now, on, (agent, tag), Part::Agent(seat)) {
+                if let Some(time) = Self::serve_access(composition, now, on, (agent, tag), Part::Agent(seat))
+                {
                     Self::send_answer(composition, now + time, on, (agent, tag));
                 }
                 continue;
