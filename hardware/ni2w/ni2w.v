@@ -2,6 +2,7 @@
 //
 //   SEND, a doubleword a store    ──► one packet ──────────► send port ──► flow control
 //   RECEIVE, a doubleword a load  ◄── PACKETS packets ◄─ receive port ◄── flow control's buffers
+//   RECEIVE_WINDOW, loads         ◄── the first WINDOW doublewords of what RECEIVE pops, which stay
 //   STATUS                        ◄── room to send; whether a packet can be seen
 //
 // Registers and times are those of Narthex's model (interfaces/src/fifo). A packet leaves SEND_CYCLES
@@ -13,6 +14,7 @@ module ni2w #(
     parameter BLOCK_CYCLES = 15,
     parameter BLOCKS = 4,
     parameter RECEIVE_CYCLES = 30,
+    parameter WINDOW = 1,    // doublewords of the receive FIFO's head that can be looked at
     parameter WORDS = 32,    // doublewords of a packet, header included: a power of two
     parameter PACKETS = 8    // packets in the receive FIFO: a power of two
 ) (
@@ -121,7 +123,9 @@ module ni2w #(
 
     wire can_pop = seen != popped_packets;
     wire [PACKET-1:0] head = popped_packets[PACKET-1:0];
-    wire [63:0] head_word = received_words[{head, popped[WORD-1:0]}];
+    wire is_window = register_address >= RECEIVE_WINDOW & register_address < RECEIVE_WINDOW + 8 * WINDOW;
+    wire [WORD:0] looked = popped + (is_window ? register_address[WORD+2:3] : {WORD{1'b0}});
+    wire [63:0] head_word = looked < length_of[head] ? received_words[{head, looked[WORD-1:0]}] : 64'd0;
     wire pop = load_of_receive & can_pop;
     wire last_pop = pop & popped + 1'b1 == length_of[head];
     assign receive_done = last_pop;
@@ -174,15 +178,12 @@ module ni2w #(
             // A store while STATUS shows no room.
             register_fault = register_address != SEND | whole;
         end else begin
-            case (register_address)
-                STATUS: register_read_data = {62'd0, can_pop, ~whole & send_room};
-                RECEIVE, RECEIVE_WINDOW: begin
-                    register_read_data = head_word;
-                    // A load while STATUS shows no packet.
-                    register_fault = ~can_pop;
-                end
-                default: register_fault = 1'b1;
-            endcase
+            if (register_address == STATUS) register_read_data = {62'd0, can_pop, ~whole & send_room};
+            else begin
+                register_read_data = head_word;
+                // A load while STATUS shows no packet.
+                register_fault = ~can_pop | ~(is_window | register_address == RECEIVE);
+            end
         end
     end
 

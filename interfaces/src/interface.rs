@@ -153,10 +153,23 @@ pub fn build_sarc(name: Name, node: &Surroundings<'_>) -> Result<Sarc, Interface
     models::sarc::device(name.send, config, node).map_err(|problem| refused(name.send, problem))
 }
 
+/// Where an interface is in its node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Process 0's send half; the other halves follow.
+    pub first_agent: AgentId,
+    pub attachment: Attachment,
+    /// The protocol of the node's caches.
+    pub protocol: &'static Protocol,
+    /// Bytes in a coherence block.
+    pub block_bytes: usize,
+}
+
 /// A network interface at one node, made of halves.
 pub struct Interface {
     /// What it is called.
     name: Name,
+    pub(crate) place: Place,
     /// Process 0's send half, then its receive half, then process 1's.
     pub halves: Vec<Box<dyn InterfaceHalf>>,
     /// All addresses that concern any half are in here; see [`Layout::cachable`].
@@ -187,6 +200,7 @@ impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Interface {
             name: _,
+            place: _,
             halves,
             concern: _,
             register_time: _,
@@ -237,8 +251,11 @@ impl Interface {
         let block_load_time = slowest(|half| half.block_load_delay());
         let is_block_access = |kind: &Kind| matches!(kind, Kind::BlockLoad | Kind::BlockStore);
         let moves_blocks = layouts.iter().any(|layout| layout.transactions.iter().any(is_block_access));
+        let Surroundings { first_agent, attachment, protocol, block_bytes, .. } = *node;
+        let place = Place { first_agent, attachment, protocol, block_bytes: block_bytes as usize };
         Ok(Interface {
             name,
+            place,
             halves,
             concern,
             register_time,

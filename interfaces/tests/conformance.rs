@@ -10,7 +10,8 @@
 //!
 //! Every model of the registry is tried with every flow control: a new model is
 //! tested by being there. If `NARTHEX_HARDWARE` of the environment names a compiled design
-//! (`narthex hardware build`), that is tried in the place of NI2w, and nothing else.
+//! (`narthex hardware build`), that is tried in the place of NI2w, or of what
+//! `NARTHEX_HARDWARE_MODEL` names, and nothing else.
 
 mod node;
 
@@ -42,14 +43,16 @@ fn flow_controls() -> Vec<(flow_control::Config, bool)> {
     ]
 }
 
-/// The hardware that is tried in the place of NI2w, with a clock of 250 MHz.
-fn hardware() -> Option<&'static Hardware> {
-    static LOADED: OnceLock<Option<Hardware>> = OnceLock::new();
+/// The hardware that is tried in a model's place, with a clock of 250 MHz, and that model.
+fn hardware() -> Option<&'static (String, Hardware)> {
+    static LOADED: OnceLock<Option<(String, Hardware)>> = OnceLock::new();
     let load = || {
         let file = std::env::var_os("NARTHEX_HARDWARE")?;
         let design = Design::load(file.as_ref()).expect("a compiled design");
         let clock = Clock::with_period(Duration::from_ns(4));
-        Some(Hardware { name: "NI2w@rtl".into(), design, clock: Some(clock), tile: None })
+        let model = std::env::var("NARTHEX_HARDWARE_MODEL").unwrap_or_else(|_| "NI2w".into());
+        let name = format!("{model}@rtl");
+        Some((model, Hardware { name, design, clock: Some(clock), tile: None }))
     };
     LOADED.get_or_init(load).as_ref()
 }
@@ -58,7 +61,9 @@ fn hardware() -> Option<&'static Hardware> {
 fn interfaces() -> Box<dyn Iterator<Item = Variant>> {
     match hardware() {
         None => Box::new(models()),
-        hardware => Box::new(std::iter::once(Variant { hardware, ..Variant::plain("NI2w") })),
+        Some((model, hardware)) => {
+            Box::new(std::iter::once(Variant { hardware: Some(hardware), ..Variant::plain(model) }))
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub mod surroundings;
 pub mod wiring;
 
 use narthex_interfaces::models::{MODELS, Model};
-use narthex_interfaces::rtl::ports::{PORTS, Port};
+use narthex_interfaces::rtl::ports::{BUS_PORTS, PORTS, Port};
 use narthex_interfaces::{Attached, Attachment};
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ pub use run::{Effort, Explanation, Finished, Halt, Monitor, Progress, run, run_m
 pub use surroundings::{GivenFile, Surroundings};
 
 /// What there is of a kind: "interfaces" or "machines"; "hardware-ports" are what hardware has that
-/// stands in the place of a FIFO's model.
+/// stands in the place of a FIFO's model, and "hardware-bus-ports" those of its bus port.
 ///
 /// # Errors
 /// For any other kind.
@@ -61,6 +61,7 @@ pub fn list(kind: &str) -> Result<Value, Failure> {
             })
             .collect(),
         "hardware-ports" => Ok(PORTS.iter().map(port).collect()),
+        "hardware-bus-ports" => Ok(BUS_PORTS.iter().map(port).collect()),
         other => Err(Failure::usage(format!("'{other}' is neither interfaces nor machines"))),
     }
 }

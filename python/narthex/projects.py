@@ -125,26 +125,49 @@ VERILOG_KEYWORDS = (
 """Words that no module can be called (IEEE 1800, Annex B), and the names of its ports."""
 
 
-def new_hardware(name: str) -> list[Path]:
+@dataclass(frozen=True)
+class _Hardware:
+    """Hardware that comes with Narthex, of which a new one is made."""
+
+    model: str
+    """In whose place it stands."""
+    top: str
+    """Its module, and the file that has it."""
+    description: str
+    others: tuple[str, ...] = ()
+    """Files of the modules in it."""
+
+
+_FIFO = _Hardware("NI2w", "ni2w", "design.toml")
+_WITH_BUS = _Hardware("NI64w+Udma", "ni64w_udma", "ni64w+udma.toml", ("ni2w.v",))
+
+
+def new_hardware(name: str, *, bus: bool = False) -> list[Path]:
     """Make the folder of hardware that runs and tests itself; returns its files.
 
-    It is the NI2w that comes with Narthex, by another name. Raises `NarthexError` for a name that
-    no module can have, and where something is there.
+    It is the NI2w that comes with Narthex, by another name, or with `bus` the NI64w+Udma, which has
+    a bus port. Raises `NarthexError` for a name that no module can have, and where something is
+    there.
     """
+    kind = _WITH_BUS if bus else _FIFO
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in VERILOG_KEYWORDS.split():
         raise NarthexError(
             f"'{name}' cannot be the name of hardware: small letters, digits and _, a letter first,"
             " and no word of Verilog"
         )
+    if f"{name}.v" in kind.others:
+        raise NarthexError(f"'{name}' is a module in this hardware already; choose another name")
     made = _made(
         Path(name),
         "hardware",
         {"test_hardware": f"test_{name}"},
-        lambda text: string.Template(text).substitute(name=name),
+        lambda text: string.Template(text).substitute(name=name, model=kind.model),
     )
-    source = HARDWARE / "ni2w"
-    for file, named in (("ni2w.v", f"{name}.v"), ("design.toml", "design.toml")):
-        text = (source / file).read_text(encoding="utf-8").replace("ni2w", name)
+    own = {f"{kind.top}.v": f"{name}.v", kind.description: "design.toml"}
+    for file, named in (own | {other: other for other in kind.others}).items():
+        text = (HARDWARE / "ni2w" / file).read_text(encoding="utf-8")
+        if file in own:
+            text = text.replace(kind.top, name)
         files.write_whole(Path(name) / named, text.encode())
         made.append(Path(name) / named)
     return made

@@ -122,9 +122,25 @@ def test_programs_come_to_the_same_over_hardware_as_over_its_model():
 
 
 @needs_extra
-def test_threads_and_computed_wait_loops_change_nothing():
+def test_hardware_with_a_bus_port_moves_payloads_as_its_model_does():
+    """Whole blocks and parts of them; a payload of 200 bytes goes by DMA, one of 48 by registers."""
+    for program, nodes in ((("roundtrip", 48, 20), 2), (("roundtrip", 200, 20), 2), (("em3d", 64, 2), 4)):
+        model, hardware = (
+            narthex.run(*program, interface=name, nodes=nodes)
+            for name in ("NI64w+Udma", "NI64w+Udma@rtl")
+        )
+        for same in ("simulated_ps", "reports", "output", "message_sizes"):
+            assert hardware.document[same] == model.document[same], (program, same)
+        requests = hardware.document["nodes"][0]["statistics"]["hardware_bus_requests"]
+        assert (requests > 0) == (program[1] == 200)
+
+
+@needs_extra
+@pytest.mark.parametrize("interface", ["NI2w@rtl", "NI64w+Udma@rtl"])
+def test_threads_and_computed_wait_loops_change_nothing(interface):
     def document(**how):
-        return narthex.run("em3d", 64, 2, interface="NI2w@rtl", nodes=4, **how).document
+        program = ("alltoall", 200) if "Udma" in interface else ("em3d", 64, 2)
+        return narthex.run(*program, interface=interface, nodes=4, **how).document
 
     assert document() == document(threads=2) == document(execute_wait_loops=True)
 
@@ -187,6 +203,11 @@ def test_a_new_project_runs_as_it_is(tmp_path, monkeypatch):
     projects.new_hardware("bell")
     monkeypatch.chdir(tmp_path / "bell")
     assert narthex.run("roundtrip", 8, 2, interface="NI2w@./", nodes=2).document["hardware"]
+    projects.new_hardware("mover", bus=True)
+    moved = narthex.run("roundtrip", 200, 2, interface="NI64w+Udma@./mover", nodes=2).document
+    assert moved["nodes"][0]["statistics"]["hardware_bus_requests"] > 0
+    with pytest.raises(NarthexError, match="'ni2w' is a module in this hardware already"):
+        projects.new_hardware("ni2w", bus=True)
     for wrong in ("Bell", "module", "b-l"):
         with pytest.raises(NarthexError, match="cannot be the name of hardware"):
             projects.new_hardware(wrong)
@@ -280,6 +301,75 @@ def test_a_wrong_design_is_refused_with_file_and_line(changed, old, new, told):
         designs.request(changed((old, new)))
 
 
+BUS_WRONG = {
+    "missing": (
+        "input  wire        bus_reply_last,",
+        "",
+        r"ni64w_udma lacks the input 'bus_reply_last' .1 bit.: it is the request's last",
+    ),
+    "width": (
+        "output wire [8:0]  bus_bytes",
+        "output wire [7:0]  bus_bytes",
+        r"udma.v:\d+: 'bus_bytes' has 8 bits; it has to have 9 bits",
+    ),
+    "direction": (
+        "input  wire        bus_ready,",
+        "output wire        bus_ready,",
+        r"udma.v:\d+: 'bus_ready' is an output; it has to be an input",
+    ),
+}
+
+
+@pytest.fixture
+def changed_mover(tmp_path):
+    """Return what makes a folder with the shipped hardware that has a bus port, with a text replaced."""
+
+    def change(old, new):
+        folder = tmp_path / "mine"
+        shutil.copytree(HARDWARE, folder)
+        text = (folder / "ni64w_udma.v").read_text()
+        assert old in text, old
+        (folder / "ni64w_udma.v").write_text(text.replace(old, new, 1))
+        return f"NI64w+Udma@{folder}/ni64w+udma.toml"
+
+    return change
+
+
+@needs_extra
+@pytest.mark.parametrize(("old", "new", "told"), BUS_WRONG.values(), ids=BUS_WRONG)
+def test_a_bus_port_that_is_not_whole_is_refused(changed_mover, old, new, told):
+    with pytest.raises(NarthexError, match=told):
+        designs.request(changed_mover(old, new))
+
+
+@needs_extra
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("bus_bytes = part;", "bus_bytes = 9'd65;", "bus_bytes asks for 65 bytes at 0x"),
+        (
+            "bus_address = address;",
+            "bus_address = 64'd64;",
+            "cannot read the block at 0x40 for this program",
+        ),
+    ],
+    ids=["bytes", "address"],
+)
+def test_a_bus_request_that_may_not_be_ends_the_run(changed_mover, old, new, told):
+    with pytest.raises(NarthexError, match=told):
+        narthex.run("roundtrip", 200, 2, interface=changed_mover(old, new), nodes=2)
+
+
+@needs_extra
+def test_a_bus_port_is_where_its_model_needs_one_and_a_device_may_cache():
+    with pytest.raises(NarthexError, match="lacks the bus port .* hardware of NI64w.Udma moves"):
+        narthex.run("roundtrip", 8, 2, interface=f"NI64w+Udma@{HARDWARE}/", nodes=2)
+    interface = f"NI2w@{HARDWARE}/ni64w+udma.toml"
+    with pytest.raises(NarthexError, match="it has a bus port, and cannot be on io-bus"):
+        narthex.run("roundtrip", 8, 2, interface=f"{interface} on io-bus", nodes=2)
+    assert narthex.run("roundtrip", 8, 2, interface=interface, nodes=2).document["hardware"]
+
+
 @needs_extra
 def test_hardware_that_never_answers_is_told_with_its_port(changed):
     interface = changed(("assign register_ready = register_valid;", "assign register_ready = 0;"))
@@ -325,15 +415,16 @@ def test_a_single_file_is_a_design(tmp_path):
 
 @needs_extra
 @pytest.mark.long
-def test_the_conformance_suite_holds_for_the_hardware():
+@pytest.mark.parametrize("model", ["NI2w", "NI64w+Udma"])
+def test_the_conformance_suite_holds_for_the_hardware(model):
     """The suite of all models (interfaces/tests/conformance.rs), over the hardware alone."""
     root = Path(__file__).parents[2]
-    library = designs.request("NI2w@rtl")["library"]
+    library = designs.request(f"{model}@rtl")["library"]
     command = ["cargo", "test", "--locked", "-p", "narthex-interfaces", "--test", "conformance"]
     done = subprocess.run(
         command,
         cwd=root,
-        env=os.environ | {"NARTHEX_HARDWARE": library},
+        env=os.environ | {"NARTHEX_HARDWARE": library, "NARTHEX_HARDWARE_MODEL": model},
         capture_output=True,
         text=True,
         check=False,
@@ -346,7 +437,7 @@ def test_the_page_has_the_ports_of_the_simulator():
     rows = [
         line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")
     ]
-    ports = json.loads(_native.list("hardware-ports"))
+    ports = [*designs.ports(), *designs.bus_ports()]
     assert rows[: len(ports)] == [
         f"| `{port['name']}` | {port['direction'].removesuffix('put')} | {port['width']} |"
         f" {port['meaning']} |"

@@ -24,6 +24,9 @@
 //! word, the packets behind the first one too, while their buffers stay occupied until
 //! `receive_done`.
 //!
+//! **The bus.** A design with a bus port ([`super::bus`]) also issues transactions, from the seats of
+//! its process.
+//!
 //! The model that it replaces says all that does not depend on what is in it: seats, addresses,
 //! names, the time of an access.
 
@@ -34,12 +37,15 @@ use std::ops::Range;
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
-use narthex_memory::{AccessReply, Kind, Response, Transaction};
+use narthex_memory::interconnects::Refusal;
+use narthex_memory::{AccessReply, Kind, Response, SnoopReply, Transaction};
 
 use super::Hardware;
-use super::ports::Ports;
+use super::bus::{BusPort, TRANSACTIONS};
+use super::ports::{BusPorts, Ports};
 use super::simulation::Simulation;
 use crate::address_names::AddressName;
+use crate::attachment::Attachment;
 use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
 use crate::device::Device;
 use crate::half::{Context, Reaction, RegisterFault};
@@ -57,6 +63,7 @@ narthex_kernel::statistics! {
         accesses: Counter, "hardware_register_accesses", "accesses", "register accesses that the hardware answered";
         sent: Counter, "hardware_packets_sent", "packets", "packets that the hardware sent";
         received: Counter, "hardware_packets_received", "packets", "packets whose buffers the hardware freed";
+        requests: Counter, "hardware_bus_requests", "requests", "requests of the hardware's bus port";
     }
 }
 
@@ -64,6 +71,8 @@ narthex_kernel::statistics! {
 struct Unit {
     simulation: Simulation,
     ports: Ports,
+    /// Its bus port, if it has one.
+    bus: Option<BusPort>,
     /// The edge that is simulated next.
     next: u64,
     /// Instants that were asked for and have not come.
@@ -95,7 +104,8 @@ impl RtlFifo {
     /// call its node.
     ///
     /// # Errors
-    /// If the design has not the ports of a FIFO, or its clock is slower than register accesses.
+    /// If the design has not the ports of a FIFO, its clock is slower than register accesses, or it has
+    /// a bus port and is where no device caches memory.
     pub fn new(
         model: Interface,
         hardware: &Hardware,
@@ -115,7 +125,7 @@ impl RtlFifo {
         })?;
         let processes = model.halves.len() / 2;
         let units = (0..processes)
-            .map(|process| Unit::new(hardware, &format!("{scope} process_{process}")))
+            .map(|process| Unit::new(hardware, &model, process, &format!("{scope} process_{process}")))
             .collect::<Result<_, _>>()?;
         let payload_limit = packet_bytes as usize - Header::BYTES;
         Ok(RtlFifo { model, name: name.clone(), clock, payload_limit, longest_answer, units })
@@ -129,16 +139,38 @@ impl RtlFifo {
         self.units[0].simulation.record(file)
     }
 
+    /// Whether the design has a bus port.
+    pub fn has_bus_port(&self) -> bool {
+        self.units.iter().any(|unit| unit.bus.is_some())
+    }
+
+    /// The design sees what its bus port has got.
+    fn see_reply(&mut self, seat: usize, context: &mut Context<'_>) {
+        let (unit, clock, _) = self.unit(seat);
+        unit.offer(context, false);
+        unit.await_edge(context, clock);
+    }
+
     fn unit(&mut self, seat: usize) -> (&mut Unit, Clock, usize) {
         (&mut self.units[seat / 2], self.clock, self.payload_limit)
     }
 }
 
 impl Unit {
-    fn new(hardware: &Hardware, scope: &str) -> Result<Self, String> {
+    fn new(hardware: &Hardware, model: &Interface, process: usize, scope: &str) -> Result<Self, String> {
         let mut simulation = hardware.design.instance(scope);
-        let ports =
-            Ports::of(&mut simulation).map_err(|problem| format!("hardware {}: {problem}", hardware.name))?;
+        let refused = |problem: &dyn std::fmt::Display| format!("hardware {}: {problem}", hardware.name);
+        let ports = Ports::of(&mut simulation).map_err(|problem| refused(&problem))?;
+        let bus = BusPorts::of(&mut simulation).map_err(|problem| refused(&problem))?;
+        let place = model.place;
+        if bus.is_some() && place.attachment != Attachment::MemoryBus {
+            return Err(refused(&format!(
+                "it has a bus port, and cannot be on {}: of a block that it writes in part it holds a copy, which \
+                 none but a device on memory-bus may",
+                place.attachment
+            )));
+        }
+        let bus = bus.map(|ports| BusPort::new(ports, place, Interface::send_half(process as u8)));
         simulation.set(ports.reset, 1);
         (0..RESET_CYCLES).for_each(|_| simulation.tick(ports.clock));
         simulation.set(ports.reset, 0);
@@ -146,6 +178,7 @@ impl Unit {
         Ok(Unit {
             simulation,
             ports,
+            bus,
             next: 1,
             awaited: BTreeSet::new(),
             sending: Vec::new(),
@@ -161,7 +194,7 @@ impl Unit {
     }
 
     /// All edges up to the present have happened; then the design sees what there is now.
-    fn catch_up(&mut self, context: &mut Context<'_>, clock: Clock, payload_limit: usize) {
+    fn catch_up(&mut self, context: &mut Context<'_>, clock: Clock, payload_limit: usize, seat: usize) {
         self.free(context);
         while clock.edge(self.next) <= context.now {
             if self.is_quiet() {
@@ -169,6 +202,9 @@ impl Unit {
                 break;
             }
             self.cycle(context, clock, payload_limit, false);
+        }
+        if let Some(bus) = &mut self.bus {
+            bus.advance(context.now, seat);
         }
         self.offer(context, false);
     }
@@ -193,7 +229,7 @@ impl Unit {
 
     /// Sets the inputs of the network's side, and lets the outputs follow.
     fn offer(&mut self, context: &Context<'_>, is_ahead: bool) {
-        let Unit { simulation, ports, offered: (place, taken), .. } = self;
+        let Unit { simulation, ports, bus, offered: (place, taken), .. } = self;
         let word = context.network.at(*place).map(|packet| word_of(packet.header, &packet.payload, *taken));
         simulation.set(ports.receive_valid, word.is_some().into());
         let (data, is_last) = word.unwrap_or_default();
@@ -201,6 +237,9 @@ impl Unit {
         simulation.set(ports.receive_last, is_last.into());
         simulation.set(ports.send_room, context.network.has_room().into());
         simulation.set(ports.send_ready, 0);
+        if let Some(bus) = bus {
+            bus.offer(simulation);
+        }
         simulation.settle();
         if simulation.is_set(ports.send_valid) && self.takes_word(context, is_ahead) {
             self.simulation.set(self.ports.send_ready, 1);
@@ -230,6 +269,13 @@ impl Unit {
             simulation.input_is_set(ports.receive_valid) && simulation.is_set(ports.receive_ready);
         let is_last = simulation.input_is_set(ports.receive_last);
         let is_done = simulation.is_set(ports.receive_done);
+        if let Some(bus) = &mut self.bus {
+            match bus.cycle(&self.simulation, clock.edge(self.next)) {
+                Ok(true) => self.statistics.requests.increment(),
+                Ok(false) => {}
+                Err(fault) => context.faults.push(fault),
+            }
+        }
         self.edge(clock);
         self.statistics.cycles.increment();
         if let Some((word, is_last)) = sent {
@@ -299,15 +345,16 @@ impl Unit {
         self.statistics.sent.increment();
     }
 
-    /// Asks for the next edge if there is anything to do.
+    /// Asks for the next edge if there is anything to do, and for that of a request ahead of time.
     fn await_edge(&mut self, context: &mut Context<'_>, clock: Clock) {
         self.awaited.retain(|&at| at > context.now);
-        if self.is_quiet() && self.done_ahead == 0 {
-            return;
-        }
-        let at = clock.edge(self.next);
-        if self.awaited.insert(at) {
-            context.timers.push(at);
+        let works = !self.is_quiet() || self.done_ahead > 0;
+        let edge = works.then(|| clock.edge(self.next));
+        let request = self.bus.as_ref().and_then(BusPort::asks_at);
+        for at in edge.into_iter().chain(request) {
+            if self.awaited.insert(at) {
+                context.timers.push(at);
+            }
         }
     }
 }
@@ -359,7 +406,7 @@ impl Device for RtlFifo {
         };
         let name = self.name.clone();
         let (unit, clock, payload_limit) = self.unit(seat);
-        unit.catch_up(context, clock, payload_limit);
+        unit.catch_up(context, clock, payload_limit, seat);
         let Unit { simulation, ports, .. } = unit;
         simulation.set(ports.register_valid, 1);
         simulation.set(ports.register_write, is_store.into());
@@ -399,7 +446,7 @@ impl Device for RtlFifo {
 
     fn network(&mut self, seat: usize, context: &mut Context<'_>) {
         let (unit, clock, payload_limit) = self.unit(seat);
-        unit.catch_up(context, clock, payload_limit);
+        unit.catch_up(context, clock, payload_limit, seat);
         unit.await_edge(context, clock);
     }
 
@@ -407,23 +454,77 @@ impl Device for RtlFifo {
         self.network(seat, context);
     }
 
+    fn refuse(
+        &mut self,
+        seat: usize,
+        _context: &mut Context<'_>,
+        transaction: &Transaction,
+    ) -> Option<Refusal> {
+        self.units[seat / 2].bus.as_mut()?.push(seat, transaction).map(Refusal::Push)
+    }
+
+    fn snoop(&mut self, seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        let bus = self.units[seat / 2].bus.as_mut();
+        bus.map_or_else(SnoopReply::default, |bus| bus.snoop(seat, transaction))
+    }
+
+    fn wants(&self, seat: usize) -> bool {
+        self.units[seat / 2].bus.as_ref().is_some_and(|bus| bus.wants(seat))
+    }
+
+    fn issue(&mut self, seat: usize, context: &mut Context<'_>) -> Option<Transaction> {
+        let bus = self.units[seat / 2].bus.as_mut().filter(|bus| bus.wants(seat))?;
+        let issued = bus.issue();
+        if issued.is_none() {
+            self.see_reply(seat, context);
+        }
+        issued
+    }
+
+    /// Edges up to now have happened without its reply.
+    fn complete(
+        &mut self,
+        seat: usize,
+        context: &mut Context<'_>,
+        transaction: &Transaction,
+        response: &Response,
+    ) {
+        self.network(seat, context);
+        let bus = self.units[seat / 2].bus.as_mut().expect("it has issued a transaction");
+        bus.complete(transaction, response);
+        self.see_reply(seat, context);
+    }
+
     fn reaction(&self) -> Option<Reaction> {
         Some(Reaction::AT_ONCE)
     }
 
-    /// It is no master of its bus.
+    /// Without a bus port it is no master; with one it may ask for anything that it receives.
     fn time_to_interconnect(&self) -> Duration {
-        Duration::MAX
+        if self.has_bus_port() { Duration::ZERO } else { Duration::MAX }
     }
 }
 
 impl Archived for Unit {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Unit { simulation, ports: _, next, awaited, sending, offered, done_ahead, is_silent, statistics } =
-            self;
+        let Unit {
+            simulation,
+            ports: _,
+            bus,
+            next,
+            awaited,
+            sending,
+            offered,
+            done_ahead,
+            is_silent,
+            statistics,
+        } = self;
         let mut state = simulation.state();
         archive.value(&mut state)?;
         archive.ensure(simulation.restore(&state), "the hardware's state is another design's")?;
+        if let Some(bus) = bus {
+            bus.archive(archive)?;
+        }
         archive.value(next)?;
         archive.value(awaited)?;
         archive.value(sending)?;
@@ -442,8 +543,15 @@ impl Archived for RtlFifo {
 }
 
 impl DeviceDescription for RtlFifo {
+    /// A bus port may hold a copy of any block.
     fn seats(&self) -> Vec<DeviceSeat> {
-        self.model.seats()
+        let mut seats = self.model.seats();
+        if self.has_bus_port() {
+            for seat in &mut seats {
+                (seat.is_coherent, seat.concern) = (true, 0..u64::MAX);
+            }
+        }
+        seats
     }
 
     fn part(&self, seat: usize) -> &'static str {
@@ -463,7 +571,18 @@ impl DeviceDescription for RtlFifo {
     }
 
     fn layouts(&self, process: u8) -> Vec<Layout> {
-        DeviceDescription::layouts(&self.model, process)
+        let mut layouts = DeviceDescription::layouts(&self.model, process);
+        if self.has_bus_port() {
+            for layout in &mut layouts {
+                layout.transactions.extend(TRANSACTIONS);
+                layout.snoops_all = true;
+            }
+        }
+        layouts
+    }
+
+    fn peek(&self, address: u64) -> Option<&[u8]> {
+        self.units.iter().find_map(|unit| unit.bus.as_ref()?.peek(address))
     }
 
     fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName> {
@@ -471,8 +590,11 @@ impl DeviceDescription for RtlFifo {
     }
 
     fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
-        let Unit { simulation, sending, offered, done_ahead, .. } = &self.units[seat / 2];
+        let Unit { simulation, bus, sending, offered, done_ahead, .. } = &self.units[seat / 2];
         (simulation.state(), sending, offered, done_ahead).hash(&mut hasher);
+        if let Some(bus) = bus {
+            bus.hash(hasher);
+        }
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
@@ -484,7 +606,7 @@ impl DeviceDescription for RtlFifo {
     }
 
     fn queue(&self, seat: usize) -> QueueState {
-        let Unit { simulation, ports, sending, offered, .. } = &self.units[seat / 2];
+        let Unit { simulation, ports, bus, sending, offered, .. } = &self.units[seat / 2];
         let bit = |port| u8::from(simulation.is_set(port));
         let quiet = bit(ports.quiet);
         if seat != Interface::send_half(Interface::process_of(seat)) {
@@ -499,11 +621,13 @@ impl DeviceDescription for RtlFifo {
             return QueueState::of("receive side", *packets as u64, None).with_note(note);
         }
         let is_held = simulation.is_set(ports.send_valid) && simulation.is_set(ports.send_last);
+        let request = bus.as_ref().map(BusPort::describe).filter(|request| !request.is_empty());
+        let request = request.map_or_else(String::new, |request| format!("; {request}"));
         let first = sending.first().copied();
         let header = Header(first.unwrap_or_else(|| simulation.get(ports.send_data)));
         let note = format!(
             "the hardware {} has handed over {} words of a packet (its ports: register_valid={}, register_ready={}, \
-             send_valid={}, send_last={}, quiet={quiet})",
+             send_valid={}, send_last={}, quiet={quiet}){request}",
             self.name,
             sending.len(),
             u8::from(simulation.input_is_set(ports.register_valid)),

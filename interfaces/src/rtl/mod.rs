@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | [`simulation`] | an instance of a design: ports by name, cycles, state, waves |
 //! | [`ports`] | the ports of a design in a FIFO's place |
+//! | [`bus`] | its requests on the node's interconnect |
 //! | [`fifo`] | the device that drives them |
 //!
 //! Tiles of SARC's chip are in [`crate::sarc::rtl`].
 
+pub mod bus;
 mod capi;
 pub mod fifo;
 pub mod ports;
@@ -28,10 +30,13 @@ use crate::sarc::Sarc;
 use crate::sarc::rtl::{Parameters, RtlSarc};
 
 /// Why other hardware is refused.
-const FIFOS_ALONE: &str = "hardware with registers and packets takes the place of an NI_i w, such as NI2w";
+const FIFOS_ALONE: &str = "hardware of your own takes the place of an NI_i w or an NI_i w+Udma, such as NI2w";
 
-/// The section of the model that a FIFO's hardware can stand in for.
+/// The section of the model that hardware with registers and packets can stand in for.
 const FIFO: &str = "ni_iw";
+
+/// That of the model whose hardware also needs a bus port: it moves payloads itself.
+const UDMA: &str = "ni_iw_udma";
 
 /// A design that stands in the place of an interface's model.
 #[derive(Clone, Debug)]
@@ -80,10 +85,18 @@ impl Hardware {
                 Ok(Box::new(device))
             }
             Replaced::Fifo(name, model, packet_bytes) => {
-                if [name.send, name.receive].iter().any(|half| half.model.section != FIFO) {
+                let sections = [name.send, name.receive].map(|half| half.model.section);
+                if sections.iter().any(|section| ![FIFO, UDMA].contains(section)) {
                     return Err(format!("hardware {}: {FIFOS_ALONE}, not of {name}", self.name));
                 }
                 let mut device = RtlFifo::new(model, self, packet_bytes, &scope)?;
+                if sections.contains(&UDMA) && !device.has_bus_port() {
+                    return Err(format!(
+                        "hardware {}: it lacks the bus port (bus_valid and its like), by which the hardware of {name} \
+                         moves payloads",
+                        self.name
+                    ));
+                }
                 if let Some(file) = waves {
                     device.record(file).map_err(|error| unwritten(file, error))?;
                 }

@@ -225,6 +225,13 @@ impl Simulation {
         self.port("output", OUTPUT, name, width).map(Output)
     }
 
+    /// Whether it has an input or output of this name.
+    pub fn has_port(&self, name: &str) -> bool {
+        self.objects
+            .get(name)
+            .is_some_and(|nodes| nodes.iter().any(|node| node.flags & (INPUT | OUTPUT) != 0))
+    }
+
     fn port(
         &mut self,
         direction: &'static str,

@@ -148,13 +148,13 @@ impl Node {
         };
         let name: Name = interface.name.parse().unwrap();
         let model = Interface::build(name, &surroundings).unwrap();
-        let layouts = model.layouts(process);
         let built: Box<dyn Device> = match interface.hardware {
             None => Box::new(model),
             Some(hardware) => {
                 hardware.in_place_of(Replaced::Fifo(name, model, PACKET_BYTES), NodeId(number), None).unwrap()
             }
         };
+        let layouts = <[Layout; 2]>::try_from(built.layouts(process)).expect("of two halves");
         let own_sides = sides_of(&*built, process);
         let bus = bus::bus(&*built, own_sides);
         let mut main = MainMemory::default();

@@ -52,9 +52,12 @@ def interface(
     say(f"To run it: cd {folder} && narthex run roundtrip 64 1000")
 
 
-@new.command(epilog=examples("narthex new hardware doorbell"))
+@new.command(epilog=examples("narthex new hardware doorbell", "narthex new hardware mover --bus"))
 def hardware(
     name: str = typer.Argument(..., help="What the module and its folder are called."),
+    bus: bool = typer.Option(
+        False, "--bus", help="With a bus port too: it moves payloads itself, as NI64w+Udma."
+    ),
 ) -> None:
     """Make a folder with hardware in Verilog that stands in an interface's place, and its tests.
 
@@ -62,6 +65,6 @@ def hardware(
     """
     from narthex.projects import new_hardware
 
-    for file in new_hardware(name):
+    for file in new_hardware(name, bus=bus):
         say(str(file))
     say(f"\nTo run it: cd {name} && narthex run roundtrip 64 1000")

@@ -1,7 +1,7 @@
 """Finds the hardware that an interface's name asks for, and has it compiled.
 
 `NI2w@rtl` is hardware that comes with Narthex, in the place of the model NI2w, and `SARC@rtl` that
-of a chip's tiles; `NI2w@./mine` is that of a folder, or of its description, `design.toml`:
+of a chip's tiles; `NI2w@./mine` is that of a folder, or of a description, `design.toml` in a folder:
 
     top = "ni"                # the module, or in Python the class, that has the ports
     sources = ["ni.v"]        # Verilog, RTLIL, or Amaranth (.py); .vh and .svh are only included
@@ -35,7 +35,7 @@ from narthex.errors import USAGE, NarthexError, unknown
 from narthex.toolchain import Progress
 
 SHIPPED = Path(__file__).parent.parent / "hardware"
-"""The hardware that comes with Narthex: a folder for each design."""
+"""The hardware that comes with Narthex: a folder for each design, or a description of its name."""
 
 DESCRIPTION = "design.toml"
 
@@ -116,7 +116,9 @@ def _write_view(file: str, node: int, compiled: dict[str, Any], built: Built) ->
             file, [f"node_{node}.{part}" for part in parts], views.OF_TILE, built.ports
         )
     else:
-        views.write_view(file, [f"node_{node}.process_0"], views.OF_FIFO, built.ports)
+        has_bus = any(port.name == "bus_valid" for port in built.ports)
+        groups = (*views.OF_FIFO, *views.OF_BUS) if has_bus else views.OF_FIFO
+        views.write_view(file, [f"node_{node}.process_0"], groups, built.ports)
 
 
 def _tiles(model: str, hardware: str, progress: Progress | None) -> tuple[dict[str, Any], Built]:
@@ -135,9 +137,10 @@ def _compiled(
 ) -> tuple[dict[str, Any], Built]:
     """Compile hardware; returns where it is and what it is."""
     is_shipped = hardware.casefold() == "rtl"
-    folder = _shipped(model) if is_shipped else _given(hardware)
+    given = _shipped(model) if is_shipped else _given(hardware)
     require()
-    clock, design = _file(folder, name) if folder.is_file() else load(folder, name)
+    is_source = given.is_file() and given.suffix in MODULES
+    clock, design = _file(given, name) if is_source else load(given, name)
     built = build(design, progress, lambda found: check_ports(design, found))
     return {"library": str(built.library), "sha256": design.sha256, "clock": clock}, built
 
@@ -154,25 +157,29 @@ def _refuse_waves(interface: str, waves: str | Path | None, node: int | None) ->
 
 
 def _shipped(model: str) -> Path:
-    known = {each.parent.name: each.parent for each in SHIPPED.glob(f"*/{DESCRIPTION}")}
-    folder = known.get(model.casefold())
-    if folder is None:
+    known = {
+        each.parent.name if each.name == DESCRIPTION else each.stem: each
+        for each in SHIPPED.glob("*/*.toml")
+    }
+    description = known.get(model.casefold())
+    if description is None:
         there = ", ".join(f"{name}@rtl" for name in [*sorted(known), "sarc"])
         raise NarthexError(
             f"no hardware comes with Narthex for '{model}' (there is {there}); your own stands in"
-            " the place of an NI_i w, as NI2w@./FOLDER, and narthex new hardware begins one"
+            " the place of an NI_i w or NI_i w+Udma, as NI2w@./FOLDER, and narthex new hardware"
+            " begins one"
         )
-    return folder
+    return description
 
 
 def _given(hardware: str) -> Path:
-    """Return the folder of a design, or its only file."""
+    """Return the folder of a design, its description, or its only file."""
     given = Path(hardware).expanduser()
-    if given.is_file() and given.suffix in MODULES:
+    if given.is_file() and given.suffix in (*MODULES, ".toml"):
         return given
     folder = given.parent if given.name == DESCRIPTION else given
     if not folder.is_dir():
-        suffixes = ", ".join(MODULES)
+        suffixes = ", ".join((*MODULES, ".toml"))
         what = f"; a single file ends in {suffixes}" if folder.exists() else ""
         raise NarthexError(
             f"there is no folder '{folder}' with hardware{what}; narthex new hardware NAME makes"
@@ -200,12 +207,16 @@ def _file(file: Path, name: str) -> tuple[str, Design]:
             f"{file} has no module '{top}', and not one alone ({there}): name the top module as the"
             f" file, or make a folder with {DESCRIPTION}"
         )
-    return found[1], Design(name, top, _source(file.parent, file.name, top, {}))
+    return found[1], Design(name, top, _source(file.parent, file.name, top, {}, file))
 
 
 def load(folder: Path, name: str) -> tuple[str, Design]:
-    """Read a design's folder; returns its clock and the design, which messages call `name`."""
-    file = folder / DESCRIPTION
+    """Read a design's folder, or a description in it; returns its clock and the design.
+
+    Messages call it `name`.
+    """
+    file = folder if folder.is_file() else folder / DESCRIPTION
+    folder = file.parent
     if not file.is_file():
         raise NarthexError(
             f"the hardware '{folder}' has no {DESCRIPTION}, which names top and sources"
@@ -217,7 +228,7 @@ def load(folder: Path, name: str) -> tuple[str, Design]:
         raise NarthexError(f"{file}: 'sources' must name at least one file")
     sources: dict[str, str] = {}
     for source in described.sources:
-        sources |= _source(folder, source, described.top, parameters)
+        sources |= _source(folder, source, described.top, parameters, file)
     is_python = any(source.endswith(".py") for source in described.sources)
     left = {} if is_python else parameters  # Python's are arguments of the class
     return described.clock, Design(name, described.top, sources, left)
@@ -234,13 +245,15 @@ def _parameters(given: object, file: Path) -> dict[str, int]:
     return dict(given)
 
 
-def _source(folder: Path, name: str, top: str, parameters: Mapping[str, int]) -> dict[str, str]:
+def _source(
+    folder: Path, name: str, top: str, parameters: Mapping[str, int], description: Path
+) -> dict[str, str]:
     """Return a source's text by the name that messages give it; Python's is what it makes."""
     if not name.endswith(SUFFIXES):
-        raise NarthexError(f"{folder / DESCRIPTION}: '{name}' is none of {', '.join(SUFFIXES)}")
+        raise NarthexError(f"{description}: '{name}' is none of {', '.join(SUFFIXES)}")
     if not re.fullmatch(r"[\w./-]+", name) or ".." in name or name.startswith("/"):
         raise NarthexError(
-            f"{folder / DESCRIPTION}: '{name}' must be a file in the design's folder, of letters,"
+            f"{description}: '{name}' must be a file in the design's folder, of letters,"
             " digits, '_', '-' and '.'"
         )
     text = files.read(folder / name, "a source of hardware", LARGEST_SOURCE_BYTES)
@@ -283,11 +296,23 @@ def ports() -> list[dict[str, Any]]:
     return json.loads(_native.list("hardware-ports"))
 
 
+def bus_ports() -> list[dict[str, Any]]:
+    """Return those of the bus port, which it has whole or not at all."""
+    return json.loads(_native.list("hardware-bus-ports"))
+
+
 def check_ports(design: Design, found: list[Port]) -> None:
-    """Refuse a design that lacks a port, has one of another kind, or an input that nothing sets."""
+    """Refuse a design that lacks a port, has one of another kind, or an input that nothing sets.
+
+    One that has a port of the bus port has to have all of them.
+    """
     wanted = {port["name"]: port for port in ports()}
+    bus = {port["name"]: port for port in bus_ports()}
     by_name = {port.name: port for port in found}
-    problems = [_problem(wanted, port) for port in found]
+    known = wanted | bus
+    if not bus.keys().isdisjoint(by_name):
+        wanted = known
+    problems = [_problem(wanted, known, port) for port in found]
     problems += [
         f"{design.top} lacks the {port['direction']} '{name}' ({_bits(port['width'])}):"
         f" {port['meaning']}{_near(name, [each for each in by_name if each not in wanted])}"
@@ -298,13 +323,15 @@ def check_ports(design: Design, found: list[Port]) -> None:
         raise NarthexError(f"hardware {design.name}: " + "; ".join(told))
 
 
-def _problem(wanted: Mapping[str, Mapping[str, Any]], port: Port) -> str:
-    """Say what is wrong with a port of a design, if anything is."""
+def _problem(
+    wanted: Mapping[str, Mapping[str, Any]], known: Mapping[str, Any], port: Port
+) -> str:
+    """Say what is wrong with a port of a design, if anything is; `known` are all that there are."""
     expected = wanted.get(port.name)
     if expected is None:
         if port.direction == "output":
             return ""  # to be seen in waves
-        near = _near(port.name, wanted)
+        near = _near(port.name, known)
         return f"{port.place}: nothing sets the {port.direction} '{port.name}'{near}"
     if port.direction != expected["direction"]:
         kinds = f"an {port.direction}; it has to be an {expected['direction']}"

@@ -85,6 +85,24 @@ OF_FIFO: tuple[Group, ...] = (
 )
 """Of hardware in the place of a FIFO."""
 
+OF_BUS: tuple[Group, ...] = (
+    (
+        "bus",
+        (
+            ("a request, or a doubleword of it", "bus_valid"),
+            ("it is taken", "bus_ready"),
+            ("it is a write", "bus_write"),
+            ("its address", "bus_address"),
+            ("its bytes", "bus_bytes"),
+            ("what is written", "bus_data"),
+            ("it is answered", "bus_reply_valid"),
+            ("what was read", "bus_reply_data"),
+            ("it is over", "bus_reply_last"),
+        ),
+    ),
+)
+"""Of its bus port, if it has one."""
+
 
 def write_view(
     waves: str | Path, scopes: Iterable[str], groups: Iterable[Group], ports: Iterable[Port]

@@ -1,0 +1,343 @@
+//! The bus port of hardware in a FIFO's place: by it the design is a master of its interconnect.
+//!
+//! ```text
+//!   bus_valid, bus_write, bus_address, bus_bytes ─► Asked ─► wants, issue ─► UnderWay ─► complete
+//!   bus_data, a doubleword a cycle, of a write  ─► Filling ─┘                              │
+//!   bus_reply_*, a doubleword a cycle  ◄──────────────────────────────────── Replying ◄────┘
+//! ```
+//!
+//! A request is for some bytes of one block, one request at a time. Those of a read come from whatever
+//! copy of the block is the latest (`read_once`). A whole block is written as such (`write_block`). Of
+//! one that is written in part the port takes a copy as a cache would (`read_exclusive`), puts the bytes
+//! in and returns it (`write_back`); in between it answers others' requests for the block.
+//!
+//! A request may be taken in a cycle ahead of the node's time. It asks for the interconnect at the
+//! instant of its edge, by the seat of its process that is called then; that seat answers for the block
+//! until the request is over.
+
+use std::hash::{Hash, Hasher};
+
+use narthex_kernel::{Archive, Archived, Damage, Time};
+use narthex_memory::cache::Cache;
+use narthex_memory::protocols::Request;
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
+use serde::{Deserialize, Serialize};
+
+use super::ports::BusPorts;
+use super::simulation::Simulation;
+use crate::half::RegisterFault;
+use crate::interface::Place;
+
+/// What a bus port issues.
+pub const TRANSACTIONS: [Kind; 4] = [Kind::ReadOnce, Kind::WriteBlock, Kind::ReadExclusive, Kind::WriteBack];
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+enum Stage {
+    Idle,
+    /// The rest of a write's doublewords are to come.
+    Filling,
+    /// The interconnect is asked for from this instant on.
+    Asked(Time),
+    /// The interconnect is asked for.
+    Wanting,
+    UnderWay,
+    /// The reply is offered to the design.
+    Replying,
+}
+
+#[derive(Hash, Debug, Serialize, Deserialize)]
+struct State {
+    stage: Stage,
+    /// Who asks: the seat of the device.
+    seat: usize,
+    is_write: bool,
+    address: u64,
+    length: usize,
+    /// What is written or was read.
+    bytes: Vec<u8>,
+    /// Doublewords of the reply that were taken.
+    taken: usize,
+    /// The block of which a part is written, while it is here.
+    merged: Cache,
+    /// The part's bytes have been put into that block.
+    is_merged: bool,
+}
+
+/// The bus port of a process's hardware.
+pub(super) struct BusPort {
+    ports: BusPorts,
+    place: Place,
+    state: State,
+}
+
+impl BusPort {
+    /// The port of a process whose first seat is `seat`.
+    pub fn new(ports: BusPorts, place: Place, seat: usize) -> Self {
+        let state = State {
+            stage: Stage::Idle,
+            seat,
+            is_write: false,
+            address: 0,
+            length: 0,
+            bytes: Vec::with_capacity(place.block_bytes),
+            taken: 0,
+            merged: Cache::with_geometry(place.protocol, 1, 1, place.block_bytes),
+            is_merged: false,
+        };
+        BusPort { ports, place, state }
+    }
+
+    /// Sets the port's inputs.
+    pub fn offer(&self, simulation: &mut Simulation) {
+        let BusPort { ports, state, .. } = self;
+        simulation.set(ports.bus_ready, matches!(state.stage, Stage::Idle | Stage::Filling).into());
+        let reply = (state.stage == Stage::Replying).then(|| state.reply());
+        simulation.set(ports.bus_reply_valid, reply.is_some().into());
+        let (data, is_last) = reply.unwrap_or_default();
+        simulation.set(ports.bus_reply_data, data);
+        simulation.set(ports.bus_reply_last, is_last.into());
+    }
+
+    /// What moves in a cycle whose rising edge is at `edge`. Whether a request is whole with it.
+    ///
+    /// # Errors
+    /// If the request is none.
+    pub fn cycle(&mut self, simulation: &Simulation, edge: Time) -> Result<bool, RegisterFault> {
+        let BusPort { ports, state, place } = self;
+        match state.stage {
+            Stage::Idle | Stage::Filling if simulation.is_set(ports.bus_valid) => {
+                if state.stage == Stage::Idle {
+                    let bytes = simulation.get(ports.bus_bytes);
+                    state.begin(simulation.get(ports.bus_address), bytes, place.block_bytes)?;
+                    state.is_write = simulation.is_set(ports.bus_write);
+                }
+                Ok(state.take(simulation.get(ports.bus_data), edge))
+            }
+            Stage::Replying if simulation.is_set(ports.bus_reply_ready) => {
+                state.taken += 1;
+                if state.taken == state.reply_words() {
+                    state.stage = Stage::Idle;
+                }
+                Ok(false)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// It is `now`, and `seat` is called.
+    pub fn advance(&mut self, now: Time, seat: usize) {
+        if matches!(self.state.stage, Stage::Asked(at) if at <= now) {
+            self.state.stage = Stage::Wanting;
+            self.state.seat = seat;
+        }
+    }
+
+    /// When a request that was taken ahead of time asks for the interconnect.
+    pub fn asks_at(&self) -> Option<Time> {
+        match self.state.stage {
+            Stage::Asked(at) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Whether this seat wants to issue a transaction.
+    pub fn wants(&self, seat: usize) -> bool {
+        self.state.stage == Stage::Wanting && self.state.seat == seat
+    }
+
+    /// The seat is granted its interconnect. None if a block that was to be returned is another
+    /// agent's by now, with the bytes that were put into it: then the request is over.
+    pub fn issue(&mut self) -> Option<Transaction> {
+        let BusPort { place, state, .. } = self;
+        let agent = AgentId(place.first_agent.0 + state.seat as u8);
+        let block = state.block(place.block_bytes);
+        state.stage = Stage::UnderWay;
+        if state.is_merged {
+            state.is_merged = false;
+            let Some(data) = state.merged.remove(block) else {
+                state.stage = Stage::Replying;
+                return None;
+            };
+            return Some(Transaction::carrying(agent, Kind::WriteBack, block, data));
+        }
+        Some(match state.is_write {
+            false => Transaction::block(agent, Kind::ReadOnce, block),
+            true if state.length == place.block_bytes => {
+                Transaction::carrying(agent, Kind::WriteBlock, block, BlockData::from_bytes(&state.bytes))
+            }
+            true => Transaction::block(agent, Kind::ReadExclusive, block),
+        })
+    }
+
+    /// What it issued is over.
+    pub fn complete(&mut self, transaction: &Transaction, response: &Response) {
+        let State { stage, bytes, address, length, merged, is_merged, .. } = &mut self.state;
+        let begin = (*address - transaction.address) as usize;
+        let range = begin..begin + *length;
+        *stage = Stage::Replying;
+        match (transaction.kind, &response.data) {
+            (Kind::ReadOnce, Some(block)) => bytes.extend_from_slice(&block[range]),
+            (Kind::ReadExclusive, Some(block)) => {
+                let mut block = block.clone();
+                block[range].copy_from_slice(bytes);
+                merged.fill(transaction.address, Request::ReadExclusive, response.shared, Some(&block));
+                *is_merged = true;
+                *stage = Stage::Wanting;
+            }
+            _ => {}
+        }
+    }
+
+    /// Another agent's transaction passes by a seat.
+    pub fn snoop(&mut self, seat: usize, transaction: &Transaction) -> SnoopReply {
+        match transaction.kind.snoop() {
+            Some(snoop) if seat == self.state.seat => self.state.merged.snoop(snoop, transaction.address),
+            _ => SnoopReply::default(),
+        }
+    }
+
+    /// The same on a bus that carries no data from cache to cache.
+    pub fn push(&mut self, seat: usize, transaction: &Transaction) -> Option<BlockData> {
+        let snoop = transaction.kind.snoop().filter(|_| seat == self.state.seat)?;
+        self.state.merged.push(snoop, transaction.address)
+    }
+
+    /// The block of which it writes a part, if it is this one and here.
+    pub fn peek(&self, address: u64) -> Option<&[u8]> {
+        self.state.merged.peek(address)
+    }
+
+    /// What it is at, in words; nothing if it is idle.
+    pub fn describe(&self) -> String {
+        let State { stage, is_write, address, length, bytes, taken, .. } = &self.state;
+        let what = match stage {
+            Stage::Idle => return String::new(),
+            Stage::Filling => format!("has {} bytes of it", bytes.len()),
+            Stage::Asked(_) | Stage::Wanting => "waits for the interconnect".into(),
+            Stage::UnderWay => "is under way".into(),
+            Stage::Replying => format!("has been answered, and {taken} doublewords of that are taken"),
+        };
+        let verb = if *is_write { "write" } else { "read" };
+        format!("its {verb} of {length} bytes at {address:#x} {what}")
+    }
+
+    /// Feeds all that determines what follows.
+    pub fn hash(&self, mut hasher: &mut dyn Hasher) {
+        self.state.hash(&mut hasher);
+    }
+}
+
+impl State {
+    /// A request for bytes at an address.
+    fn begin(&mut self, address: u64, bytes: u64, block_bytes: usize) -> Result<(), RegisterFault> {
+        let left = block_bytes as u64 - address % block_bytes as u64;
+        if !(1..=left).contains(&bytes) {
+            return Err(RegisterFault(format!(
+                "the hardware's bus_bytes asks for {bytes} bytes at {address:#x}; a request is for bytes of one \
+                 block of {block_bytes}: 1 to {left} there"
+            )));
+        }
+        (self.address, self.length, self.taken) = (address, bytes as usize, 0);
+        self.bytes.clear();
+        Ok(())
+    }
+
+    /// The request, or a doubleword of a write: whether it is whole.
+    fn take(&mut self, data: u64, edge: Time) -> bool {
+        if self.is_write {
+            let left = (self.length - self.bytes.len()).min(8);
+            self.bytes.extend_from_slice(&data.to_le_bytes()[..left]);
+        }
+        let is_whole = !self.is_write || self.bytes.len() == self.length;
+        self.stage = if is_whole { Stage::Asked(edge) } else { Stage::Filling };
+        is_whole
+    }
+
+    fn block(&self, block_bytes: usize) -> u64 {
+        self.address - self.address % block_bytes as u64
+    }
+
+    /// Doublewords of the reply: those of a read, or the word that a write is over.
+    fn reply_words(&self) -> usize {
+        if self.is_write { 1 } else { self.length.div_ceil(8) }
+    }
+
+    /// The reply's next doubleword, and whether it is the last.
+    fn reply(&self) -> (u64, bool) {
+        let is_last = self.taken + 1 == self.reply_words();
+        if self.is_write {
+            return (0, is_last);
+        }
+        let mut bytes = [0; 8];
+        let rest = &self.bytes[self.taken * 8..];
+        let length = rest.len().min(8);
+        bytes[..length].copy_from_slice(&rest[..length]);
+        (u64::from_le_bytes(bytes), is_last)
+    }
+}
+
+impl Archived for BusPort {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let BusPort { ports: _, place, state } = self;
+        archive.value(state)?;
+        let State { stage, address, length, bytes, taken, .. } = state;
+        let left = place.block_bytes - *address as usize % place.block_bytes;
+        let is_sound = *length <= left && bytes.len() <= *length;
+        let is_whole =
+            *stage != Stage::Replying || state.is_write || bytes.len() == *length && *taken * 8 < *length;
+        archive.ensure(is_sound && is_whole, "a request of the hardware's bus port is none")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use narthex_memory::protocols;
+
+    use super::*;
+
+    fn state() -> State {
+        State {
+            stage: Stage::Idle,
+            seat: 0,
+            is_write: false,
+            address: 0,
+            length: 0,
+            bytes: Vec::new(),
+            taken: 0,
+            merged: Cache::with_geometry(protocols::by_name("MOESI").expect("it is built in"), 1, 1, 64),
+            is_merged: false,
+        }
+    }
+
+    #[test]
+    fn a_request_is_for_bytes_of_one_block() {
+        let mut state = state();
+        assert_eq!(state.begin(0x1038, 8, 64), Ok(()));
+        let refused = state.begin(0x1038, 9, 64).expect_err("it goes beyond the block").0;
+        assert!(refused.contains("bus_bytes asks for 9 bytes at 0x1038"), "{refused}");
+        assert!(refused.ends_with("one block of 64: 1 to 8 there"), "{refused}");
+        assert!(state.begin(0x1000, 0, 64).is_err());
+    }
+
+    #[test]
+    fn a_write_is_whole_with_its_last_doubleword() {
+        let mut state = State { is_write: true, ..state() };
+        state.begin(0x1000, 11, 64).expect("a sound request");
+        assert!(!state.take(0x0807_0605_0403_0201, Time::ZERO));
+        assert_eq!(state.stage, Stage::Filling);
+        assert!(state.take(0xffff_ffff_ff0b_0a09, Time::ZERO));
+        assert_eq!(state.bytes, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        assert_eq!((state.stage, state.reply()), (Stage::Asked(Time::ZERO), (0, true)));
+    }
+
+    #[test]
+    fn what_was_read_is_offered_from_its_first_byte_on() {
+        let mut state = state();
+        state.begin(0x1003, 9, 64).expect("a sound request");
+        assert!(state.take(0, Time::ZERO));
+        state.bytes.extend([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(state.reply(), (0x0807_0605_0403_0201, false));
+        state.taken = 1;
+        assert_eq!(state.reply(), (9, true));
+    }
+}
