@@ -323,9 +323,7 @@ def check_ports(design: Design, found: list[Port]) -> None:
         raise NarthexError(f"hardware {design.name}: " + "; ".join(told))
 
 
-def _problem(
-    wanted: Mapping[str, Mapping[str, Any]], known: Mapping[str, Any], port: Port
-) -> str:
+def _problem(wanted: Mapping[str, Mapping[str, Any]], known: Mapping[str, Any], port: Port) -> str:
     """Say what is wrong with a port of a design, if anything is; `known` are all that there are."""
     expected = wanted.get(port.name)
     if expected is None:
