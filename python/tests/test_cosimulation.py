@@ -1,6 +1,5 @@
 """Hardware in a model's place: it is compiled, connected and run as the model is."""
 
-import json
 import os
 import re
 import shutil
@@ -124,7 +123,7 @@ def test_programs_come_to_the_same_over_hardware_as_over_its_model():
 
 @needs_extra
 def test_hardware_with_a_bus_port_moves_payloads_as_its_model_does():
-    """Payloads of whole blocks and of parts of them, at any byte; most of em3d's go by registers."""
+    """Payloads of whole blocks and of parts of them; most of em3d's go by registers."""
     for program, nodes in (
         (("roundtrip", 101, 10), 2),
         (("roundtrip", 248, 10), 2),
@@ -334,7 +333,7 @@ BUS_WRONG = {
 
 @pytest.fixture
 def changed_mover(tmp_path):
-    """Return what makes a folder with the shipped hardware that has a bus port, with a text replaced."""
+    """Return what makes a folder with the shipped NI64w+Udma, of which a text is replaced."""
 
     def change(old, new):
         folder = tmp_path / "mine"
@@ -379,7 +378,7 @@ def test_a_bus_request_that_may_not_be_ends_the_run(changed_mover, old, new, tol
 
 @needs_extra
 def test_a_bus_port_is_where_its_model_needs_one_and_a_device_may_cache():
-    with pytest.raises(NarthexError, match="lacks the bus port .* hardware of NI64w.Udma moves"):
+    with pytest.raises(NarthexError, match=r"lacks the bus port .* hardware of NI64w\+Udma moves"):
         narthex.run("roundtrip", 8, 2, interface=f"NI64w+Udma@{HARDWARE}/", nodes=2)
     interface = f"NI2w@{HARDWARE}/ni64w+udma.toml"
     with pytest.raises(NarthexError, match="it has a bus port, and cannot be on io-bus"):
