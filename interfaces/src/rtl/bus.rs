@@ -149,51 +149,17 @@ impl BusPort {
     /// agent's by now, with the bytes that were put into it: then the request is over.
     pub fn issue(&mut self) -> Option<Transaction> {
         let BusPort { place, state, .. } = self;
-        let agent = AgentId(place.first_agent.0 + state.seat as u8);
-        let block = state.block(place.block_bytes);
-        state.stage = Stage::UnderWay;
-        if state.is_merged {
-            state.is_merged = false;
-            let Some(data) = state.merged.remove(block) else {
-                state.stage = Stage::Replying;
-                return None;
-            };
-            return Some(Transaction::carrying(agent, Kind::WriteBack, block, data));
-        }
-        Some(match state.is_write {
-            false => Transaction::block(agent, Kind::ReadOnce, block),
-            true if state.length == place.block_bytes => {
-                Transaction::carrying(agent, Kind::WriteBlock, block, BlockData::from_bytes(&state.bytes))
-            }
-            true => Transaction::block(agent, Kind::ReadExclusive, block),
-        })
+        state.issue(AgentId(place.first_agent.0 + state.seat as u8), place.block_bytes)
     }
 
     /// What it issued is over.
     pub fn complete(&mut self, transaction: &Transaction, response: &Response) {
-        let State { stage, bytes, address, length, merged, is_merged, .. } = &mut self.state;
-        let begin = (*address - transaction.address) as usize;
-        let range = begin..begin + *length;
-        *stage = Stage::Replying;
-        match (transaction.kind, &response.data) {
-            (Kind::ReadOnce, Some(block)) => bytes.extend_from_slice(&block[range]),
-            (Kind::ReadExclusive, Some(block)) => {
-                let mut block = block.clone();
-                block[range].copy_from_slice(bytes);
-                merged.fill(transaction.address, Request::ReadExclusive, response.shared, Some(&block));
-                *is_merged = true;
-                *stage = Stage::Wanting;
-            }
-            _ => {}
-        }
+        self.state.complete(transaction, response);
     }
 
     /// Another agent's transaction passes by a seat.
     pub fn snoop(&mut self, seat: usize, transaction: &Transaction) -> SnoopReply {
-        match transaction.kind.snoop() {
-            Some(snoop) if seat == self.state.seat => self.state.merged.snoop(snoop, transaction.address),
-            _ => SnoopReply::default(),
-        }
+        if seat == self.state.seat { self.state.snoop(transaction) } else { SnoopReply::default() }
     }
 
     /// The same on a bus that carries no data from cache to cache.
@@ -251,6 +217,50 @@ impl State {
         let is_whole = !self.is_write || self.bytes.len() == self.length;
         self.stage = if is_whole { Stage::Asked(edge) } else { Stage::Filling };
         is_whole
+    }
+
+    /// Its next transaction; none if the block that was to be returned is not here any more.
+    fn issue(&mut self, agent: AgentId, block_bytes: usize) -> Option<Transaction> {
+        let block = self.block(block_bytes);
+        self.stage = Stage::UnderWay;
+        if self.is_merged {
+            self.is_merged = false;
+            let Some(data) = self.merged.remove(block) else {
+                self.stage = Stage::Replying;
+                return None;
+            };
+            return Some(Transaction::carrying(agent, Kind::WriteBack, block, data));
+        }
+        Some(match self.is_write {
+            false => Transaction::block(agent, Kind::ReadOnce, block),
+            true if self.length == block_bytes => {
+                Transaction::carrying(agent, Kind::WriteBlock, block, BlockData::from_bytes(&self.bytes))
+            }
+            true => Transaction::block(agent, Kind::ReadExclusive, block),
+        })
+    }
+
+    fn complete(&mut self, transaction: &Transaction, response: &Response) {
+        let State { stage, bytes, address, length, merged, is_merged, .. } = self;
+        let begin = (*address - transaction.address) as usize;
+        let range = begin..begin + *length;
+        *stage = Stage::Replying;
+        match (transaction.kind, &response.data) {
+            (Kind::ReadOnce, Some(block)) => bytes.extend_from_slice(&block[range]),
+            (Kind::ReadExclusive, Some(block)) => {
+                let mut block = block.clone();
+                block[range].copy_from_slice(bytes);
+                merged.fill(transaction.address, Request::ReadExclusive, response.shared, Some(&block));
+                *is_merged = true;
+                *stage = Stage::Wanting;
+            }
+            _ => {}
+        }
+    }
+
+    fn snoop(&mut self, transaction: &Transaction) -> SnoopReply {
+        let snoop = transaction.kind.snoop();
+        snoop.map_or_else(SnoopReply::default, |snoop| self.merged.snoop(snoop, transaction.address))
     }
 
     fn block(&self, block_bytes: usize) -> u64 {
@@ -339,5 +349,57 @@ mod tests {
         assert_eq!(state.reply(), (0x0807_0605_0403_0201, false));
         state.taken = 1;
         assert_eq!(state.reply(), (9, true));
+    }
+
+    /// A write of bytes 0x77 at 0x1008, taken and granted.
+    fn write(length: usize) -> (State, Transaction) {
+        let mut state = State { is_write: true, ..state() };
+        let address = if length == 64 { 0x1000 } else { 0x1008 };
+        state.begin(address, length as u64, 64).expect("a sound request");
+        while !state.take(0x7777_7777_7777_7777, Time::ZERO) {}
+        let issued = state.issue(AGENT, 64).expect("a transaction");
+        (state, issued)
+    }
+
+    const AGENT: AgentId = AgentId(1);
+    const OTHER: AgentId = AgentId(0);
+
+    fn fetched() -> Response {
+        Response { data: Some(BlockData::from_bytes(&[0x11; 64])), ..Response::default() }
+    }
+
+    #[test]
+    fn a_whole_block_is_written_at_once() {
+        let (mut state, issued) = write(64);
+        let block = BlockData::from_bytes(&[0x77; 64]);
+        assert_eq!(issued, Transaction::carrying(AGENT, Kind::WriteBlock, 0x1000, block));
+        state.complete(&issued, &Response::default());
+        assert_eq!(state.stage, Stage::Replying);
+    }
+
+    #[test]
+    fn a_part_is_put_into_a_copy_of_its_block_which_goes_back() {
+        let (mut state, issued) = write(16);
+        assert_eq!(issued, Transaction::block(AGENT, Kind::ReadExclusive, 0x1000));
+        state.complete(&issued, &fetched());
+        assert_eq!(state.stage, Stage::Wanting);
+        let returned = state.issue(AGENT, 64).expect("the block goes back");
+        let block = [[0x11; 8], [0x77; 8], [0x77; 8], [0x11; 8]].concat();
+        let block = [&block[..], &[0x11; 32]].concat();
+        let expected = Transaction::carrying(AGENT, Kind::WriteBack, 0x1000, BlockData::from_bytes(&block));
+        assert_eq!(returned, expected);
+        state.complete(&returned, &Response::default());
+        assert_eq!((state.stage, state.reply()), (Stage::Replying, (0, true)));
+    }
+
+    #[test]
+    fn a_block_that_another_agent_takes_over_has_the_part_in_it_and_does_not_go_back() {
+        let (mut state, issued) = write(16);
+        state.complete(&issued, &fetched());
+        let taken = state.snoop(&Transaction::block(OTHER, Kind::ReadExclusive, 0x1000));
+        assert_eq!(taken.supplies.expect("it has the latest copy")[6..10], [0x11, 0x11, 0x77, 0x77]);
+        assert_eq!(state.issue(AGENT, 64), None);
+        assert_eq!((state.stage, state.is_merged), (Stage::Replying, false));
+        assert!(state.snoop(&Transaction::block(OTHER, Kind::Read, 0x1000)).supplies.is_none());
     }
 }

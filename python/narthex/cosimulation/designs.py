@@ -1,7 +1,8 @@
 """Finds the hardware that an interface's name asks for, and has it compiled.
 
 `NI2w@rtl` is hardware that comes with Narthex, in the place of the model NI2w, and `SARC@rtl` that
-of a chip's tiles; `NI2w@./mine` is that of a folder, or of a description, `design.toml` in a folder:
+of a chip's tiles; `NI2w@./mine` is that of a folder, which has a description, `design.toml`, or
+that of another description, `NI2w@./mine/other.toml`:
 
     top = "ni"                # the module, or in Python the class, that has the ports
     sources = ["ni.v"]        # Verilog, RTLIL, or Amaranth (.py); .vh and .svh are only included
@@ -323,9 +324,7 @@ def check_ports(design: Design, found: list[Port]) -> None:
         raise NarthexError(f"hardware {design.name}: " + "; ".join(told))
 
 
-def _problem(
-    wanted: Mapping[str, Mapping[str, Any]], known: Mapping[str, Any], port: Port
-) -> str:
+def _problem(wanted: Mapping[str, Mapping[str, Any]], known: Mapping[str, Any], port: Port) -> str:
     """Say what is wrong with a port of a design, if anything is; `known` are all that there are."""
     expected = wanted.get(port.name)
     if expected is None:
