@@ -54,7 +54,7 @@ pub struct Hardware {
 /// What the hardware of a node stands in the place of.
 pub enum Replaced {
     /// An interface of halves, and the bytes of its packets.
-    Fifo(Name, Interface, u64),
+    Fifo(Name, Box<Interface>, u64),
     /// The tiles of SARC's chip.
     Tiles(Box<Sarc>),
 }
@@ -89,7 +89,7 @@ impl Hardware {
                 if sections.iter().any(|section| ![FIFO, UDMA].contains(section)) {
                     return Err(format!("hardware {}: {FIFOS_ALONE}, not of {name}", self.name));
                 }
-                let mut device = RtlFifo::new(model, self, packet_bytes, &scope)?;
+                let mut device = RtlFifo::new(*model, self, packet_bytes, &scope)?;
                 if sections.contains(&UDMA) && !device.has_bus_port() {
                     return Err(format!(
                         "hardware {}: it lacks the bus port (bus_valid and its like), by which the hardware of {name} \

@@ -151,7 +151,8 @@ impl Node {
         let built: Box<dyn Device> = match interface.hardware {
             None => Box::new(model),
             Some(hardware) => {
-                hardware.in_place_of(Replaced::Fifo(name, model, PACKET_BYTES), NodeId(number), None).unwrap()
+                let model = Replaced::Fifo(name, Box::new(model), PACKET_BYTES);
+                hardware.in_place_of(model, NodeId(number), None).unwrap()
             }
         };
         let layouts = <[Layout; 2]>::try_from(built.layouts(process)).expect("of two halves");

@@ -65,7 +65,7 @@ impl Blueprint<'_> {
         let model = if self.interface.name.is_sarc() {
             Replaced::Tiles(Box::new(self.build_sarc()?))
         } else {
-            Replaced::Fifo(self.interface.name, self.build_halves()?, self.packet_bytes())
+            Replaced::Fifo(self.interface.name, Box::new(self.build_halves()?), self.packet_bytes())
         };
         hardware.in_place_of(model, node, waves).map_err(Failure::usage)
     }
