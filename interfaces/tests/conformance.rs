@@ -114,7 +114,8 @@ fn play(
     choices: &[(u8, u8)],
 ) -> (Vec<Message>, Vec<Message>) {
     let mut nodes = [Node::new(interface, flow, 0), Node::new(interface, flow, 1)];
-    // A processor's accesses take no time here: hardware, a cycle of which each takes, catches up.
+    // A processor's accesses take no time here: hardware, a cycle of which each takes, catches up. Else
+    // the instants at which it asks for the bus would be ever further ahead.
     let turns = if interface.hardware.is_some() { 200 } else { 1 };
     for &(choice, detail) in choices {
         match choice {
@@ -130,7 +131,7 @@ fn play(
     for round in 0..200_000usize {
         nodes[0].run(MANY);
         receive(&mut nodes[1], MANY);
-        step(&mut nodes, round);
+        (0..turns).for_each(|turn| step(&mut nodes, round + turn));
         if nodes[1].received.len() == nodes[0].sent.len() && nodes.iter().all(Node::is_idle) {
             break;
         }
