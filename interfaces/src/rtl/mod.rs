@@ -6,6 +6,7 @@
 //! | [`ports`] | the ports of a design in a FIFO's place |
 //! | [`bus`] | its requests on the node's interconnect |
 //! | [`fifo`] | the device that drives them |
+//! | `unit` | the hardware of one process, edge by edge |
 //!
 //! Tiles of SARC's chip are in [`crate::sarc::rtl`].
 
@@ -14,6 +15,7 @@ mod capi;
 pub mod fifo;
 pub mod ports;
 pub mod simulation;
+mod unit;
 
 use std::io;
 use std::path::Path;
