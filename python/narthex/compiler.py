@@ -26,6 +26,7 @@ from narthex.toolchain import (
     cached,
     find_compiler,
     run,
+    run_all,
     uses_ziglang,
 )
 
@@ -366,8 +367,12 @@ def _library(compiler: Compiler, progress: Progress | None) -> Path:
     with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
         names = [f"{source.parent.name}-{source.stem}.o" for source in sources]
         objects = [str(Path(scratch) / name) for name in names]
-        for source, target in zip(sources, objects, strict=True):
-            run([*compiler.c, *_FLAGS, *_includes(), "-c", _relative(source), "-o", target], GUEST)
+        flags = [*_FLAGS, *_includes()]
+        run_all(
+            ([*compiler.c, *flags, "-c", _relative(source), "-o", target]
+             for source, target in zip(sources, objects, strict=True)),
+            GUEST,
+        )  # fmt: skip
         unfinished = Path(scratch) / archive.name
         run([*compiler.archiver, "rcs", str(unfinished), *objects], GUEST)
         unfinished.replace(archive)

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -251,6 +252,13 @@ def run(command: Sequence[str], folder: Path | None, warn: Progress | None = Non
     if warn and (told := done.stderr.strip()):
         warn(Caution(f"the compiler says:\n{told}"))
     return done.stdout
+
+
+def run_all(commands: Iterable[Sequence[str]], folder: Path | None) -> None:
+    """Run commands of a compiler that do not need each other, one on each processor of the host."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for _ in pool.map(lambda command: run(command, folder), commands):
+            pass
 
 
 def environment() -> dict[str, str]:

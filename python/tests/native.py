@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from narthex.assets import GUEST
-from narthex.toolchain import cache_folder, cached
+from narthex.toolchain import cache_folder, cached, run_all
 
 FOLDERS = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "mpi", "shmem")
 # Of the pragmas only clang knows the one that asks for exact operations, as the flag does.
@@ -43,10 +43,13 @@ def library() -> Path:
     if archive.exists():
         return archive
     with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
-        objects = []
-        for source in sources:
-            objects.append(str(Path(scratch) / f"{source.parent.name}-{source.stem}.o"))
-            _run([*host_compiler(), *FLAGS, "-c", source, "-o", objects[-1]])
+        objects = [str(Path(scratch) / f"{each.parent.name}-{each.stem}.o") for each in sources]
+        command = [*host_compiler(), *FLAGS, "-c"]
+        run_all(
+            ([*command, str(source), "-o", target]
+             for source, target in zip(sources, objects, strict=True)),
+            None,
+        )  # fmt: skip
         _run([*archiver(), "qcs", Path(scratch) / archive.name, *objects])
         (Path(scratch) / archive.name).replace(archive)
     return archive
