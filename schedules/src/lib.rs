@@ -10,10 +10,12 @@
 //! Reading order: [`schedule`] (what is in memory), [`text`] and [`binary`] (its two formats),
 //! [`pairs`] (does every send have its receive), [`collectives`] and [`patterns`] (schedules that
 //! are generated), [`parameters`] (LogGOPS), [`executor`] with its [`queue`] and [`blocked`] (the
-//! model), [`request`] (what Python calls).
+//! model), [`chakra`] (traces of
+//! machine-learning programs), [`request`] (what Python calls).
 
 pub mod binary;
 pub mod blocked;
+pub mod chakra;
 pub mod collectives;
 pub mod executor;
 pub mod pairs;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::patterns::Pattern;
 use crate::schedule::Schedule;
-use crate::{Problem, binary, pairs, text};
+use crate::{Problem, binary, chakra, pairs, text};
 
 /// Reads a file, or generates a pattern if there is no such file and the name is one's. Every send has
 /// its receive in what is returned. `observer` is told of ranks that are generated; false ends it.
@@ -20,7 +20,12 @@ pub fn load(name: &str, observer: &mut dyn FnMut(u64) -> bool) -> Result<Schedul
             .map_err(|problem| problem.within(format!("'{name}' is no file")))?
             .generate(observer);
     }
-    let schedule = read(name).map_err(|problem| problem.within(format!("'{name}'")))?;
+    let is_trace = Path::new(name).extension().is_some_and(|ending| ending == chakra::ENDING);
+    let read = if is_trace { chakra::load } else { read };
+    let schedule = read(name).map_err(|problem| match is_trace {
+        true => problem,
+        false => problem.within(format!("'{name}'")),
+    })?;
     pairs::check(&schedule).map_err(|problem| problem.within(format!("'{name}'")))?;
     Ok(schedule)
 }
