@@ -33,11 +33,15 @@ const NONE: u32 = u32::MAX;
 /// If it is cut or damaged: the rank is named.
 pub fn read(input: &mut (impl Read + Seek), length: u64) -> Result<Schedule, Problem> {
     let mut head = [0; HEAD_BYTES as usize];
-    fill(input, &mut head).map_err(|_| Problem::new(format!("the file is cut: it has {length} bytes of a header of {HEAD_BYTES}")))?;
+    fill(input, &mut head).map_err(|_| {
+        Problem::new(format!("the file is cut: it has {length} bytes of a header of {HEAD_BYTES}"))
+    })?;
     let mut fields = Fields { bytes: &head };
     let (cookie, ranks, cpus, nics) = (fields.u64(), fields.u32(), fields.u8(), fields.u8());
     if cookie != COOKIE {
-        return Err(Problem::new(format!("the file begins with {cookie}; a binary schedule begins with {COOKIE}")));
+        return Err(Problem::new(format!(
+            "the file begins with {cookie}; a binary schedule begins with {COOKIE}"
+        )));
     }
     let ranks_begin = HEAD_BYTES + ENTRY_BYTES * u64::from(ranks);
     if length < ranks_begin || ranks == 0 || ranks == ANY {
@@ -53,7 +57,8 @@ pub fn read(input: &mut (impl Read + Seek), length: u64) -> Result<Schedule, Pro
     let (mut section, mut rank) = (Vec::new(), RankBuilder::default());
     for number in 0..ranks {
         let [start, end] = [table.u64(), table.u64()].map(|place| place.checked_add(COOKIE_BYTES));
-        let range = start.zip(end).filter(|(start, end)| ranks_begin <= *start && start <= end && *end <= length);
+        let range =
+            start.zip(end).filter(|(start, end)| ranks_begin <= *start && start <= end && *end <= length);
         let (start, end) = range.ok_or_else(|| {
             Problem::new(format!("the file is cut: rank {number} is not within its {length} bytes"))
         })?;
@@ -77,8 +82,10 @@ fn read_rank(section: &[u8], ranks: u32, rank: &mut RankBuilder) -> Result<(), P
     let mut counts = Fields { bytes: counts };
     let (operations, roots) = (counts.u32() as usize, counts.u32() as usize);
     let records = roots.checked_mul(4).and_then(|bytes| rest.get(bytes..)).ok_or_else(cut)?;
-    let (records, appendix) =
-        operations.checked_mul(RECORD_BYTES).and_then(|bytes| records.split_at_checked(bytes)).ok_or_else(cut)?;
+    let (records, appendix) = operations
+        .checked_mul(RECORD_BYTES)
+        .and_then(|bytes| records.split_at_checked(bytes))
+        .ok_or_else(cut)?;
     let mut waits_for = Vec::with_capacity(operations);
     for (index, record) in records.chunks_exact(RECORD_BYTES).enumerate() {
         let mut fields = Fields { bytes: record };
@@ -107,7 +114,9 @@ fn read_rank(section: &[u8], ranks: u32, rank: &mut RankBuilder) -> Result<(), P
             }
         }
     }
-    rank.dependencies.iter().for_each(|each| waits_for[each.later as usize] = waits_for[each.later as usize].wrapping_sub(1));
+    rank.dependencies
+        .iter()
+        .for_each(|each| waits_for[each.later as usize] = waits_for[each.later as usize].wrapping_sub(1));
     if let Some(wrong) = waits_for.iter().position(|&left| left != 0) {
         return Err(Problem::new(format!(
             "operation {wrong} waits for another number of operations than have it as a dependant"
@@ -123,7 +132,9 @@ fn read_operation(fields: &mut Fields<'_>, index: usize, ranks: u32) -> Result<(
         1 => Kind::Send,
         2 => Kind::Receive,
         3 => Kind::Calculate,
-        other => return wrong(format!("type {other}; allowed are 1 (send), 2 (receive) and 3 (calculation)")),
+        other => {
+            return wrong(format!("type {other}; allowed are 1 (send), 2 (receive) and 3 (calculation)"));
+        }
     };
     let (peer, size, tag, cpu, nic) = (fields.u32(), fields.u64(), fields.u32(), fields.u8(), fields.u8());
     if cpu == u8::MAX || nic == u8::MAX {
@@ -287,7 +298,10 @@ mod tests {
                 }
             },
         );
-        (proptest::collection::vec(operation, 1..8), proptest::collection::btree_set((1..8usize, 0..7usize, any::<bool>()), 0..8))
+        (
+            proptest::collection::vec(operation, 1..8),
+            proptest::collection::btree_set((1..8usize, 0..7usize, any::<bool>()), 0..8),
+        )
             .prop_map(|(operations, pairs)| {
                 let count = operations.len();
                 let mut text: String =

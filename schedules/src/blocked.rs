@@ -38,9 +38,9 @@ pub(crate) fn explain(schedule: &Schedule, waits_for: &[u32]) -> Problem {
                     && is_left(sender, sent)
             };
             let senders = if peer == ANY { 0..schedule.ranks() } else { peer..peer + 1 };
-            next = senders
-                .into_iter()
-                .find_map(|sender| operations(sender).find(|sent| fits(sender, *sent)).map(|sent| (sender, sent)));
+            next = senders.into_iter().find_map(|sender| {
+                operations(sender).find(|sent| fits(sender, *sent)).map(|sent| (sender, sent))
+            });
         }
     }
     let told: Vec<String> =

@@ -122,19 +122,26 @@ pub fn load(file: &str) -> Result<Schedule, Problem> {
 fn files_of(file: &Path) -> Result<Vec<PathBuf>, Problem> {
     let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
     let Some((name, _)) = stem.rsplit_once('.').filter(|(_, rank)| rank.parse::<u32>().is_ok()) else {
-        return Err(Problem::new(format!("'{}': a trace is called NAME.RANK.et, as step.0.et", file.display())));
+        return Err(Problem::new(format!(
+            "'{}': a trace is called NAME.RANK.et, as step.0.et",
+            file.display()
+        )));
     };
     let of = |rank: u32| file.with_file_name(format!("{name}.{rank}.{ENDING}"));
     let files: Vec<PathBuf> = (0..).map(of).take_while(|file| file.is_file()).collect();
     if files.iter().any(|each| each == file) {
         return Ok(files);
     }
-    Err(Problem::new(format!("'{}' is missing: the ranks' traces are numbered from 0", of(files.len() as u32).display())))
+    Err(Problem::new(format!(
+        "'{}' is missing: the ranks' traces are numbered from 0",
+        of(files.len() as u32).display()
+    )))
 }
 
 fn read_rank(mut bytes: &[u8], rank: u32, ranks: u32) -> Result<RankBuilder, Problem> {
     let length = bytes.len();
-    let cut = |rest: &[u8]| Problem::new(format!("is cut or damaged at byte {} of {length}", length - rest.len()));
+    let cut =
+        |rest: &[u8]| Problem::new(format!("is cut or damaged at byte {} of {length}", length - rest.len()));
     let metadata = Metadata::decode_length_delimited(&mut bytes).map_err(|_| cut(bytes))?;
     check_version(&metadata.version)?;
     let mut trace = Trace { builder: RankBuilder::default(), rank, ranks, collectives: 0 };
@@ -211,7 +218,8 @@ impl Trace {
             0 | 1 => self.calculate(0),
             2..=4 => self.computation(node)?,
             5 | 6 => {
-                let (kind, key) = if node.kind == 5 { (Kind::Send, "comm_dst") } else { (Kind::Receive, "comm_src") };
+                let (kind, key) =
+                    if node.kind == 5 { (Kind::Send, "comm_dst") } else { (Kind::Receive, "comm_src") };
                 let (peer, size) = (node.whole(key, most_rank)? as u32, node.whole("comm_size", 1 << 60)?);
                 let has_tag = node.value("comm_tag").is_some();
                 let tag = if has_tag { node.whole("comm_tag", most_tag)? as u32 } else { 0 };
@@ -245,12 +253,16 @@ impl Trace {
         if let Some(Value::Bools(involved)) = node.value("involved_dim")
             && involved.values.contains(&false)
         {
-            return Err(Problem::new("is a collective of some dimensions only (involved_dim); all ranks have to take part"));
+            return Err(Problem::new(
+                "is a collective of some dimensions only (involved_dim); all ranks have to take part",
+            ));
         }
         if let Some(Value::Text(group)) = node.value("pg_name")
             && !["", "0", "default", "default_pg"].contains(&group.as_str())
         {
-            return Err(Problem::new(format!("is a collective of the group '{group}' (pg_name); all ranks have to take part")));
+            return Err(Problem::new(format!(
+                "is a collective of the group '{group}' (pg_name); all ranks have to take part"
+            )));
         }
         let bytes = node.whole("comm_size", 1 << 60)?;
         let (algorithm, bytes) = algorithm(node.whole("comm_type", 9)?, bytes, self.ranks);
@@ -304,7 +316,14 @@ mod tests {
         let attributes = attributes
             .iter()
             .map(|(name, value)| Attribute { name: (*name).into(), value: Some(Value::Int64(*value)) });
-        Node { id, kind, name: format!("n{id}"), data: after.to_vec(), attributes: attributes.collect(), ..Node::default() }
+        Node {
+            id,
+            kind,
+            name: format!("n{id}"),
+            data: after.to_vec(),
+            attributes: attributes.collect(),
+            ..Node::default()
+        }
     }
 
     fn trace(version: &str, nodes: &[Node]) -> Vec<u8> {
@@ -342,10 +361,21 @@ mod tests {
     fn a_newer_schema_and_what_cannot_be_executed_are_refused_in_words() {
         assert!(problem("0.0.5", &[]).starts_with("is of schema 0.0.5; the newest that is read is 0.0.4"));
         assert!(problem("new", &[]).contains("states schema 'new'"));
-        assert!(problem("0.0.4", &[node(7, 8, &[], &[])]).starts_with("node 7 (n7): is of type 8, which a newer schema has"));
-        assert!(problem("0.0.4", &[node(1, 4, &[2], &[])]).contains("waits for node 2, which is not in the trace"));
-        assert!(problem("0.0.4", &[node(1, 4, &[], &[("num_ops", 5)])]).contains("has num_ops and no duration"));
-        assert!(problem("0.0.4", &[node(1, 5, &[], &[("comm_dst", 4)])]).contains("'comm_dst' is missing or no whole number from 0 to 3"));
+        assert!(
+            problem("0.0.4", &[node(7, 8, &[], &[])])
+                .starts_with("node 7 (n7): is of type 8, which a newer schema has")
+        );
+        assert!(
+            problem("0.0.4", &[node(1, 4, &[2], &[])])
+                .contains("waits for node 2, which is not in the trace")
+        );
+        assert!(
+            problem("0.0.4", &[node(1, 4, &[], &[("num_ops", 5)])]).contains("has num_ops and no duration")
+        );
+        assert!(
+            problem("0.0.4", &[node(1, 5, &[], &[("comm_dst", 4)])])
+                .contains("'comm_dst' is missing or no whole number from 0 to 3")
+        );
     }
 
     proptest! {

@@ -140,7 +140,9 @@ impl Part<'_> {
                 self.reduce_scatter_ring(bytes);
                 self.pass_pieces(bytes);
             }
-            Algorithm::AllReduceDoubling => self.folded(bytes, |part, own, group| part.doubling(own, group, bytes)),
+            Algorithm::AllReduceDoubling => {
+                self.folded(bytes, |part, own, group| part.doubling(own, group, bytes))
+            }
             Algorithm::AllReduceRabenseifner => {
                 self.folded(bytes, |part, own, group| part.rabenseifner(own, group, bytes));
             }

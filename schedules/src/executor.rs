@@ -359,8 +359,7 @@ impl<'a> Executor<'a> {
 
     fn post(&mut self, rank: u32, operation: u32, now: u64) {
         let (tag, peer) = (self.schedule.operation(rank, operation).tag, self.schedule.peer(rank, operation));
-        let fits =
-            |kept: &Waiting| (peer == kept.peer || peer == ANY) && (tag == kept.tag || tag == ANY);
+        let fits = |kept: &Waiting| (peer == kept.peer || peer == ANY) && (tag == kept.tag || tag == ANY);
         let mut list = self.ranks[rank as usize].kept;
         let found = self.remove(&mut list, fits);
         self.ranks[rank as usize].kept = list;

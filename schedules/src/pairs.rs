@@ -80,10 +80,14 @@ fn explain(schedule: &Schedule, receiver: u32) -> Problem {
     let times = if count.abs() > 1 { format!(" ({} of them)", count.abs()) } else { String::new() };
     Problem::new(if count < 0 {
         let label = schedule.label(receiver, index);
-        format!("rank {receiver}, {label}: a receive without a send: rank {sender} sends it no message with tag {tag} for it{times}")
+        format!(
+            "rank {receiver}, {label}: a receive without a send: rank {sender} sends it no message with tag {tag} for it{times}"
+        )
     } else {
         let label = schedule.label(sender, index);
-        format!("rank {sender}, {label}: a send without a receive: rank {receiver} does not receive this message with tag {tag}{times}")
+        format!(
+            "rank {sender}, {label}: a send without a receive: rank {receiver} does not receive this message with tag {tag}{times}"
+        )
     })
 }
 

@@ -57,7 +57,10 @@ impl Pattern {
         };
         for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
             let Some((key, value)) = setting.split_once('=') else {
-                return Err(Problem::new(format!("{name}: '{setting}' is no key=value; {}", allowed(setting, &KEYS))));
+                return Err(Problem::new(format!(
+                    "{name}: '{setting}' is no key=value; {}",
+                    allowed(setting, &KEYS)
+                )));
             };
             pattern.set(name, key, value)?;
         }
@@ -103,7 +106,8 @@ impl Pattern {
         } else {
             let product = self.dimensions.iter().try_fold(1u32, |product, side| product.checked_mul(*side));
             let product = product.filter(|ranks| u64::from(*ranks) < MOST_RANKS);
-            if self.dimensions.len() != sides || product.is_none_or(|ranks| ![0, ranks].contains(&self.ranks)) {
+            if self.dimensions.len() != sides || product.is_none_or(|ranks| ![0, ranks].contains(&self.ranks))
+            {
                 return Err(Problem::new(format!(
                     "{name}: dims={:?}: expected {sides} sides whose product is the number of ranks",
                     self.dimensions
@@ -128,7 +132,9 @@ impl Pattern {
         let each = match self.kind {
             PatternKind::Collective(algorithm) => match algorithm {
                 Algorithm::AllReduceRing => 5 * ranks,
-                Algorithm::AllGatherRing | Algorithm::AllToAllPairwise | Algorithm::AllToAllLinear => 2 * ranks,
+                Algorithm::AllGatherRing | Algorithm::AllToAllPairwise | Algorithm::AllToAllLinear => {
+                    2 * ranks
+                }
                 Algorithm::ReduceScatterRing => 3 * ranks,
                 _ => 6 * u64::from(ranks.ilog2() + 1),
             },
@@ -228,7 +234,9 @@ impl Pattern {
                 }
             }
             received.extend(sent);
-            last = if is_sweep { received } else {
+            last = if is_sweep {
+                received
+            } else {
                 vec![add(builder, Kind::Calculate, self.calculation_ns, 0, 0, &received)]
             };
         }
@@ -281,7 +289,10 @@ mod tests {
         let schedule = generate(text);
         let outcome = execute(&schedule, &Parameters::paths(1.0, 0.0), &mut |_, _| true).unwrap();
         let sent = (0..schedule.ranks()).flat_map(|rank| schedule.shape(rank).operations());
-        (outcome.makespan_ps() / 1_000, sent.filter(|each| each.kind == Kind::Send).map(|each| each.size).sum())
+        (
+            outcome.makespan_ps() / 1_000,
+            sent.filter(|each| each.kind == Kind::Send).map(|each| each.size).sum(),
+        )
     }
 
     #[test]

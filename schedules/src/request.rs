@@ -96,7 +96,8 @@ fn facts(schedule: &Schedule) -> Value {
     rows.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
     rows.truncate(MOST_SIZES);
     rows.sort_unstable();
-    let rows: Vec<Value> = rows.iter().map(|(size, count)| json!({ "bytes": size, "messages": count })).collect();
+    let rows: Vec<Value> =
+        rows.iter().map(|(size, count)| json!({ "bytes": size, "messages": count })).collect();
     json!({
         "ranks": schedule.ranks(),
         "cpus": schedule.cpus(),

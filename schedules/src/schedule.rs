@@ -279,9 +279,8 @@ impl Schedule {
 
     fn intern(&mut self, rank: &RankBuilder) -> Result<u32, Vec<u32>> {
         let same = self.by_hash.entry(rank.hash()).or_default();
-        let is_same = |shape: &Shape| {
-            shape.operations == rank.operations && shape.dependencies == rank.dependencies
-        };
+        let is_same =
+            |shape: &Shape| shape.operations == rank.operations && shape.dependencies == rank.dependencies;
         if let Some(&known) = same.iter().find(|&&each| is_same(&self.shapes[each as usize])) {
             return Ok(known);
         }

@@ -41,7 +41,11 @@ fn read(name: &str) -> Result<Schedule, Problem> {
     let mut begin = Vec::new();
     (&mut file).take(8).read_to_end(&mut begin).map_err(failed)?;
     file.rewind().map_err(failed)?;
-    if begin == binary::COOKIE.to_le_bytes() { binary::read(&mut file, metadata.len()) } else { text::read(file) }
+    if begin == binary::COOKIE.to_le_bytes() {
+        binary::read(&mut file, metadata.len())
+    } else {
+        text::read(file)
+    }
 }
 
 /// Writes a schedule, as text or binary.
@@ -51,7 +55,11 @@ fn read(name: &str) -> Result<Schedule, Problem> {
 pub fn save(schedule: &Schedule, name: &str, as_text: bool) -> Result<(), Problem> {
     let write = || -> std::io::Result<()> {
         let mut output = BufWriter::with_capacity(1 << 20, File::create(name)?);
-        if as_text { text::write(schedule, &mut output)? } else { binary::write(schedule, &mut output)? }
+        if as_text {
+            text::write(schedule, &mut output)?
+        } else {
+            binary::write(schedule, &mut output)?
+        }
         output.flush()
     };
     write().map_err(|error| Problem::new(format!("'{name}': {error}")))

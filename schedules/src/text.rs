@@ -141,10 +141,14 @@ impl Reader {
             )));
         };
         let number: u64 = whole("rank", number)?;
-        let ranks = self.ranks.ok_or_else(|| Problem::new("'num_ranks NUMBER' stands before the first rank"))?;
+        let ranks =
+            self.ranks.ok_or_else(|| Problem::new("'num_ranks NUMBER' stands before the first rank"))?;
         let next = self.schedule.ranks();
         if number >= u64::from(ranks) {
-            return Err(Problem::new(format!("rank {number}: num_ranks is {ranks}, so ranks are 0 to {}", ranks - 1)));
+            return Err(Problem::new(format!(
+                "rank {number}: num_ranks is {ranks}, so ranks are 0 to {}",
+                ranks - 1
+            )));
         }
         if number != u64::from(next) {
             return Err(Problem::new(format!("rank {number}: expected rank {next}; ranks stand in order")));
@@ -202,7 +206,8 @@ impl Reader {
             if !keys.contains(&key) {
                 return Err(Problem::new(format!("'{key}' of a {word}; {}", allowed(key, keys))));
             }
-            let value = pair.get(1).ok_or_else(|| Problem::new(format!("'{key}' needs a number behind it")))?;
+            let value =
+                pair.get(1).ok_or_else(|| Problem::new(format!("'{key}' needs a number behind it")))?;
             match key {
                 "tag" => operation.tag = whole(key, value)?,
                 "cpu" => operation.cpu = small(key, value)?,
@@ -232,7 +237,8 @@ impl Reader {
             let find = |name: &str| {
                 self.names.get(name).copied().ok_or_else(|| {
                     let known: Vec<&str> = self.names.keys().map(|name| &**name).collect();
-                    let near = known.iter().min_by_key(|each| (strsim::damerau_levenshtein(each, name), **each));
+                    let near =
+                        known.iter().min_by_key(|each| (strsim::damerau_levenshtein(each, name), **each));
                     let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
                     Problem::new(format!("rank {rank} has no label '{name}' (line {line}){hint}"))
                 })
@@ -260,7 +266,9 @@ impl Reader {
         }
         if self.schedule.ranks() != ranks {
             let found = self.schedule.ranks();
-            return Err(Problem::new(format!("the file is cut: num_ranks is {ranks}, and it has {found} ranks")));
+            return Err(Problem::new(format!(
+                "the file is cut: num_ranks is {ranks}, and it has {found} ranks"
+            )));
         }
         Ok(self.schedule)
     }

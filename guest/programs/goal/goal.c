@@ -4,8 +4,8 @@
  *         FILE in the binary format, given with --file; 2 runs, the last of which is measured
  *
  * What an operation waits for is counted; one that waits for nothing is ready. Ready operations are
- * executed in the order in which they have become so: a calculation spends its time, a send sends, a
- * receive is posted. When none is ready, the node polls. A message's handler looks for the oldest
+ * executed in the order in which they have become so: a calculation spends its time, a send sends,
+ * a receive is posted. When none is ready, the node polls. A message's handler looks for the oldest
  * posted receive with its source and tag, or keeps the message until its receive is posted.
  *
  * A message's first bytes are its tag, so it has at least four. Payloads are not looked into: a

@@ -100,7 +100,7 @@ def run(
     with Waiting("Executing the schedule") as waiting:
         found = schedules.run(
             schedule,
-            executor=executor,  # type: ignore[arg-type] - checked there
+            executor=executor,
             machine=machine,
             interface=name,
             parameters=parameters,
@@ -242,7 +242,8 @@ def _show_execution(found: "Execution") -> None:
     document = found.document
     finish_ns = document["finish_ns"]
     rows = [
-        (f"{rank:,}", f"{time_ns:,.0f}") for rank, time_ns in enumerate(finish_ns[:MOST_RANKS_SHOWN])
+        (f"{rank:,}", f"{time_ns:,.0f}")
+        for rank, time_ns in enumerate(finish_ns[:MOST_RANKS_SHOWN])
     ]
     name = document["schedule"]["name"]
     print_table(f"{name}: when each rank is through", ["rank", "ns"], rows, ["rank", "ns"])

@@ -9,4 +9,14 @@ from narthex.goal.execution import Execution, convert, patterns, run, show
 from narthex.goal.fidelity import Comparison, compare
 from narthex.goal.parameters import Fitted, load
 
-__all__ = ["Comparison", "Execution", "Fitted", "compare", "convert", "load", "patterns", "run", "show"]
+__all__ = [
+    "Comparison",
+    "Execution",
+    "Fitted",
+    "compare",
+    "convert",
+    "load",
+    "patterns",
+    "run",
+    "show",
+]

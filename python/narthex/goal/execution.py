@@ -1,8 +1,8 @@
 """The two executors of a schedule: detailed nodes, and LogGOPS.
 
-Both return an `Execution`: when each rank was through, and the last of them, the makespan. That of the
-fitted model has an interval: the schedule is executed with all parameters as found, and with all
-at the lower and at the upper end of their intervals. The ends are not reached together, so the
+Both return an `Execution`: when each rank was through, and the last of them, the makespan. That of
+the fitted model has an interval: the schedule is executed with all parameters as found, and with
+all at the lower and at the upper end of their intervals. The ends are not reached together, so the
 interval of the makespan is wider than 95 %.
 """
 
@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from narthex import _native, files
 from narthex.arguments import Settings
@@ -20,7 +20,6 @@ from narthex.goal.parameters import Fitted, load, of_entry
 if TYPE_CHECKING:
     import polars
 
-Executor = Literal["detailed", "loggops"]
 EXECUTORS = ("detailed", "loggops")
 Progress = Callable[[str, int, int], object]
 """Told a stage, how much of it is done, and how much there is (0: not known)."""
@@ -43,7 +42,7 @@ class Execution:
 
     @property
     def interval_ns(self) -> tuple[float, float]:
-        """The makespan with the parameters at the ends of their intervals; twice the same if none."""
+        """The makespan at the ends of the parameters' intervals; twice the same if none."""
         entry = self.document["makespan_ns"]
         return entry["low"], entry["high"]
 
@@ -81,7 +80,7 @@ def convert(
 def run(
     schedule: str | Path,
     *,
-    executor: Executor = "detailed",
+    executor: str = "detailed",
     machine: str | Path = "hpca98",
     interface: str | None = None,
     parameters: Fitted | str | Path | None = None,
@@ -95,7 +94,8 @@ def run(
 ) -> Execution:
     """Execute a schedule: a file in GOAL's text or binary format, or a pattern's name.
 
-    On "detailed" nodes, each of which is a rank with this interface; of `runs` the last is measured.
+    On "detailed" nodes, each of which is a rank with this interface; of `runs` the last is
+    measured.
     Or on the fitted model "loggops", with `parameters` of a file or, without, those of a fit of
     the interface; messages of more than `eager_bytes` wait for their receivers, and
     calculations take `calculation_scale` times as long.
@@ -133,7 +133,7 @@ def fitted(
     return [of_entry(entry) for entry in document(fits)["fits"]]
 
 
-def _document(executor: Executor, schedule: str | Path, facts: dict[str, Any]) -> dict[str, Any]:
+def _document(executor: str, schedule: str | Path, facts: dict[str, Any]) -> dict[str, Any]:
     return {
         "schema": 1,
         "version": _native.__version__,

@@ -108,7 +108,7 @@ def compare(
     """Execute schedules on detailed nodes and on the model that is fitted to each interface."""
     models = fitted(interfaces, machine, set)
     points = [(pattern, count, size) for pattern in patterns for count in ranks for size in sizes]
-    rows = []
+    rows: list[Row] = []
     for name, model in zip(interfaces, models, strict=True):
         for pattern, count, size in points:
             progress(len(rows), len(points) * len(interfaces))
