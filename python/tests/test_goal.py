@@ -56,7 +56,7 @@ def test_detailed_nodes_execute_what_the_schedule_says(tmp_path):
     schedule.write_text(TEXT)
     found = goal.run(schedule, interface="CNI32Qm")
     sent, received = found.document["finish_ns"]
-    assert 1000 < sent < 1500 < received < 2500
+    assert 1000 < sent < received < 3000
     twice = goal.run("incast:ranks=3,bytes=1,steps=3,calc=100", interface="NI2w")
     assert max(twice.document["finish_ns"]) == twice.document["finish_ns"][0] > 300
 

@@ -169,8 +169,8 @@ static void start(const struct operation *operation) {
 }
 
 static void end(const struct operation *operation) {
-    over++;
-    last_ns = narthex_time_ns();
+    if (++over == count)
+        last_ns = narthex_time_ns();
     release(operation->dependants, operation->first);
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narthex import _native, files
-from narthex.arguments import Settings
+from narthex.arguments import Settings, whole_number
 from narthex.errors import NarthexError, unknown
 from narthex.goal.parameters import Fitted, load, of_entry
 
@@ -180,6 +180,7 @@ def _on_nodes(
 ) -> Execution:
     from narthex import running
 
+    whole_number("runs", runs)
     with tempfile.TemporaryDirectory(prefix="narthex-") as folder:
         file = Path(folder) / FILE
         facts = convert(schedule, file, progress=progress)
