@@ -278,7 +278,7 @@ def _show_facts(name: str, facts: dict[str, Any]) -> None:
 
 def _show_comparison(found: "Comparison") -> None:
     """Print the errors by pattern and by size."""
-    title = "Error of the fitted makespan in percent: mean (largest)"
+    title = "Mean error of the fitted makespan in percent: whole, without the program's part"
     for columns, rows in (found.table(), found.by_size()):
         print_table(f"{title}, by {columns[0]}", columns, rows, columns[1:])
     within_ = sum(row.is_within for row in found.rows)
