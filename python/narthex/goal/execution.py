@@ -101,7 +101,7 @@ def run(
     calculations take `calculation_scale` times as long.
     """
     if executor not in EXECUTORS:
-        raise unknown("executor", executor, EXECUTORS, "there are no others")
+        raise unknown("executor", executor, EXECUTORS)
     if executor == "detailed":
         if parameters is not None or eager_bytes is not None or calculation_scale != 1:
             raise NarthexError(

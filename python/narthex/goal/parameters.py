@@ -95,7 +95,7 @@ def load(file: str | Path, interface: str | None = None) -> Fitted:
     for entry in entries:
         if entry["interface"].casefold() == interface.casefold():
             return of_entry(entry)
-    raise unknown("interface", interface, names, f"'{file}' has them")
+    raise unknown("interface", interface, names)
 
 
 def _of_arguments(text: str) -> Fitted:
@@ -104,7 +104,7 @@ def _of_arguments(text: str) -> Fitted:
     for option, value in zip(words[::2], [*words[1::2], ""], strict=False):
         name = option.removeprefix("-")
         if name not in LOGGOPSIM:
-            raise unknown("parameter", name, LOGGOPSIM, "LogGOPSim has them")
+            raise unknown("parameter", name, LOGGOPSIM)
         try:
             given[name] = float(value)
         except ValueError:
