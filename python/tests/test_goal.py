@@ -148,3 +148,47 @@ def test_the_model_is_compared_with_detailed_nodes():
     cell = f"{row.error_percent:+.0f}, {row.model_error_percent:+.0f}"
     assert found.table() == (["pattern", "NI2w"], [["broadcast", cell]])
     assert found.by_size() == (["bytes", "NI2w"], [["8", cell]])
+
+
+def _varint(number):
+    data = b""
+    while number > 127:
+        data += bytes([number % 128 + 128])
+        number //= 128
+    return data + bytes([number])
+
+
+def _field(number, value):
+    """A field of a protobuf message: a whole number, or bytes with their length."""
+    if isinstance(value, int):
+        return _varint(number * 8) + _varint(value)
+    return _varint(number * 8 + 2) + _varint(len(value)) + value
+
+
+def _trace(version, *nodes):
+    messages = [_field(1, version), *nodes]
+    return b"".join(_varint(len(each)) + each for each in messages)
+
+
+def _node(number, kind, duration_us=0, after=None, **attributes):
+    parts = [_field(1, number), _field(3, kind), _field(7, duration_us)]
+    parts += [] if after is None else [_field(5, _varint(after))]
+    parts += [
+        _field(10, _field(1, name.encode()) + _field(13, value))
+        for name, value in attributes.items()
+    ]
+    return b"".join(parts)
+
+
+def test_traces_of_chakra_are_executed_and_a_newer_schema_is_refused(tmp_path, parameters):
+    compute, reduce = _node(1, 4, 5), _node(2, 7, after=1, comm_type=0, comm_size=16)
+    for rank in range(4):
+        (tmp_path / f"step.{rank}.et").write_bytes(_trace(b"0.0.4", compute, reduce))
+    found = goal.run(tmp_path / "step.2.et", executor="loggops", parameters=parameters)
+    # A computation, and two steps of recursive doubling.
+    assert found.makespan_ns == 5000 + 2 * (20 + 100 + 15 * 3)
+    (tmp_path / "step.1.et").write_bytes(_trace(b"0.1.0"))
+    with pytest.raises(NarthexError, match=r"step.1.et': is of schema 0.1.0; the newest"):
+        goal.show(tmp_path / "step.0.et")
+    with pytest.raises(NarthexError, match=r"a trace is called NAME\.RANK\.et"):
+        goal.show(tmp_path / "step.et")
