@@ -10,7 +10,7 @@ PYTHON ?= $(shell for each in python3.11 python3 python3.12 python3.13; do \
 C_FILES = $(shell find guest -name '*.[ch]')
 # All of them: cargo does not see models and protocols, which build scripts find.
 RUST_FILES = $(shell find . \( -name target -o -name .venv \) -prune -o -name '*.rs' -print)
-RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine observation checking python/src \
+RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine schedules observation checking python/src \
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 # Interfaces of the user's own: make setup MODELS=/path/to/folder.
 export NARTHEX_MODELS := $(if $(MODELS),$(abspath $(MODELS)))

@@ -17,6 +17,7 @@ RANGES = {
     "seed": range(1 << 63),
     "threads": range(1, 1_024 + 1),
     "jobs": range(1, 1_024 + 1),
+    "runs": range(1, 1_000 + 1),
     "bytes": range(65_536 + 1),
     "sender": range(1 << 16),
     "receiver": range(1 << 16),

@@ -17,6 +17,7 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `measured` | an experiment, interfaces | `narthex experiment` |
 | `claims` | an experiment, interfaces (all claims if none is named) | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
+| `goal` | interfaces, `machine` | `narthex goal fidelity`: minutes |
 | `commands` | | what every command says by `--help` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
 | `mpi` | | the functions that `mpi.h` declares |
@@ -46,6 +47,7 @@ from narthex.explanation import Explanation, Row, condensed, explain, words
 from narthex.fitting import fit_logp
 from narthex.fitting.measurement import SIZES
 from narthex.fitting.tables import Table, caution_table, tables
+from narthex.goal import compare
 from narthex.listing import entries
 from narthex.running import DEFAULT_MACHINE, run
 from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
@@ -228,6 +230,18 @@ def logp(directive: Directive) -> list[str]:
     return "\n\n".join("\n".join(_lines(part)) for part in parts).splitlines()
 
 
+def schedules(directive: Directive) -> list[str]:
+    """Say how far the fitted model of each interface is from detailed nodes."""
+    found = compare(directive.names, machine=directive.machine, set=directive.set)
+    parts = [
+        markdown_table(columns, rows, columns[1:])
+        for columns, rows in (found.table(), found.by_size())
+    ]
+    within = sum(row.is_within for row in found.rows)
+    told = f"{within} of {len(found.rows)} detailed makespans are within the model's interval."
+    return [*parts[0], "", *parts[1], "", told]
+
+
 def commands(_directive: Directive) -> list[str]:
     """Return a section for each command of the command line."""
     return reference.page()
@@ -339,6 +353,7 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "measured": measured,
     "claims": claims,
     "logp": logp,
+    "goal": schedules,
     "commands": commands,
     "machines": machines,
     "mpi": mpi_functions,

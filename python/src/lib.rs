@@ -19,6 +19,8 @@ use narthex_kernel::Duration;
 use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
 use narthex_observation::profile::{self as profiles, ProfileRequest};
 use narthex_observation::{ExplainRequest, Observed, TraceRequest};
+use narthex_schedules::Problem;
+use narthex_schedules::request::{self as schedules, Observer, ScheduleRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
@@ -342,6 +344,69 @@ fn observed(
     }
 }
 
+/// Executes a schedule on a fitted model; the document.
+///
+/// `request` is a JSON `ScheduleRequest`. `observer(stage, done, all)` is called now and then; the
+/// work ends early when it returns a false value or raises.
+#[pyfunction]
+#[pyo3(signature = (request, observer=None))]
+fn schedule_run(py: Python<'_>, request: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
+    let request: ScheduleRequest = parse(py, "schedule's execution", request)?;
+    scheduled(py, observer, |tell| schedules::run(&request, tell))
+}
+
+/// What a schedule consists of; `observer` as for `schedule_run`.
+#[pyfunction]
+#[pyo3(signature = (schedule, observer=None))]
+fn schedule_show(py: Python<'_>, schedule: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
+    scheduled(py, observer, |tell| schedules::show(schedule, tell))
+}
+
+/// Writes a schedule to a file, as text or in the binary format; `observer` as for `schedule_run`.
+#[pyfunction]
+#[pyo3(signature = (schedule, output, as_text, observer=None))]
+fn schedule_convert(
+    py: Python<'_>,
+    schedule: &str,
+    output: &str,
+    as_text: bool,
+    observer: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    scheduled(py, observer, |tell| schedules::convert(schedule, output, as_text, tell))
+}
+
+/// The names of the patterns of which schedules are generated.
+#[pyfunction]
+fn schedule_patterns() -> Vec<&'static str> {
+    narthex_schedules::patterns::names()
+}
+
+/// Works on a schedule, and tells a Python function how far it is.
+fn scheduled(
+    py: Python<'_>,
+    observer: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut Observer<'_>) -> Result<Value, Problem> + Send,
+) -> PyResult<String> {
+    let mut interruption: Option<PyErr> = None;
+    let result = py.detach(|| {
+        work(&mut |stage, done, all| {
+            let goes_on = Python::attach(|py| {
+                py.check_signals()?;
+                observer.as_ref().map_or(Ok(true), |told| told.call1(py, (stage, done, all))?.is_truthy(py))
+            });
+            goes_on.unwrap_or_else(|error| {
+                interruption.get_or_insert(error);
+                false
+            })
+        })
+    });
+    let failure = |problem: Problem| match problem.is_no_progress {
+        true => Failure::no_progress(problem),
+        false => Failure::usage(problem),
+    };
+    interruption.map_or_else(|| text(py, result.map_err(failure)), Err)
+}
+
 /// Explores every interleaving at the bridge to an I/O bus, maybe without a rule.
 #[pyfunction]
 #[pyo3(signature = (without=None))]
@@ -423,5 +488,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
     module.add_function(wrap_pyfunction!(machine_settings, module)?)?;
     module.add_function(wrap_pyfunction!(machine_differences, module)?)?;
+    module.add_function(wrap_pyfunction!(schedule_run, module)?)?;
+    module.add_function(wrap_pyfunction!(schedule_show, module)?)?;
+    module.add_function(wrap_pyfunction!(schedule_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(schedule_patterns, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -31,6 +31,7 @@ from narthex.cli import (
     projects,
     reporting,
     runs,
+    schedules,
     streams,
     sweeping,
     wrapping,
@@ -69,6 +70,7 @@ app = typer.Typer(
         "narthex sweep queue-size.toml --jobs 4",
         "narthex fit logp --interface CNI32Qm",
         "narthex network cluster --pattern transpose",
+        "narthex goal run allreduce-doubling:ranks=8,bytes=64",
         "narthex hardware area CNI32Qm",
         "narthex report result.json",
         "narthex diff before.json after.json",
@@ -76,7 +78,7 @@ app = typer.Typer(
 )
 for module in (
     catalogue, runs, differing, explaining, experiments, sweeping, fitting, calibrating, networks,
-    compiling, wrapping, checking, hardware, machines, projects, reporting, doctor,
+    schedules, compiling, wrapping, checking, hardware, machines, projects, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 

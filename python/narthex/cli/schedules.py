@@ -1,0 +1,285 @@
+"""`narthex goal`: communication schedules."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from narthex import notation
+from narthex.cli import completion
+from narthex.cli.console import (
+    JSON_OPTION,
+    SET_OPTION,
+    JsonTarget,
+    Waiting,
+    compile_program,
+    examples,
+    finish,
+    only_one,
+    split_names,
+    within,
+)
+from narthex.cli.options import INTERFACE, MACHINE, SEED, SEVERAL, THREADS, WHERE
+from narthex.cli.tables import print_table
+from narthex.cli.terminal import say
+from narthex.errors import NarthexError
+
+if TYPE_CHECKING:
+    from narthex.goal import Comparison, Execution
+
+MOST_RANKS_SHOWN = 16
+STENCIL = "stencil-3d:ranks=1000,bytes=4096,steps=10,calc=20000"
+PATTERN_HELP = "A pattern and its keys (ranks, bytes, steps, calc, dims, periodic)"
+SCHEDULE = typer.Argument(
+    ...,
+    metavar="SCHEDULE",
+    help="A GOAL file, text or binary; or a pattern: allreduce-ring:ranks=16,bytes=4096.",
+)
+
+goal = typer.Typer(
+    help="Communication schedules: GOAL files and patterns.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(goal, name="goal")
+
+
+@goal.command(
+    epilog=examples(
+        "narthex goal run allreduce-doubling:ranks=8,bytes=64 -m hpca98 -i CNI32Qm",
+        "narthex goal run allreduce-doubling:ranks=100000 --executor loggops -i CNI32Qm",
+        "narthex goal run program.goal --executor loggops --parameters fit.json",
+    )
+)
+def run(
+    schedule: str = SCHEDULE,
+    machine: str = MACHINE,
+    interface: list[str] = INTERFACE,
+    executor: str = typer.Option(
+        "detailed",
+        "--executor",
+        "-e",
+        help="detailed: each rank is a node. loggops: a model that is fitted to the interface.",
+    ),
+    parameters: Path | None = typer.Option(
+        None,
+        "--parameters",
+        help="Of the model: what fit logp wrote by --json, or LogGOPSim's arguments. If not given,"
+        " the interface is fitted.",
+    ),
+    eager: int | None = typer.Option(
+        None, "--eager", help="Senders of more bytes wait for their receivers (S; loggops)."
+    ),
+    scale: float = typer.Option(
+        1.0, "--calc-scale", help="Calculations take so many times as long (loggops)."
+    ),
+    runs: int = typer.Option(
+        2, "--runs", **within("runs"), help="Runs on detailed nodes; the last is measured."
+    ),
+    set_: list[str] = SET_OPTION,
+    seed: int | None = SEED,
+    threads: int = THREADS,
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Execute a schedule, on detailed nodes or on a fitted model."""
+    from narthex import goal as schedules
+    from narthex.programs import find
+
+    target = JsonTarget(json_file)
+    names = split_names(interface)
+    if executor == "detailed":
+        compile_program(find("goal"))
+    is_default = parameters is not None and names == list(INTERFACE.default)
+    name = None if is_default else only_one("goal run", names)
+    if eager is not None and eager < 0:
+        raise NarthexError(f"--eager {eager}: expected 0 or more bytes")
+    with Waiting("Executing the schedule") as waiting:
+        found = schedules.run(
+            schedule,
+            executor=executor,
+            machine=machine,
+            interface=name,
+            parameters=parameters,
+            set=set_,
+            seed=seed,
+            threads=threads,
+            runs=runs,
+            eager_bytes=eager,
+            calculation_scale=scale,
+            progress=_told(waiting),
+        )
+    finish(
+        lambda: target.write(found.document),
+        lambda: None if target.to_stdout else _show_execution(found),
+    )
+
+
+@goal.command(
+    epilog=examples(
+        f"narthex goal generate {STENCIL} -o stencil.goal",
+        "narthex goal generate barrier:ranks=4 -o barrier.txt --text",
+    )
+)
+def generate(
+    pattern: str = typer.Argument(..., metavar="PATTERN", help=f"{PATTERN_HELP}."),
+    output: Path = typer.Option(..., "--output", "-o", metavar="FILE", help="The schedule."),
+    text: bool = typer.Option(False, "--text", help="As text, not in the binary format."),
+) -> None:
+    """Write the schedule of a pattern: collectives, stencils, incast, sweep."""
+    _convert(pattern, output, as_text=text)
+
+
+@goal.command(
+    name="compile",
+    epilog=examples(
+        "narthex goal compile program.txt -o program.goal",
+        "narthex goal compile program.goal -o program.txt --text",
+    ),
+)
+def compile_(
+    schedule: str = SCHEDULE,
+    output: Path = typer.Option(..., "--output", "-o", metavar="FILE", help="What is written."),
+    text: bool = typer.Option(False, "--text", help="As text, not in the binary format."),
+) -> None:
+    """Write a schedule in the binary format, which LogGOPSim reads too, or as text."""
+    _convert(schedule, output, as_text=text)
+
+
+@goal.command(epilog=examples("narthex goal show program.goal", f"narthex goal show {STENCIL}"))
+def show(schedule: str = SCHEDULE, json_file: str | None = JSON_OPTION) -> None:
+    """Show what a schedule consists of: ranks, messages by size, critical paths."""
+    from narthex import goal as schedules
+
+    target = JsonTarget(json_file)
+    with Waiting("Reading the schedule") as waiting:
+        facts = schedules.show(schedule, progress=_told(waiting))
+    finish(
+        lambda: target.write(facts),
+        lambda: None if target.to_stdout else _show_facts(schedule, facts),
+    )
+
+
+@goal.command(
+    epilog=examples(
+        "narthex goal fidelity -i CNI32Qm",
+        "narthex goal fidelity -i NI2w,CNI32Qm --ranks 4,16,64 --json fidelity.json",
+    )
+)
+def fidelity(
+    interface: list[str] = typer.Option(
+        ["CNI32Qm"],
+        "--interface",
+        "-i",
+        metavar="NAMES",
+        help=f"Names, {SEVERAL}. {WHERE}",
+        autocompletion=completion.several_interfaces,
+    ),
+    machine: str = MACHINE,
+    set_: list[str] = SET_OPTION,
+    pattern: str | None = typer.Option(
+        None, "--pattern", "-p", help="Patterns, with commas between, instead of eight usual ones."
+    ),
+    ranks: str = typer.Option("4,16", "--ranks", "-n", help="Numbers of ranks."),
+    sizes: str = typer.Option("8,64,240", "--bytes", "-b", help="Sizes of messages."),
+    json_file: str | None = JSON_OPTION,
+) -> None:
+    """Compare the fitted model with detailed nodes: its error by pattern, size and interface."""
+    from narthex import goal as schedules
+    from narthex.goal.fidelity import PATTERNS
+    from narthex.programs import find
+
+    target = JsonTarget(json_file)
+    compile_program(find("goal"))
+    with Waiting("Comparing executors") as waiting:
+        found = schedules.compare(
+            split_names(interface),
+            machine=machine,
+            set=set_,
+            patterns=PATTERNS if pattern is None else split_names(pattern),
+            ranks=_numbers("--ranks", ranks),
+            sizes=_numbers("--bytes", sizes),
+            progress=lambda done, all_: waiting.update(f"{done} of {all_} schedules", done, all_),
+        )
+    finish(
+        lambda: target.write(found.document),
+        lambda: None if target.to_stdout else _show_comparison(found),
+    )
+
+
+def _told(waiting: Waiting) -> Any:  # noqa: ANN401 - a function of the progress line
+    def update(stage: str, done: int, total: int) -> bool:
+        if stage == "simulated":
+            return waiting.update(f"{done / 1e9:.3f} ms simulated")
+        return waiting.update(f"{done:,} {stage}", done, total or None)
+
+    return update
+
+
+def _numbers(option: str, text: str) -> list[int]:
+    try:
+        return [int(each) for each in split_names(text)]
+    except ValueError:
+        raise NarthexError(
+            f"{option} '{text}': expected whole numbers with commas between: 4,16"
+        ) from None
+
+
+def _convert(schedule: str, output: Path, *, as_text: bool) -> None:
+    from narthex import goal as schedules
+
+    with Waiting("Writing the schedule") as waiting:
+        facts = schedules.convert(schedule, output, as_text=as_text, progress=_told(waiting))
+    ranks = notation.counted(facts["ranks"], "rank")
+    say(f"'{output}': {ranks}, {notation.counted(facts['messages'], 'message')}")
+
+
+def _show_execution(found: "Execution") -> None:
+    """Print the ranks' times, and the last of them."""
+    document = found.document
+    finish_ns = document["finish_ns"]
+    rows = [
+        (f"{rank:,}", f"{time_ns:,.0f}")
+        for rank, time_ns in enumerate(finish_ns[:MOST_RANKS_SHOWN])
+    ]
+    name = document["schedule"]["name"]
+    print_table(f"{name}: when each rank is through", ["rank", "ns"], rows, ["rank", "ns"])
+    if len(finish_ns) > MOST_RANKS_SHOWN:
+        more = notation.counted(len(finish_ns) - MOST_RANKS_SHOWN, "more rank")
+        say(f"not shown: {more}; --json FILE has them all")
+    low, high = found.interval_ns
+    interval = "" if low == high else f" (from {low / 1e3:,.3f} to {high / 1e3:,.3f})"
+    how = "detailed nodes" if document["goal"] == "detailed" else "the fitted model"
+    say(
+        f"makespan {found.makespan_ns / 1e3:,.3f} us{interval},"
+        f" {notation.counted(len(finish_ns), 'rank')} of {document['interface']} on {how}"
+    )
+
+
+def _show_facts(name: str, facts: dict[str, Any]) -> None:
+    """Print what a schedule consists of."""
+    rows = [(f"{row['bytes']:,}", f"{row['messages']:,}") for row in facts["sizes"]]
+    if rows:
+        print_table(f"{name}: messages by size", ["bytes", "messages"], rows, ["bytes", "messages"])
+    if facts["different_sizes"] > len(rows):
+        say(f"not shown: {facts['different_sizes'] - len(rows)} sizes that are less frequent")
+    path = facts["critical_path"]
+    say(
+        f"{notation.counted(facts['ranks'], 'rank')} ({facts['different_ranks']:,} different),"
+        f" {notation.counted(facts['messages'], 'message')}, {facts['bytes']:,} bytes,"
+        f" {notation.counted(facts['calculations'], 'calculation')}\n"
+        f"critical path: {notation.counted(path['messages'], 'message')} after one another;"
+        f" {path['calculation_ns']:,.0f} ns of calculations, if messages take no time"
+    )
+
+
+def _show_comparison(found: "Comparison") -> None:
+    """Print the errors by pattern and by size."""
+    title = "Mean error of the fitted makespan in percent: whole, without the program's part"
+    for columns, rows in (found.table(), found.by_size()):
+        print_table(f"{title}, by {columns[0]}", columns, rows, columns[1:])
+    within_ = sum(row.is_within for row in found.rows)
+    say(f"{within_} of {len(found.rows)} detailed makespans are within the model's interval")

@@ -1,0 +1,194 @@
+"""Schedules: formats, both executors, what is refused, the command line."""
+
+import json
+
+import pytest
+
+from narthex import goal
+from narthex.cli import main
+from narthex.errors import NO_PROGRESS, NarthexError
+
+LOGGOPSIM = "-L 100 -o 10 -g 50 -G 3 -O 2 -S 1000\n"
+TEXT = """num_ranks 2
+rank 0 {
+first: calc 1000
+second: send 16b to 1 tag 7
+second requires first
+}
+rank 1 {
+l1: recv 16b from 0 tag 7
+}
+"""
+
+
+@pytest.fixture
+def parameters(tmp_path):
+    file = tmp_path / "loggopsim.txt"
+    file.write_text(LOGGOPSIM)
+    return file
+
+
+def test_the_fitted_model_takes_loggopsims_time_for_a_message(tmp_path, parameters):
+    schedule = tmp_path / "two.txt"
+    schedule.write_text(TEXT)
+    found = goal.run(schedule, executor="loggops", parameters=parameters)
+    # 1000, and 2 o + L + (k-1) max(O, G) for k = 16.
+    assert found.makespan_ns == 1000 + 2 * 10 + 100 + 15 * 3
+    assert found.document["finish_ns"] == [1000 + 10 + 15 * 2, found.makespan_ns]
+    assert goal.run(
+        schedule, executor="loggops", parameters=parameters, calculation_scale=2
+    ).makespan_ns == (found.makespan_ns + 1000)
+
+
+def test_intervals_of_parameters_become_those_of_the_makespan():
+    def line(first_ns):
+        return {"first_ns": first_ns, "per_byte_ns": 0.0}
+
+    names = ("latency", "send_overhead", "receive_overhead", "gap")
+    value, low, high = ({name: line(each) for name in names} for each in (10.0, 8.0, 13.0))
+    model = goal.Fitted("mine", value, low, high)
+    found = goal.run("broadcast:ranks=2", executor="loggops", parameters=model)
+    assert (found.makespan_ns, found.interval_ns) == (30, (24, 39))
+
+
+def test_detailed_nodes_execute_what_the_schedule_says(tmp_path):
+    schedule = tmp_path / "two.txt"
+    schedule.write_text(TEXT)
+    found = goal.run(schedule, interface="CNI32Qm")
+    sent, received = found.document["finish_ns"]
+    assert 1000 < sent < received < 3000
+    twice = goal.run("incast:ranks=3,bytes=1,steps=3,calc=100", interface="NI2w")
+    assert max(twice.document["finish_ns"]) == twice.document["finish_ns"][0] > 300
+
+
+def test_text_comes_back_from_the_binary_file(tmp_path):
+    text = TEXT.replace("first", "l1").replace("second", "l2")
+    (tmp_path / "in.txt").write_text(text)
+    goal.convert(tmp_path / "in.txt", tmp_path / "schedule.goal")
+    goal.convert(tmp_path / "schedule.goal", tmp_path / "out.txt", as_text=True)
+    assert (tmp_path / "out.txt").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("schedule", "told"),
+    [
+        ("barier:ranks=2", "did you mean barrier?"),
+        ("missing.goal", "'missing.goal': No such file"),
+        ("barrier:ranks=5000", "at most 4096: --executor loggops takes more"),
+    ],
+)
+def test_what_is_no_schedule_is_refused(schedule, told):
+    with pytest.raises(NarthexError, match=told):
+        goal.run(schedule)
+
+
+def test_ranks_that_wait_for_each_other_end_with_no_progress(tmp_path, parameters):
+    schedule = tmp_path / "circle.txt"
+    ranks = [
+        f"rank {own} {{\nl1: recv 1b from {other}\nl2: send 1b to {other}\nl2 requires l1\n}}\n"
+        for own, other in ((0, 1), (1, 0))
+    ]
+    schedule.write_text("num_ranks 2\n" + "".join(ranks))
+    with pytest.raises(NarthexError, match="the ranks wait for each other") as raised:
+        goal.run(schedule, executor="loggops", parameters=parameters)
+    assert raised.value.exit_code == NO_PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("-L 1 -o 2 -g 3", "-G is missing"),
+        ("-L 1 -o x -g 3 -G 1", "-o 'x': expected a number"),
+        ("-l 1", "L"),
+        ("{}", "has no parameters; expected what"),
+    ],
+)
+def test_wrong_parameters_are_refused(tmp_path, text, told):
+    file = tmp_path / "parameters"
+    file.write_text(text)
+    with pytest.raises(NarthexError, match=told):
+        goal.run("barrier:ranks=2", executor="loggops", parameters=file)
+
+
+def test_an_observer_ends_the_work(parameters):
+    pattern = "stencil-3d:ranks=1000,steps=40"
+    with pytest.raises(NarthexError, match="interrupted"):
+        goal.run(
+            pattern,
+            executor="loggops",
+            parameters=parameters,
+            progress=lambda stage, _done, _all: stage != "operations",
+        )
+
+
+def test_commands_write_show_and_execute(tmp_path, parameters, capsys):
+    file, result = tmp_path / "ring.goal", tmp_path / "result.json"
+
+    def narthex(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(list(map(str, words)))
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    narthex("goal", "generate", "allreduce-ring:ranks=4,bytes=64", "-o", file)
+    assert "6 messages after one another" in narthex("goal", "show", file)
+    execute = ("goal", "run", file, "--executor", "loggops", "--parameters", parameters)
+    assert "makespan" in narthex(*execute, "--json", result)
+    document = json.loads(result.read_text())
+    # Each of 6 steps: two overheads, the latency, 15 more bytes of 16.
+    assert document["makespan_ns"]["value"] == 6 * (20 + 100 + 15 * 3)
+    assert document["schedule"]["messages"] == 24
+
+
+def test_the_model_is_compared_with_detailed_nodes():
+    found = goal.compare(["NI2w"], patterns=["broadcast"], ranks=[4], sizes=[8], steps=1)
+    (row,) = found.rows
+    assert row.error_percent < row.model_error_percent, "the program takes time of its own"
+    assert abs(row.model_error_percent) < 15
+    cell = f"{row.error_percent:+.0f}, {row.model_error_percent:+.0f}"
+    assert found.table() == (["pattern", "NI2w"], [["broadcast", cell]])
+    assert found.by_size() == (["bytes", "NI2w"], [["8", cell]])
+
+
+def _varint(number):
+    data = b""
+    while number > 127:
+        data += bytes([number % 128 + 128])
+        number //= 128
+    return data + bytes([number])
+
+
+def _field(number, value):
+    """A field of a protobuf message: a whole number, or bytes with their length."""
+    if isinstance(value, int):
+        return _varint(number * 8) + _varint(value)
+    return _varint(number * 8 + 2) + _varint(len(value)) + value
+
+
+def _trace(version, *nodes):
+    messages = [_field(1, version), *nodes]
+    return b"".join(_varint(len(each)) + each for each in messages)
+
+
+def _node(number, kind, duration_us=0, after=None, **attributes):
+    parts = [_field(1, number), _field(3, kind), _field(7, duration_us)]
+    parts += [] if after is None else [_field(5, _varint(after))]
+    parts += [
+        _field(10, _field(1, name.encode()) + _field(13, value))
+        for name, value in attributes.items()
+    ]
+    return b"".join(parts)
+
+
+def test_traces_of_chakra_are_executed_and_a_newer_schema_is_refused(tmp_path, parameters):
+    compute, reduce = _node(1, 4, 5), _node(2, 7, after=1, comm_type=0, comm_size=16)
+    for rank in range(4):
+        (tmp_path / f"step.{rank}.et").write_bytes(_trace(b"0.0.4", compute, reduce))
+    found = goal.run(tmp_path / "step.2.et", executor="loggops", parameters=parameters)
+    # A computation, and two steps of recursive doubling.
+    assert found.makespan_ns == 5000 + 2 * (20 + 100 + 15 * 3)
+    (tmp_path / "step.1.et").write_bytes(_trace(b"0.1.0"))
+    with pytest.raises(NarthexError, match=r"step.1.et': is of schema 0.1.0; the newest"):
+        goal.show(tmp_path / "step.0.et")
+    with pytest.raises(NarthexError, match=r"a trace is called NAME\.RANK\.et"):
+        goal.show(tmp_path / "step.et")

@@ -1,0 +1,393 @@
+//! Execution traces of MLCommons Chakra: what a machine-learning program computes and communicates.
+//!
+//! A rank's trace is a file `NAME.RANK.et`: protobuf messages, each behind its length, first the
+//! metadata and then the nodes (schema/protobuf/et_def.proto of Chakra, version 0.0.4). A node waits
+//! for those that it names as data or control dependencies.
+//!
+//! - A **computation** and a memory access last as long as the trace says.
+//! - A **send** and a **receive** have `comm_size`, `comm_tag`, and `comm_dst` or `comm_src`.
+//! - A **collective** has `comm_type` and `comm_size`, the bytes that a rank has of its own; all ranks take
+//!   part, and a rank's n-th collective meets the others' n-th. It is done by the algorithms of
+//!   [`crate::collectives`], chosen by size as MPICH does (Thakur et al. 2005).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prost::Message;
+use rustc_hash::FxHashMap;
+
+use crate::Problem;
+use crate::collectives::{Algorithm, Part};
+use crate::schedule::{Kind, Operation, RankBuilder, Schedule};
+
+/// What a trace's file is called at its end.
+pub const ENDING: &str = "et";
+/// The newest version of the schema that is read.
+const NEWEST: [u32; 3] = [0, 0, 4];
+/// Tags of collectives begin here.
+const COLLECTIVE_TAG: u32 = 1 << 31;
+/// All-reduce of more bytes is Rabenseifner's (Thakur et al., Section 4.5).
+const SHORT_ALL_REDUCE_BYTES: u64 = 2048;
+/// All-to-all of more bytes a pair is pairwise (Section 4.6: 256 bytes).
+const SHORT_ALL_TO_ALL_BYTES: u64 = 256;
+const LARGEST_FILE_BYTES: u64 = 4 << 30;
+
+#[derive(Clone, PartialEq, Message)]
+struct Metadata {
+    #[prost(string, tag = "1")]
+    version: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Node {
+    #[prost(uint64, tag = "1")]
+    id: u64,
+    #[prost(string, tag = "2")]
+    name: String,
+    #[prost(int32, tag = "3")]
+    kind: i32,
+    #[prost(uint64, repeated, tag = "4")]
+    control: Vec<u64>,
+    #[prost(uint64, repeated, tag = "5")]
+    data: Vec<u64>,
+    #[prost(uint64, tag = "7")]
+    duration_micros: u64,
+    #[prost(message, repeated, tag = "10")]
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Attribute {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(oneof = "Value", tags = "7, 9, 11, 13, 15, 17, 19, 21, 27, 28, 29")]
+    value: Option<Value>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum Value {
+    #[prost(int32, tag = "7")]
+    Int32(i32),
+    #[prost(int64, tag = "9")]
+    Int64(i64),
+    #[prost(uint32, tag = "11")]
+    Uint32(u32),
+    #[prost(uint64, tag = "13")]
+    Uint64(u64),
+    #[prost(sint32, tag = "15")]
+    Sint32(i32),
+    #[prost(sint64, tag = "17")]
+    Sint64(i64),
+    #[prost(fixed32, tag = "19")]
+    Fixed32(u32),
+    #[prost(fixed64, tag = "21")]
+    Fixed64(u64),
+    #[prost(bool, tag = "27")]
+    Bool(bool),
+    #[prost(message, tag = "28")]
+    Bools(Bools),
+    #[prost(string, tag = "29")]
+    Text(String),
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Bools {
+    #[prost(bool, repeated, tag = "1")]
+    values: Vec<bool>,
+}
+
+/// Reads the traces of all ranks; `file` is that of any of them.
+///
+/// # Errors
+/// If a rank's file is missing, damaged or of a newer schema: file and node are named.
+pub fn load(file: &str) -> Result<Schedule, Problem> {
+    let files = files_of(Path::new(file))?;
+    let mut schedule = Schedule::with(1, 1);
+    for (rank, file) in (0..).zip(&files) {
+        let read = || {
+            let metadata = fs::metadata(file).map_err(|error| Problem::new(error.to_string()))?;
+            if metadata.len() > LARGEST_FILE_BYTES {
+                return Err(Problem::new("has more than 4 GiB"));
+            }
+            let bytes = fs::read(file).map_err(|error| Problem::new(error.to_string()))?;
+            read_rank(&bytes, rank, files.len() as u32)
+        };
+        let builder = read().map_err(|problem| problem.within(format!("'{}'", file.display())))?;
+        schedule.push(&builder)?;
+    }
+    Ok(schedule)
+}
+
+/// The files NAME.0.et, NAME.1.et, ... beside one of them.
+fn files_of(file: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+    let Some((name, _)) = stem.rsplit_once('.').filter(|(_, rank)| rank.parse::<u32>().is_ok()) else {
+        return Err(Problem::new(format!(
+            "'{}': a trace is called NAME.RANK.et, as step.0.et",
+            file.display()
+        )));
+    };
+    let of = |rank: u32| file.with_file_name(format!("{name}.{rank}.{ENDING}"));
+    let files: Vec<PathBuf> = (0..).map(of).take_while(|file| file.is_file()).collect();
+    if files.iter().any(|each| each == file) {
+        return Ok(files);
+    }
+    Err(Problem::new(format!(
+        "'{}' is missing: the ranks' traces are numbered from 0",
+        of(files.len() as u32).display()
+    )))
+}
+
+fn read_rank(mut bytes: &[u8], rank: u32, ranks: u32) -> Result<RankBuilder, Problem> {
+    let length = bytes.len();
+    let cut =
+        |rest: &[u8]| Problem::new(format!("is cut or damaged at byte {} of {length}", length - rest.len()));
+    let metadata = Metadata::decode_length_delimited(&mut bytes).map_err(|_| cut(bytes))?;
+    check_version(&metadata.version)?;
+    let mut trace = Trace { builder: RankBuilder::default(), rank, ranks, collectives: 0 };
+    let (mut nodes, mut places) = (vec![], FxHashMap::default());
+    while !bytes.is_empty() {
+        let node = Node::decode_length_delimited(&mut bytes).map_err(|_| cut(bytes))?;
+        let place = trace.add(&node).map_err(|problem| problem.within(node.title()))?;
+        if places.insert(node.id, place).is_some() {
+            return Err(Problem::new(format!("{} stands twice", node.title())));
+        }
+        nodes.push(node);
+    }
+    for node in &nodes {
+        let (begin, _) = places[&node.id];
+        for earlier in node.control.iter().chain(&node.data) {
+            let (_, end) = places.get(earlier).ok_or_else(|| {
+                Problem::new(format!("{} waits for node {earlier}, which is not in the trace", node.title()))
+            })?;
+            trace.builder.require(begin, *end);
+        }
+    }
+    trace.builder.dependencies.sort_unstable();
+    trace.builder.dependencies.dedup();
+    Ok(trace.builder)
+}
+
+fn check_version(version: &str) -> Result<(), Problem> {
+    let parts: Option<Vec<u32>> = version.split('.').map(|part| part.parse().ok()).collect();
+    match parts {
+        Some(parts) if parts.len() == 3 && parts[..] <= NEWEST[..] => Ok(()),
+        Some(parts) if parts.len() == 3 => Err(Problem::new(format!(
+            "is of schema {version}; the newest that is read is 0.0.4: convert the trace with an older Chakra"
+        ))),
+        _ => Err(Problem::new(format!("states schema '{version}'; expected a version such as 0.0.4"))),
+    }
+}
+
+impl Node {
+    fn title(&self) -> String {
+        format!("node {} ({})", self.id, self.name)
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.attributes.iter().find(|each| each.name == name).and_then(|each| each.value.as_ref())
+    }
+
+    fn whole(&self, name: &str, most: u64) -> Result<u64, Problem> {
+        let value = self.value(name).and_then(|value| match value {
+            Value::Int32(value) | Value::Sint32(value) => u64::try_from(*value).ok(),
+            Value::Int64(value) | Value::Sint64(value) => u64::try_from(*value).ok(),
+            Value::Uint32(value) | Value::Fixed32(value) => Some(u64::from(*value)),
+            Value::Uint64(value) | Value::Fixed64(value) => Some(*value),
+            Value::Bool(_) | Value::Bools(_) | Value::Text(_) => None,
+        });
+        value.filter(|value| *value <= most).ok_or_else(|| {
+            Problem::new(format!("its attribute '{name}' is missing or no whole number from 0 to {most}"))
+        })
+    }
+}
+
+struct Trace {
+    builder: RankBuilder,
+    rank: u32,
+    ranks: u32,
+    collectives: u32,
+}
+
+impl Trace {
+    /// Adds a node's operations; returns the first, which waits for other nodes, and the last.
+    fn add(&mut self, node: &Node) -> Result<(u32, u32), Problem> {
+        let most_rank = u64::from(self.ranks - 1);
+        let most_tag = u64::from(COLLECTIVE_TAG - 1);
+        let single = match node.kind {
+            0 | 1 => self.calculate(0),
+            2..=4 => self.computation(node)?,
+            5 | 6 => {
+                let (kind, key) =
+                    if node.kind == 5 { (Kind::Send, "comm_dst") } else { (Kind::Receive, "comm_src") };
+                let (peer, size) = (node.whole(key, most_rank)? as u32, node.whole("comm_size", 1 << 60)?);
+                let has_tag = node.value("comm_tag").is_some();
+                let tag = if has_tag { node.whole("comm_tag", most_tag)? as u32 } else { 0 };
+                self.builder.add(Operation { size, tag, kind, cpu: 0, nic: 0 }, peer)
+            }
+            7 => return self.collective(node),
+            other => {
+                return Err(Problem::new(format!(
+                    "is of type {other}, which a newer schema has; read are types 0 to 7 (invalid, metadata, memory, \
+                     computation, send, receive, collective)"
+                )));
+            }
+        };
+        Ok((single, single))
+    }
+
+    fn calculate(&mut self, nanoseconds: u64) -> u32 {
+        self.builder.add(Operation { size: nanoseconds, tag: 0, kind: Kind::Calculate, cpu: 0, nic: 0 }, 0)
+    }
+
+    fn computation(&mut self, node: &Node) -> Result<u32, Problem> {
+        if node.duration_micros == 0 && node.whole("num_ops", u64::MAX).is_ok_and(|count| count > 0) {
+            return Err(Problem::new(
+                "has num_ops and no duration: how long that takes depends on a processor that the trace does not state",
+            ));
+        }
+        Ok(self.calculate(node.duration_micros.saturating_mul(1_000)))
+    }
+
+    fn collective(&mut self, node: &Node) -> Result<(u32, u32), Problem> {
+        if let Some(Value::Bools(involved)) = node.value("involved_dim")
+            && involved.values.contains(&false)
+        {
+            return Err(Problem::new(
+                "is a collective of some dimensions only (involved_dim); all ranks have to take part",
+            ));
+        }
+        if let Some(Value::Text(group)) = node.value("pg_name")
+            && !["", "0", "default", "default_pg"].contains(&group.as_str())
+        {
+            return Err(Problem::new(format!(
+                "is a collective of the group '{group}' (pg_name); all ranks have to take part"
+            )));
+        }
+        let bytes = node.whole("comm_size", 1 << 60)?;
+        let (algorithm, bytes) = algorithm(node.whole("comm_type", 9)?, bytes, self.ranks);
+        let begin = self.calculate(0);
+        let tag = COLLECTIVE_TAG + self.collectives % (COLLECTIVE_TAG - 1);
+        self.collectives += 1;
+        let mut part = Part {
+            rank: &mut self.builder,
+            member: &|place| place,
+            own: self.rank,
+            members: self.ranks,
+            tag,
+            calculation_ns: 0,
+            last: vec![begin],
+        };
+        part.write(algorithm, bytes);
+        let last = part.last;
+        let end = self.calculate(0);
+        last.iter().for_each(|&earlier| self.builder.require(end, earlier));
+        Ok((begin, end))
+    }
+}
+
+/// How a collective is done, and on how many bytes.
+fn algorithm(kind: u64, bytes: u64, ranks: u32) -> (Algorithm, u64) {
+    let each = bytes.div_ceil(u64::from(ranks));
+    match kind {
+        0 if bytes <= SHORT_ALL_REDUCE_BYTES => (Algorithm::AllReduceDoubling, bytes),
+        0 => (Algorithm::AllReduceRabenseifner, bytes),
+        1 => (Algorithm::ReduceBinomial, bytes),
+        2 => (Algorithm::AllGatherRing, bytes),
+        3 => (Algorithm::GatherLinear, bytes),
+        4 => (Algorithm::ScatterLinear, bytes),
+        5 => (Algorithm::BroadcastBinomial, bytes),
+        6 if each <= SHORT_ALL_TO_ALL_BYTES => (Algorithm::AllToAllBruck, each),
+        6 => (Algorithm::AllToAllPairwise, each),
+        7 | 8 => (Algorithm::ReduceScatterRing, bytes),
+        _ => (Algorithm::BarrierDissemination, 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::executor::execute;
+    use crate::pairs;
+    use crate::parameters::Parameters;
+    use proptest::prelude::*;
+
+    fn node(id: u64, kind: i32, after: &[u64], attributes: &[(&str, i64)]) -> Node {
+        let attributes = attributes
+            .iter()
+            .map(|(name, value)| Attribute { name: (*name).into(), value: Some(Value::Int64(*value)) });
+        Node {
+            id,
+            kind,
+            name: format!("n{id}"),
+            data: after.to_vec(),
+            attributes: attributes.collect(),
+            ..Node::default()
+        }
+    }
+
+    fn trace(version: &str, nodes: &[Node]) -> Vec<u8> {
+        let mut bytes = Metadata { version: version.into() }.encode_length_delimited_to_vec();
+        nodes.iter().for_each(|node| bytes.extend(node.encode_length_delimited_to_vec()));
+        bytes
+    }
+
+    fn problem(version: &str, nodes: &[Node]) -> String {
+        read_rank(&trace(version, nodes), 0, 4).unwrap_err().message
+    }
+
+    /// A step of training on four ranks: computation, all-reduce, and a message around the ring.
+    fn step(rank: i64) -> Vec<u8> {
+        let compute = Node { duration_micros: 5, ..node(1, 4, &[], &[]) };
+        let reduce = node(2, 7, &[1], &[("comm_type", 0), ("comm_size", 1024)]);
+        let send = node(3, 5, &[2], &[("comm_dst", (rank + 1) % 4), ("comm_size", 64), ("comm_tag", 9)]);
+        let receive = node(4, 6, &[2], &[("comm_src", (rank + 3) % 4), ("comm_size", 64), ("comm_tag", 9)]);
+        trace("0.0.4", &[compute, reduce, send, receive])
+    }
+
+    #[test]
+    fn a_trace_is_executed_node_after_node() {
+        let mut schedule = Schedule::with(1, 1);
+        for rank in 0..4 {
+            schedule.push(&read_rank(&step(i64::from(rank)), rank, 4).unwrap()).unwrap();
+        }
+        pairs::check(&schedule).unwrap();
+        let outcome = execute(&schedule, &Parameters::paths(100.0, 1.0), &mut |_, _| true).unwrap();
+        // 5 us, two steps of recursive doubling, one message.
+        assert_eq!(outcome.finish_ps, [5_300_000; 4]);
+    }
+
+    #[test]
+    fn a_newer_schema_and_what_cannot_be_executed_are_refused_in_words() {
+        assert!(problem("0.0.5", &[]).starts_with("is of schema 0.0.5; the newest that is read is 0.0.4"));
+        assert!(problem("new", &[]).contains("states schema 'new'"));
+        assert!(
+            problem("0.0.4", &[node(7, 8, &[], &[])])
+                .starts_with("node 7 (n7): is of type 8, which a newer schema has")
+        );
+        assert!(
+            problem("0.0.4", &[node(1, 4, &[2], &[])])
+                .contains("waits for node 2, which is not in the trace")
+        );
+        assert!(
+            problem("0.0.4", &[node(1, 4, &[], &[("num_ops", 5)])]).contains("has num_ops and no duration")
+        );
+        assert!(
+            problem("0.0.4", &[node(1, 5, &[], &[("comm_dst", 4)])])
+                .contains("'comm_dst' is missing or no whole number from 0 to 3")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_traces_are_refused_or_read(place in 0..100usize, byte: u8, length in 0..200usize) {
+            let mut bytes = step(0);
+            let place = place % bytes.len();
+            bytes[place] = byte;
+            bytes.truncate(length);
+            if let Ok(rank) = read_rank(&bytes, 0, 4) {
+                drop(Schedule::with(1, 1).push(&rank));
+            }
+        }
+    }
+}

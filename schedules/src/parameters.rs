@@ -1,0 +1,71 @@
+//! LogGOPS: what a message costs.
+//!
+//! The parameters of LogP (Culler et al. 1993), with what each further byte adds (LogGP, Alexandrov et
+//! al. 1995; LogGOPS, Hoefler et al. 2010): four lines over a message's size k. They are those that
+//! `narthex fit logp` measures, with overheads for either side, and each has an interval.
+//!
+//! LogGOPSim's parameters are a special case: it has one overhead for both sides, and lets a message's
+//! bytes pass sender, wire and receiver at once, T(k) = 2 o + L + (k-1) max(O, G).
+
+use serde::{Deserialize, Serialize};
+
+/// Time over a message's size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// For the first byte, in nanoseconds.
+    pub first_ns: f64,
+    /// For each further byte.
+    pub per_byte_ns: f64,
+}
+
+impl Line {
+    /// The same for every size.
+    pub fn constant(first_ns: f64) -> Self {
+        Line { first_ns, per_byte_ns: 0.0 }
+    }
+
+    /// For so many bytes, in picoseconds; below zero where two processors are engaged at once.
+    #[inline]
+    pub fn at_ps(&self, bytes: u64) -> i64 {
+        ((self.first_ns + bytes.saturating_sub(1) as f64 * self.per_byte_ns) * 1e3).round() as i64
+    }
+
+    /// The same; no processor is engaged for less than no time.
+    #[inline]
+    pub fn engaged_ps(&self, bytes: u64) -> u64 {
+        self.at_ps(bytes).max(0) as u64
+    }
+}
+
+/// The parameters of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// L: from the end of the sender's overhead to the beginning of the receiver's.
+    pub latency: Line,
+    /// o_s and O_s: the sender's processor is engaged.
+    pub send_overhead: Line,
+    /// o_r and O_r: the receiver's is.
+    pub receive_overhead: Line,
+    /// g and G: between the messages of an interface, in either direction.
+    pub gap: Line,
+    /// S: the largest message whose sender does not wait for its receiver.
+    pub eager_bytes: u64,
+    /// What a calculation's time is multiplied with.
+    pub calculation_scale: f64,
+}
+
+impl Parameters {
+    /// Nothing takes time but latency and calculations, as given: the lengths of a schedule's paths.
+    pub fn paths(latency_ns: f64, calculation_scale: f64) -> Self {
+        Parameters {
+            latency: Line::constant(latency_ns),
+            send_overhead: Line::default(),
+            receive_overhead: Line::default(),
+            gap: Line::default(),
+            eager_bytes: u64::MAX,
+            calculation_scale,
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Where a schedule comes from: a file in either format, traces, or a pattern's name.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::path::Path;
+
+use crate::patterns::Pattern;
+use crate::schedule::Schedule;
+use crate::{Problem, binary, chakra, pairs, text};
+
+/// Reads a file, or generates a pattern if there is no such file and the name is one's. Every send has
+/// its receive in what is returned. `observer` is told of ranks that are generated; false ends it.
+///
+/// # Errors
+/// If the file cannot be read, or is wrong; the file is named.
+pub fn load(name: &str, observer: &mut dyn FnMut(u64) -> bool) -> Result<Schedule, Problem> {
+    let is_file = Path::new(name).exists();
+    if !is_file && !name.contains(['/', '.']) {
+        return Pattern::parse(name)
+            .map_err(|problem| problem.within(format!("'{name}' is no file")))?
+            .generate(observer);
+    }
+    let is_trace = Path::new(name).extension().is_some_and(|ending| ending == chakra::ENDING);
+    let read = if is_trace { chakra::load } else { read };
+    let schedule = read(name).map_err(|problem| match is_trace {
+        true => problem,
+        false => problem.within(format!("'{name}'")),
+    })?;
+    pairs::check(&schedule).map_err(|problem| problem.within(format!("'{name}'")))?;
+    Ok(schedule)
+}
+
+fn read(name: &str) -> Result<Schedule, Problem> {
+    let failed = |error: std::io::Error| Problem::new(error.to_string());
+    let file = File::open(name).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(Problem::new("is no file; a schedule is one in GOAL's text or binary format"));
+    }
+    let mut file = BufReader::with_capacity(1 << 20, file);
+    let mut begin = Vec::new();
+    (&mut file).take(8).read_to_end(&mut begin).map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    if begin == binary::COOKIE.to_le_bytes() {
+        binary::read(&mut file, metadata.len())
+    } else {
+        text::read(file)
+    }
+}
+
+/// Writes a schedule, as text or binary.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn save(schedule: &Schedule, name: &str, as_text: bool) -> Result<(), Problem> {
+    let write = || -> std::io::Result<()> {
+        let mut output = BufWriter::with_capacity(1 << 20, File::create(name)?);
+        if as_text {
+            text::write(schedule, &mut output)?
+        } else {
+            binary::write(schedule, &mut output)?
+        }
+        output.flush()
+    };
+    write().map_err(|error| Problem::new(format!("'{name}': {error}")))
+}
