@@ -63,7 +63,7 @@ impl ProcessorAgent<'_> {
     /// snarfed the block.
     fn wake_if_served(&mut self, now: Time) {
         let unit = self.unit();
-        if unit.state() == State::Waiting && unit.memory.wait_reason().is_none() {
+        if unit.state == State::Waiting && unit.memory.wait_reason().is_none() {
             self.node.wake(self.index, now);
             self.node.ask_for_processor(self.index, now);
         }
@@ -115,7 +115,7 @@ impl Agent for ProcessorAgent<'_> {
         let unit = self.unit_mut();
         let waited = unit.memory.wait_reason();
         let waits_since = unit.processor.now();
-        if unit.memory.complete(transaction, response) && unit.state() == State::Waiting {
+        if unit.memory.complete(transaction, response) && unit.state == State::Waiting {
             // A tile runs ahead of the device in it: a posted store may have been over before the
             // processor found the store buffer full, and then it has not waited.
             let is_in_time = now < waits_since;
@@ -199,7 +199,7 @@ impl Agent for ProcessorAgent<'_> {
         self.node.access_register(now, place, transaction, &mut response);
         let unit = self.unit_mut();
         unit.memory.end_register_access(&response);
-        if unit.state() == State::Waiting {
+        if unit.state == State::Waiting {
             let over = now + self.own_part(on, Some(WaitReason::Uncached));
             self.node.wake(self.index, over);
         }

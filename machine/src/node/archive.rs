@@ -6,7 +6,7 @@
 
 use narthex_kernel::{Archive, Archived, Damage};
 
-use super::states::States;
+use super::processor::State;
 use super::{Node, NodeProcessor, Process};
 use crate::activity::Resource;
 
@@ -44,7 +44,7 @@ impl Archived for Node {
             unfinished: _,
             sleepers: _,
             may_watch_bus: _,
-            states,
+            callers,
             skipped_instructions: _,
             operating_system: _,
             instant: _,
@@ -59,7 +59,7 @@ impl Archived for Node {
         assert!(!processors.iter().any(is_asleep), "a node rests before it is archived");
         events.archive(archive)?;
         archive.each(&mut *processors)?;
-        *states = States::of(processors);
+        *callers = processors.iter().filter(|unit| unit.state == State::Calling).count();
         archive.each(processes)?;
         archive.each(interconnects)?;
         on_chip.iter_mut().try_for_each(|own| own.archive(archive))?;
@@ -86,7 +86,7 @@ impl Archived for NodeProcessor {
             ledger,
             answerer,
             activities,
-            own_state,
+            state,
             sleeps,
             process: _,
             seats: _,
@@ -111,7 +111,7 @@ impl Archived for NodeProcessor {
         archive.value(activities)?;
         let belong = activities.belong_to(ledger, processor.retired());
         archive.ensure(belong, "a processor's activities are others than its ledger's")?;
-        archive.value(own_state)?;
+        archive.value(state)?;
         archive.value(sleeps)
     }
 }

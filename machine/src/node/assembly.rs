@@ -23,7 +23,6 @@ use super::foresight::Foresight;
 use super::held::HeldAccesses;
 use super::horizons::Horizons;
 use super::probe::ProbePort;
-use super::states::States;
 use super::{
     Lines, Node, NodeOnChip, NodeProcessor, Process, ProcessorSeats, counts, endless, requests, waiting,
 };
@@ -77,7 +76,6 @@ impl Node {
         let (seats, first_seats) = seats_of(&parts.devices, processors.len());
         let devices: Vec<_> = parts.devices.into_iter().map(|(device, _)| device).collect();
         let is_alone = processors.len() == 1 && parts.lines.is_empty();
-        let states = States::of(&processors);
         let foresight = Foresight::new(&devices, &parts.interconnects, (parts.on_chip.is_some(), is_alone));
         Node {
             id: parts.id,
@@ -110,7 +108,7 @@ impl Node {
             unfinished: None,
             sleepers: waiting::Sleepers::NONE,
             may_watch_bus: false,
-            states,
+            callers: 0,
             skipped_instructions: 0,
             instant: endless::Instant::default(),
             requests: requests::Requests::default(),

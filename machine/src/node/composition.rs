@@ -153,13 +153,14 @@ impl Composition for Node {
     /// Not while an observer is told of events, nor while a turn is watched.
     #[inline]
     fn comes_next(&self, now: Time) -> bool {
+        let is_woken = |unit: &NodeProcessor| unit.state == State::Woken;
         let is_watched = || self.processors.iter().any(|unit| unit.waiting.is_watching_bus());
         let may_be_watched = self.may_watch_bus && is_watched();
         !self.schedules_steps
             && !self.probe.is_attached()
             && !may_be_watched
             && self.events.next_time().is_none_or(|next| next > now)
-            && self.states.those(State::Woken).is_empty()
+            && !self.processors.iter().any(is_woken)
     }
 
     /// Not while a turn is watched, nor before a processor that executes or may wake.
@@ -169,9 +170,9 @@ impl Composition for Node {
         at < self.horizons.free_until
             && at < self.events.next_instant()
             && !self.may_watch_bus
-            && self.states.those(State::Calling).is_empty()
+            && self.callers == 0
             && !self.sleepers.may_be_due(at)
-            && self.active(bound).is_empty()
+            && !self.processors.iter().any(|unit| unit.is_active(bound))
     }
 
     /// It is the only processor, and no turn is watched.

@@ -126,11 +126,18 @@ impl Node {
     /// The processor that runs next, and up to when: the slowest one that has
     /// anything to do before `limit`.
     fn slowest_to_run(&self, limit: Time) -> Option<(usize, Time)> {
-        let active = self.active(limit);
-        let slowest = active.into_iter().min_by_key(|&index| self.processors[index].processor.now())?;
-        let others = active.into_iter().filter(|&index| index != slowest);
-        let effects = others.map(|index| after(self.processors[index].earliest_effect()));
-        Some((slowest, effects.fold(limit, Ord::min)))
+        let active = || self.processors.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
+        let mut slowest: Option<(usize, Time)> = None;
+        for (index, unit) in active() {
+            let now = unit.processor.now();
+            if slowest.is_none_or(|(_, least)| now < least) {
+                slowest = Some((index, now));
+            }
+        }
+        let (slowest, _) = slowest?;
+        let others = active().filter(|&(index, _)| index != slowest);
+        let horizon = others.fold(limit, |horizon, (_, unit)| horizon.min(after(unit.earliest_effect())));
+        Some((slowest, horizon))
     }
 
     /// Whether an instruction may depend on what several processors do.
@@ -149,8 +156,12 @@ impl Node {
     /// The first processor whose thread calls the system, and when.
     #[inline]
     fn next_call(&self) -> Option<(Time, usize)> {
-        let calling = self.states.those(State::Calling);
-        calling.into_iter().map(|index| (self.processors[index].processor.now(), index)).min()
+        if self.callers == 0 { None } else { self.first_caller() }
+    }
+
+    fn first_caller(&self) -> Option<(Time, usize)> {
+        let calling = self.processors.iter().enumerate().filter(|(_, unit)| unit.state == State::Calling);
+        calling.map(|(index, unit)| (unit.processor.now(), index)).min()
     }
 
     /// The next thing that stops all processors before `until`: a system call, or
@@ -175,7 +186,7 @@ impl Node {
             if unit.waiting.is_stepping() {
                 return self.run_stepwise(index, until);
             }
-            self.states.enter(index, &mut unit.own_state, State::Running);
+            unit.state = State::Running;
             let look = unit.processor.now() + look_out;
             let horizons = if look < until { (look, look) } else { (until, ahead_until) };
             let Run { stop, seen, steps } = self.run_to(index, horizons, ahead_until);
@@ -305,8 +316,9 @@ impl Node {
     /// A thread calls the system, or faults: it is answered, or ends its process, when all other
     /// processors have come to that instant.
     fn call_system(&mut self, index: usize) {
-        self.enter(index, State::Calling);
         let unit = &mut self.processors[index];
+        unit.state = State::Calling;
+        self.callers += 1;
         if let Some(lookahead) = self.tiles_lookahead {
             let now = unit.processor.now();
             unit.processor.pass_until(now + lookahead);
@@ -321,9 +333,9 @@ impl Node {
         match unit.memory.wait_reason() {
             // A posted store: the processor goes on at once, but the bus is
             // asked for at the store's own instant.
-            None => self.enter(index, State::Woken),
+            None => unit.state = State::Woken,
             reason => {
-                self.enter(index, State::Waiting);
+                unit.state = State::Waiting;
                 self.book(index, now, reason.into());
                 if let Some(duration) = self.processors[index].memory.block_move() {
                     self.events.schedule(now + duration, Event::BlockMoved(index));
@@ -338,7 +350,7 @@ impl Node {
 
     /// A processor needs the value of a load that is under way.
     pub(super) fn wait_for_load(&mut self, index: usize) {
-        self.enter(index, State::Waiting);
+        self.processors[index].state = State::Waiting;
         let now = self.processors[index].processor.now();
         self.book(index, now, Occupation::DataMiss);
     }

@@ -37,7 +37,7 @@ impl Node {
     pub(super) fn run_followed(&mut self, index: usize, until: Time) -> Stop {
         loop {
             let unit = &mut self.processors[index];
-            self.states.enter(index, &mut unit.own_state, State::Running);
+            unit.state = State::Running;
             let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
             let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
             let mut telling = Telling { probes: self.probe.all(), processor: index };

@@ -70,8 +70,8 @@ impl Node {
         self.disturb(now, index);
         let unit = &mut self.processors[index];
         unit.processor.assert_lines(lines);
-        if unit.state() == State::Idle && unit.processor.has_awaited_interrupt() {
-            self.states.enter(index, &mut unit.own_state, State::Running);
+        if unit.state == State::Idle && unit.processor.has_awaited_interrupt() {
+            unit.state = State::Running;
             unit.processor.pass_until(now);
             let at = now.max(unit.ledger.booked_until());
             self.book(index, at, Occupation::Execute);
@@ -80,8 +80,8 @@ impl Node {
 
     /// A processor waits for an interrupt: firmware that is at nothing else looks for work so.
     pub(super) fn wait_for_interrupt(&mut self, index: usize) {
-        self.enter(index, State::Idle);
-        let unit = &self.processors[index];
+        let unit = &mut self.processors[index];
+        unit.state = State::Idle;
         let now = unit.processor.now();
         let activity = match unit.activities.current() {
             Activity::Application => Activity::Poll,

@@ -72,7 +72,6 @@ mod registers;
 mod report;
 mod requests;
 mod standing;
-mod states;
 pub mod stuck;
 mod threads;
 mod unwinding;
@@ -165,8 +164,8 @@ pub struct Node {
     sleepers: waiting::Sleepers,
     /// Whether a processor may be watched whose turn takes the bus.
     may_watch_bus: bool,
-    /// What its processors are doing.
-    states: states::States,
+    /// How many of its threads call the system.
+    callers: usize,
     /// Instructions that were computed instead of executed.
     skipped_instructions: u64,
     /// What has happened at the present instant.
@@ -187,14 +186,14 @@ impl Node {
 
     #[inline(never)]
     fn deliver_arrivals(&mut self, index: usize, at: Time) -> bool {
-        let NodeProcessor { processor, memory, own_state, .. } = &mut self.processors[index];
+        let NodeProcessor { processor, memory, state, .. } = &mut self.processors[index];
         let mut any = false;
         while let Some(misses::Arrival { register, value }) = memory.next_arrival() {
             processor.deliver(register, value, at);
             any = true;
         }
-        if any && own_state.get() == State::Waiting && memory.wait_reason().is_none() {
-            self.states.enter(index, own_state, State::Running);
+        if any && *state == State::Waiting && memory.wait_reason().is_none() {
+            *state = State::Running;
             processor.pass_until(at);
             let at = processor.now();
             self.book(index, at, Occupation::Execute);
@@ -205,8 +204,9 @@ impl Node {
     /// A processor's access is done; it repeats it at `now`.
     #[inline]
     fn wake(&mut self, index: usize, now: Time) {
-        self.enter(index, State::Woken);
-        self.processors[index].processor.resume_at(now);
+        let unit = &mut self.processors[index];
+        unit.state = State::Woken;
+        unit.processor.resume_at(now);
         self.book(index, now, Occupation::Execute);
     }
 
@@ -312,13 +312,7 @@ impl Partition for Node {
         };
         let next = match &self.processors[..] {
             [unit] => events.min(unit.next_time()),
-            several if self.sleepers.are_any() => {
-                several.iter().fold(events, |next, unit| next.min(unit.next_time()))
-            }
-            several => {
-                let at_work = self.states.executing().or(self.states.those(State::Calling));
-                at_work.into_iter().fold(events, |next, index| next.min(several[index].next_time()))
-            }
+            several => several.iter().fold(events, |next, unit| next.min(unit.next_time())),
         };
         (next < Time::NEVER).then_some(next)
     }
@@ -384,7 +378,7 @@ impl Partition for Node {
 
     fn status(&self) -> Status {
         // Asked after each window: the processes themselves are far away.
-        if self.states.those(State::Exited).is_empty() {
+        if self.processors.iter().all(|unit| unit.state != State::Exited) {
             return Status::Running;
         }
         if let Some((_, at, _)) = self.failure() {

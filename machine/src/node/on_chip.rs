@@ -359,10 +359,20 @@ impl Node {
     /// instant at which the slowest of them could reach another one; none if none has.
     #[inline(never)]
     pub(super) fn run_tiles(&mut self, limit: Time, lookahead: Duration) -> Option<Stop> {
-        let active = self.active(limit);
-        let slowest = active.into_iter().map(|index| self.processors[index].processor.now()).min()?;
+        let (mut active, mut slowest) = (0_u128, Time::NEVER);
+        for (index, unit) in self.processors.iter().enumerate() {
+            if unit.is_active(limit) {
+                active |= 1 << index;
+                slowest = slowest.min(unit.processor.now());
+            }
+        }
+        if active == 0 {
+            return None;
+        }
         let horizon = limit.min(after(slowest.saturating_add(lookahead)));
-        for index in active {
+        while active != 0 {
+            let index = active.trailing_zeros() as usize;
+            active &= active - 1;
             if self.processors[index].is_active(horizon) {
                 // What one has asked for is the next one's event, too.
                 let event = self.events.next_time().map_or(horizon, |event| horizon.min(self.bound(event)));

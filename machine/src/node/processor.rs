@@ -8,7 +8,6 @@ use narthex_memory::interconnects::{InterconnectId, MemoryId};
 use narthex_memory::processor_memory::{Exchanges, Traffic};
 use serde::{Deserialize, Serialize};
 
-use super::states::OwnState;
 use super::waiting::Waiting;
 use crate::activity::{Activities, Activity, Occupation, Resource, Spent};
 
@@ -23,8 +22,7 @@ pub struct NodeProcessor {
     /// What answers the transaction that it has issued last.
     pub(super) answerer: Resource,
     pub(super) activities: Activities,
-    /// What it is doing.
-    pub(super) own_state: OwnState,
+    pub(super) state: State,
     /// How often its threads have fallen asleep.
     pub(super) sleeps: u64,
     /// The place among the node's of the process whose threads it runs.
@@ -98,11 +96,6 @@ pub(super) enum State {
     Exited,
 }
 
-impl State {
-    /// How many there are.
-    pub const COUNT: usize = State::Exited as usize + 1;
-}
-
 impl NodeProcessor {
     /// A processor about to execute its first instruction.
     pub fn new(
@@ -118,7 +111,7 @@ impl NodeProcessor {
             ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute.into())),
             answerer: Resource::Permission,
             activities: Activities::default(),
-            own_state: OwnState::initial(State::Running),
+            state: State::Running,
             sleeps: 0,
             process: 0,
             seats,
@@ -137,15 +130,9 @@ impl NodeProcessor {
         NodeProcessor { process, ..self }
     }
 
-    /// What it is doing.
-    #[inline(always)]
-    pub(super) fn state(&self) -> State {
-        self.own_state.get()
-    }
-
     /// It has no thread yet.
     pub(super) fn leave_vacant(&mut self) {
-        self.own_state = OwnState::initial(State::Vacant);
+        self.state = State::Vacant;
         self.ledger.switch(Time::ZERO, (Activity::Idle, Occupation::Execute.into()));
     }
 
@@ -183,7 +170,7 @@ impl NodeProcessor {
     /// that instant, from its own one on.
     #[inline]
     pub(super) fn awaits_another(&mut self, at: Time) {
-        if self.state() == State::Waiting {
+        if self.state == State::Waiting {
             self.awaits_from(at, self.awaited());
         }
     }
@@ -202,7 +189,7 @@ impl NodeProcessor {
     pub(super) fn is_answered_by(&mut self, resource: Resource) {
         self.answerer = resource;
         if let (State::Waiting, (activity, spent @ Spent { resource: Some(_), .. })) =
-            (self.state(), self.booked())
+            (self.state, self.booked())
         {
             self.ledger.correct((activity, Spent { resource: Some(resource), ..spent }));
         }
@@ -214,7 +201,7 @@ impl NodeProcessor {
         if self.waiting.is_asleep() {
             return self.waiting.wakes_at(self.processor.now()).expect("it is asleep");
         }
-        match self.state() {
+        match self.state {
             State::Running | State::Woken | State::Calling => self.processor.now(),
             _ => Time::NEVER,
         }
@@ -223,7 +210,7 @@ impl NodeProcessor {
     /// Whether it has anything to do before `limit`.
     #[inline]
     pub(super) fn is_active(&self, limit: Time) -> bool {
-        match self.state() {
+        match self.state {
             State::Woken => true,
             State::Running => self.processor.now() < limit && !self.waiting.is_asleep(),
             State::Waiting | State::Calling | State::Sleeping => false,

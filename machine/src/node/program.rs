@@ -33,9 +33,10 @@ const A0: usize = 10;
 
 impl Node {
     pub(super) fn system_call(&mut self, index: usize) {
-        self.enter(index, State::Running);
-        let NodeProcessor { processor, process, .. } = &self.processors[index];
+        let NodeProcessor { processor, process, state, .. } = &mut self.processors[index];
         let (now, process) = (processor.now(), *process);
+        let is_caller = std::mem::replace(state, State::Running) == State::Calling;
+        self.callers -= usize::from(is_caller);
         self.end_polling(index);
         if let Some(fault) = self.processors[index].processor.has_faulted() {
             return self.fault(index, &fault);
@@ -94,9 +95,9 @@ impl Node {
 
     /// Handlers of signals begin or return on a thread, if its process has not ended.
     fn attend(&mut self, index: usize) {
-        let NodeProcessor { processor, process, own_state, .. } = &self.processors[index];
+        let NodeProcessor { processor, process, state, .. } = &self.processors[index];
         let Process { calls, processors: own, .. } = &self.processes[*process];
-        if own_state.get() == State::Exited || !calls.has_to_attend(index - own.start) {
+        if *state == State::Exited || !calls.has_to_attend(index - own.start) {
             return;
         }
         let (now, mut context) = (processor.now(), Context::of(processor));
@@ -119,7 +120,7 @@ impl Node {
 
     /// The operating system works for a process.
     fn spend_in_system(&mut self, index: usize, now: Time, time: Duration) {
-        let state = self.processors[index].state();
+        let state = self.processors[index].state;
         if matches!(state, State::Exited | State::Vacant) {
             return;
         }
@@ -214,8 +215,9 @@ impl Node {
         for index in self.processes[process].processors.clone() {
             self.disturb(now, index);
             let unit = &mut self.processors[index];
-            if unit.state() != State::Exited {
-                self.states.enter(index, &mut unit.own_state, State::Exited);
+            if unit.state != State::Exited {
+                self.callers -= usize::from(unit.state == State::Calling);
+                unit.state = State::Exited;
                 let at = now.max(unit.ledger.booked_until());
                 self.end_polling(index);
                 self.book_as(index, at, (Activity::Exited, Occupation::Execute));

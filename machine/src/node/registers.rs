@@ -128,7 +128,7 @@ impl Node {
         self.horizons.ran_until = self.horizons.ran_until.min(end);
         if is_refused {
             let now = self.processors[0].processor.now();
-            self.enter(0, State::Waiting);
+            self.processors[0].state = State::Waiting;
             self.book(0, now, Occupation::Uncached);
             self.processors[0].awaits_from(granted, Resource::Interface);
         }

@@ -41,7 +41,7 @@ impl NodeProcessor {
             "retired": self.processor.retired(),
             "activity": activity.as_str(),
             "spent_in": Spent::name(spent.index()),
-            "has_ended": self.state() == State::Exited,
+            "has_ended": self.state == State::Exited,
             "ledger_ps": ledger_json(&booked),
             "waits_ps": waits_json(&booked),
         })

@@ -281,7 +281,7 @@ impl Node {
         let chain = self.call_chain(index);
         // A return address is behind its call, as an interrupt is awaited behind `wfi`:
         // the line is that of the byte before.
-        let is_idle = self.processors[index].state() == State::Idle;
+        let is_idle = self.processors[index].state == State::Idle;
         let inside = |(depth, address): (usize, u64)| match depth {
             0 if !is_idle => address,
             _ => address.wrapping_sub(1),
@@ -295,7 +295,7 @@ impl Node {
         let unit = &self.processors[index];
         let waits_for = match unit.memory.wait_reason() {
             Some(reason) => Some(self.access(index, reason)),
-            None if unit.state() == State::Idle => Some(interrupts(unit.processor.asserted_lines())),
+            None if unit.state == State::Idle => Some(interrupts(unit.processor.asserted_lines())),
             None => None,
         };
         StuckFirmware { place: self.place(process), waits_for, calls }
@@ -304,7 +304,7 @@ impl Node {
     fn stuck_process(&mut self, index: usize) -> StuckProcess {
         let process = index as u8;
         let own = self.processes[index].processors.clone();
-        let has_thread = |&index: &usize| self.processors[index].state() != State::Vacant;
+        let has_thread = |&index: &usize| self.processors[index].state != State::Vacant;
         let running: Vec<usize> = match self.processes[index].ended {
             Some(_) => vec![own.start],
             None => own.filter(has_thread).collect(),
@@ -345,7 +345,7 @@ impl Node {
     /// Why a processor waits: for an access, or for the value of a load under way.
     fn waits_for(&self, index: usize) -> Option<WaitReason> {
         let unit = &self.processors[index];
-        let load = unit.state() == State::Waiting && unit.memory.has_loads_under_way();
+        let load = unit.state == State::Waiting && unit.memory.has_loads_under_way();
         unit.memory.wait_reason().or(load.then_some(WaitReason::DataMiss))
     }
 
@@ -353,7 +353,7 @@ impl Node {
         let calls = self.calls(index);
         let place = self.place(self.processors[index].process);
         let unit = &self.processors[index];
-        let is_asleep = unit.state() == State::Sleeping;
+        let is_asleep = unit.state == State::Sleeping;
         StuckThread {
             place: self.thread_name(index).map_or(place.clone(), |thread| format!("{place}, {thread}")),
             activity: unit.activities.current(),
@@ -362,7 +362,7 @@ impl Node {
                 None => is_asleep.then(|| self.sleep_in_words(index)),
             },
             is_asleep,
-            is_unanswered: unit.state() == State::Waiting && !self.is_anything_scheduled(),
+            is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
             is_blocked: unit.activities.is_within(Activity::WaitToSend),
             is_polling: self.is_polling(index),
             calls,

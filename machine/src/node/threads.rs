@@ -29,18 +29,18 @@ impl Node {
         if let Some(pointer) = thread.thread_pointer {
             context.integers[TP] = pointer;
         }
-        let NodeProcessor { processor, activities, .. } = &mut self.processors[index];
+        let NodeProcessor { processor, activities, state, .. } = &mut self.processors[index];
         context.restore(processor);
         processor.pass_until(now);
         *activities = Activities::default();
-        self.enter(index, State::Running);
+        *state = State::Running;
         self.book(index, now, Occupation::Execute);
     }
 
     /// A processor's thread ends.
     pub(super) fn end_thread(&mut self, now: Time, index: usize) {
         self.write_caches_back(index);
-        self.enter(index, State::Vacant);
+        self.processors[index].state = State::Vacant;
         self.book_as(index, now, (Activity::Idle, Occupation::Execute));
     }
 
@@ -57,8 +57,8 @@ impl Node {
 
     /// A processor's thread sleeps, until an instant if one is given.
     pub(super) fn sleep(&mut self, now: Time, index: usize, until_ns: Option<u64>) {
-        self.enter(index, State::Sleeping);
         let unit = &mut self.processors[index];
+        unit.state = State::Sleeping;
         unit.sleeps += 1;
         let sleep = unit.sleeps;
         self.book_sleep(index, now);
@@ -80,8 +80,8 @@ impl Node {
     }
 
     fn wake_thread(&mut self, now: Time, index: usize) {
-        self.enter(index, State::Running);
         let unit = &mut self.processors[index];
+        unit.state = State::Running;
         unit.processor.pass_until(now);
         // The call itself may not be over.
         let at = now.max(unit.ledger.booked_until());
@@ -90,8 +90,8 @@ impl Node {
 
     /// The time is over for which a thread slept, if it is that sleep still.
     pub(super) fn end_sleep(&mut self, now: Time, index: usize, sleep: u64) {
-        let NodeProcessor { own_state, sleeps, process, .. } = &self.processors[index];
-        if (own_state.get(), *sleeps) != (State::Sleeping, sleep) {
+        let NodeProcessor { state, sleeps, process, .. } = &self.processors[index];
+        if (*state, *sleeps) != (State::Sleeping, sleep) {
             return;
         }
         let process = &mut self.processes[*process];

@@ -13,7 +13,7 @@ impl Node {
     pub fn at_own_work(&self) -> Vec<usize> {
         let is_at_work = |&index: &usize| {
             let unit = &self.processors[index];
-            let executes = !matches!(unit.state(), State::Exited | State::Vacant | State::Sleeping);
+            let executes = !matches!(unit.state, State::Exited | State::Vacant | State::Sleeping);
             let is_program = self.processes[unit.process].personality == Personality::Linux;
             executes && is_program && unit.activities.current() == Activity::Application
         };

@@ -227,7 +227,7 @@ impl Node {
         self.sleepers.first = first;
         let due = first.min(next);
         let others_run = self.processors.iter().any(|unit| {
-            let is_runnable = matches!(unit.state(), State::Running | State::Woken | State::Calling);
+            let is_runnable = matches!(unit.state, State::Running | State::Woken | State::Calling);
             is_runnable && !unit.waiting.is_asleep()
         });
         for index in 0..self.processors.len() {
@@ -359,7 +359,7 @@ impl Node {
     /// Whether no other processor does anything that a loop that takes the bus would
     /// notice.
     fn others_are_quiet(&self, index: usize) -> bool {
-        let is_quiet = |unit: &super::NodeProcessor| match unit.state() {
+        let is_quiet = |unit: &super::NodeProcessor| match unit.state {
             State::Sleeping | State::Vacant | State::Idle | State::Exited => true,
             State::Running => unit.waiting.is_asleep() && !unit.waiting.is_asleep_on_bus(),
             State::Woken | State::Waiting | State::Calling => false,

@@ -149,8 +149,8 @@ impl Node {
 
     /// One instruction; the first may have waited, and only then the turn begins.
     fn watched_step(&mut self, index: usize, until: Time) -> (Option<Stop>, Verdict) {
-        self.enter(index, State::Running);
-        let unit = &self.processors[index];
+        let unit = &mut self.processors[index];
+        unit.state = State::Running;
         let begins = !unit.processor.is_resumed();
         if begins && matches!(&unit.waiting.stage, Stage::Watching(watch) if watch.begun.is_none()) {
             self.begin(index);
