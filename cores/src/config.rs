@@ -36,10 +36,10 @@ pub struct Config {
     /// Added to each access for which the processor waits on a bus: from its
     /// detection to the request, and from the data to the register.
     pub blocking_access_cycles: u64,
-    /// Loads that may miss the data cache at a time while the processor goes on, 1 to 8.
+    /// Loads that may miss the data cache at a time while the processor goes on, 1 to 32.
     /// 1, as where nothing is said: it waits for each miss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 8))]
+    #[schemars(range(min = 1, max = 32))]
     pub misses: Option<u64>,
     /// From the first place at which the processor can stop for an interrupt to its
     /// handler's first instruction. A core without has no interrupts, and programs
@@ -166,8 +166,8 @@ mod tests {
     fn an_error_names_the_parameter_its_value_and_what_is_allowed() {
         let config = Config { divide_cycles: 0, ..Config::simple() };
         assert_eq!(config.validate().unwrap_err().to_string(), "divide_cycles is 0: allowed are 1 to 1000");
-        let config = Config { misses: Some(9), ..Config::simple() };
-        assert_eq!(config.validate().unwrap_err().to_string(), "misses is 9: allowed are 1 to 8");
+        let config = Config { misses: Some(33), ..Config::simple() };
+        assert_eq!(config.validate().unwrap_err().to_string(), "misses is 33: allowed are 1 to 32");
         let config = Config { issue_width: 3, ..Config::simple() };
         assert_eq!(config.validate().unwrap_err().to_string(), "issue_width is 3: allowed are 1, 2 and 4");
     }

@@ -331,6 +331,11 @@ impl Cache {
         ((address & self.rows.set_bits) >> self.block_shift) as usize
     }
 
+    /// Whether the blocks of two addresses compete for lines.
+    pub fn share_a_set(&self, one: u64, other: u64) -> bool {
+        self.set_of(one) == self.set_of(other)
+    }
+
     fn lines_of(&self, set: usize) -> std::ops::Range<Line> {
         let first = set * self.ways;
         first..first + self.ways

@@ -246,7 +246,7 @@ impl ProcessorMemory {
         let buffers = buffers.map(|own| (own.transfer_time, own.send.len(), own.receive.len()));
         let second = self.second.as_ref().map(|second| second.fixed());
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
-        let misses = self.misses.as_ref().map(|misses| misses.count());
+        let misses = self.misses.as_ref().map(|misses| (misses.count(), self.in_flight.most_blocks()));
         let combining = self.combining.as_ref().map(|combining| combining.fixed());
         let posts = (self.posted_limit, self.posts_flushes);
         let rest = (posts, self.loses_bytes, buffers, self.supply_time, misses, self.local, combining);
@@ -365,23 +365,18 @@ impl ProcessorMemory {
     /// the interconnect that carries it.
     #[inline]
     pub fn wants(&self, traffic: Traffic) -> bool {
-        let is_block_free = self.in_flight.is_free(in_flight::BLOCK);
-        let is_uncached_free = self.in_flight.is_free(in_flight::UNCACHED);
+        let has_room_for_block = self.in_flight.has_room_for_block();
+        let is_uncached_free = self.in_flight.is_uncached_free();
         match traffic {
             Traffic::All => {
-                is_block_free && is_uncached_free && (self.wants_block() || self.wants_uncached())
+                has_room_for_block
+                    && is_uncached_free
+                    && (self.next_of_blocks().is_some()
+                        || self.in_flight.has_no_block() && self.wants_uncached())
             }
-            Traffic::Blocks => is_block_free && self.wants_block(),
+            Traffic::Blocks => has_room_for_block && self.next_of_blocks().is_some(),
             Traffic::Uncached => is_uncached_free && self.wants_uncached(),
         }
-    }
-
-    fn wants_block(&self) -> bool {
-        use Pending::{CacheBlock, Conditional, Data, Instructions};
-        matches!(self.pending, Some(Data { .. } | Conditional { .. } | Instructions { .. } | CacheBlock(_)))
-            || self.has_loads_under_way()
-            || self.store_buffer.front().is_some_and(|posted| posted.flushed().is_some())
-            || self.is_locking()
     }
 
     fn wants_uncached(&self) -> bool {
@@ -413,7 +408,7 @@ impl ProcessorMemory {
     pub fn may_be_accessing_registers(&self) -> bool {
         !self.store_buffer.is_empty()
             || self.combining.is_some()
-            || !self.in_flight.is_free(in_flight::UNCACHED)
+            || !self.in_flight.is_uncached_free()
             || matches!(self.wait_reason(), Some(WaitReason::Uncached | WaitReason::StoreBuffer))
     }
 

@@ -25,6 +25,13 @@ impl Blueprint<'_> {
         of_bus.or_else(of_directory).expect("checked with the machine")
     }
 
+    /// Transactions on blocks that an agent has under way on the interconnect of a processor: a bus
+    /// carries one after the other.
+    fn transactions_of(&self, part: &ProcessorPart) -> usize {
+        let directory = self.config.directory.as_ref().filter(|_| self.config.has_places(&part.on));
+        directory.map_or(1, |directory| directory.transactions as usize)
+    }
+
     /// The memories of a node. The programs are in that of the processors that run them.
     pub(super) fn memories(&self, node: NodeId, shape: &Shape) -> Vec<HomeMemory> {
         let images: Vec<Arc<Image>> =
@@ -83,7 +90,9 @@ impl Blueprint<'_> {
         };
         let misses = config.core_named(&part.core).misses.unwrap_or(1);
         let memory = match part.has_caches() {
-            true => memory.with_misses(misses as usize),
+            true => memory
+                .with_misses(misses as usize)
+                .with_transactions((misses as usize).min(self.transactions_of(part))),
             false => memory.with_local_memory(
                 self.access_cycles(part),
                 self.block_bytes(),

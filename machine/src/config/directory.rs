@@ -107,6 +107,7 @@ impl MachineConfig {
         for (name, part) in &self.node.processors {
             if self.has_places(&part.on) {
                 problems.extend(self.tile_problem(name, part));
+                problems.extend(self.misses_problem(part));
             }
         }
         problems
@@ -117,6 +118,18 @@ impl MachineConfig {
             InstructionCache::Ideal {} => None,
             InstructionCache::Cache(config) => Some(("instruction_cache", config)),
         }
+    }
+
+    /// Each miss of a tile has a transaction of its own.
+    fn misses_problem(&self, part: &ProcessorPart) -> Option<Broken> {
+        let (misses, most) = (self.core_named(&part.core).misses?, self.directory.as_ref()?.transactions);
+        (misses > most.into()).then(|| {
+            let message = format!(
+                "{misses} is more than directory.transactions, {most}, and each miss under way is a transaction; \
+                 expected 1 to {most}"
+            );
+            broken(&format!("{}.misses", part.core), message)
+        })
     }
 
     /// What is wrong with the caches of a tile.

@@ -283,7 +283,7 @@ fn levels_that_do_not_fit_are_refused_with_file_and_key() {
             "second_level_cache.inclusion",
             "needs one block size",
         ),
-        ("processor.misses=9", "processor.misses", "expected a whole number from 1 to 8"),
+        ("processor.misses=33", "processor.misses", "expected a whole number from 1 to 32"),
         ("second_level_cache.port=\"pipeline\"", "second_level_cache.port", "one-at-a-time"),
         (
             "node.processors.host.caches=[\"data_cache\", \"instruction_cache\"]",

@@ -27,6 +27,7 @@ mod left_out;
 mod levels;
 mod listener;
 mod local_memories;
+mod memory_order;
 mod networks;
 mod no_progress;
 mod operating_system;

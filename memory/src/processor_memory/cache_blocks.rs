@@ -24,7 +24,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::in_flight::BLOCK;
 use super::write_combining::Posted;
 use super::{Issued, Pending, ProcessorMemory, ProcessorPort};
 use crate::access_tags::Tag;
@@ -61,7 +60,7 @@ impl ProcessorMemory {
     pub(super) fn issue_cache_block(&mut self, pending: BlockOperation) -> Option<Transaction> {
         let BlockOperation { address, operation } = pending;
         let state = self.block_state(address);
-        let transaction = match operation {
+        let mut transaction = match operation {
             CacheBlockOperation::Invalidate => {
                 self.give_up(address);
                 Transaction::block(self.agent, Kind::Invalidate, address)
@@ -76,7 +75,7 @@ impl ProcessorMemory {
                 Transaction::carrying(self.agent, Kind::WriteBack, address, self.clean(address))
             }
         };
-        self.in_flight.begin(BLOCK, Issued::CacheBlock);
+        transaction.tag = self.in_flight.begin_block(Issued::CacheBlock);
         Some(transaction)
     }
 }

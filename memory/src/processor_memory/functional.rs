@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::in_flight::BLOCK;
 use super::{Issued, Pending, ProcessorMemory};
 use crate::access_tags::Tag;
 use crate::protocols::Request;
@@ -68,12 +67,14 @@ impl ProcessorMemory {
             *most = Tag::Read;
         }
         let block_bytes = self.block_bytes() as u64;
-        let upgraded = match self.in_flight.get(BLOCK) {
-            Some(Issued::Block { address, request: Request::Upgrade, .. }) if range.contains(address) => {
-                *address..address + block_bytes
+        // It is that of the one access for which the processor waits.
+        let upgraded = self.in_flight.of_blocks().find_map(|issued| match issued {
+            Issued::Block { address, request: Request::Upgrade, .. } if range.contains(address) => {
+                Some(*address..address + block_bytes)
             }
-            _ => range.end..range.end,
-        };
+            _ => None,
+        });
+        let upgraded = upgraded.unwrap_or(range.end..range.end);
         let translation = &self.translation;
         for part in [range.start..upgraded.start, upgraded.end..range.end] {
             if let Some(second) = &mut self.second {

@@ -1,58 +1,150 @@
 //! What a processor's transactions under way are for, by their tags.
 //!
 //! One transaction on a block is under way, and one uncached access: where uncached accesses have
-//! a path of their own, both at once.
+//! a path of their own, both at once. Where the interconnect has tags for more, as many transactions
+//! on blocks are under way as it has:
+//!
+//! ```text
+//!   tag 0        a block          of a load under way, or of the access for which the processor waits
+//!   tag 1        an uncached access
+//!   tags 2, ...  further blocks
+//! ```
 
 use serde::{Deserialize, Serialize};
 
-use super::Issued;
+use super::{Issued, ProcessorMemory};
 use crate::transaction::TransactionTag;
 
-/// The tag of a transaction on a block.
+/// The tag of the first transaction on a block.
 pub(super) const BLOCK: TransactionTag = TransactionTag(0);
 
 /// The tag of an uncached access.
 pub(super) const UNCACHED: TransactionTag = TransactionTag(1);
 
+/// Tags that an agent has at least.
+const LEAST: usize = 2;
+
 /// A processor's transactions under way.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct InFlight {
-    entries: [Option<Issued>; 2],
+    entries: [Option<Issued>; LEAST],
+    /// Further blocks; empty if one is under way at a time.
+    more: Vec<Option<Issued>>,
 }
 
 impl InFlight {
-    /// A transaction with this tag is issued.
+    /// So many transactions on blocks may be under way.
+    pub fn with_blocks(count: usize) -> Self {
+        InFlight { more: vec![None; count - 1], ..InFlight::default() }
+    }
+
+    /// How many transactions on blocks may be under way.
+    pub fn most_blocks(&self) -> usize {
+        1 + self.more.len()
+    }
+
+    /// A transaction on a block is issued: its tag.
     #[inline(always)]
-    pub fn begin(&mut self, tag: TransactionTag, issued: Issued) {
-        self.entries[usize::from(tag.0)] = Some(issued);
+    pub fn begin_block(&mut self, issued: Issued) -> TransactionTag {
+        if self.entries[usize::from(BLOCK.0)].is_none() {
+            self.entries[usize::from(BLOCK.0)] = Some(issued);
+            return BLOCK;
+        }
+        let place = self.more.iter().position(Option::is_none).expect("a tag is free");
+        self.more[place] = Some(issued);
+        TransactionTag((LEAST + place) as u8)
+    }
+
+    /// An uncached access is issued.
+    #[inline(always)]
+    pub fn begin_uncached(&mut self, issued: Issued) {
+        self.entries[usize::from(UNCACHED.0)] = Some(issued);
+    }
+
+    #[inline(always)]
+    fn entry(&self, tag: TransactionTag) -> &Option<Issued> {
+        let place = usize::from(tag.0);
+        if place < LEAST { &self.entries[place] } else { &self.more[place - LEAST] }
+    }
+
+    #[inline(always)]
+    fn entry_mut(&mut self, tag: TransactionTag) -> &mut Option<Issued> {
+        let place = usize::from(tag.0);
+        if place < LEAST { &mut self.entries[place] } else { &mut self.more[place - LEAST] }
     }
 
     /// The one with this tag is over: what it was for.
     #[inline(always)]
     pub fn end(&mut self, tag: TransactionTag) -> Issued {
-        self.entries[usize::from(tag.0)].take().expect("a transaction was issued")
+        self.entry_mut(tag).take().expect("a transaction was issued")
     }
 
     /// The one with this tag, if it is under way.
     #[inline(always)]
     pub fn get(&self, tag: TransactionTag) -> Option<&Issued> {
-        self.entries[usize::from(tag.0)].as_ref()
+        self.entry(tag).as_ref()
     }
 
     /// The same, to change what it is for.
     pub fn get_mut(&mut self, tag: TransactionTag) -> Option<&mut Issued> {
-        self.entries[usize::from(tag.0)].as_mut()
+        self.entry_mut(tag).as_mut()
     }
 
-    /// Whether a transaction may be issued with this tag.
+    /// Whether no uncached access is under way.
     #[inline(always)]
-    pub fn is_free(&self, tag: TransactionTag) -> bool {
-        self.get(tag).is_none()
+    pub fn is_uncached_free(&self) -> bool {
+        self.get(UNCACHED).is_none()
+    }
+
+    /// Whether no transaction on a block is under way.
+    #[inline(always)]
+    pub fn has_no_block(&self) -> bool {
+        self.get(BLOCK).is_none() && self.more.iter().all(Option::is_none)
+    }
+
+    /// Whether another transaction on a block may be issued.
+    #[inline(always)]
+    pub fn has_room_for_block(&self) -> bool {
+        self.get(BLOCK).is_none() || self.more.iter().any(Option::is_none)
+    }
+
+    /// What the transactions on blocks are for.
+    pub fn of_blocks(&self) -> impl Iterator<Item = &Issued> {
+        self.get(BLOCK).into_iter().chain(self.more.iter().flatten())
     }
 
     /// Whether none is under way.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.entries.iter().all(Option::is_none)
+        self.is_uncached_free() && self.has_no_block()
+    }
+}
+
+impl ProcessorMemory {
+    /// The same with so many transactions on blocks under way at a time, at least one: one for
+    /// each miss that it may have, and no more than the interconnect allows. Below a second
+    /// level that is not inclusive it is one: a block may be above alone there, where another
+    /// one that comes could take its place while it is upgraded.
+    pub fn with_transactions(self, count: usize) -> Self {
+        let takes_several = self.second.as_ref().is_none_or(|second| second.is_inclusive());
+        let count = if self.misses.is_some() && takes_several { count } else { 1 };
+        ProcessorMemory { in_flight: InFlight::with_blocks(count), ..self }
+    }
+
+    /// Whether a transaction on the block of `address` may be issued beside those under way. None
+    /// of them is on a block that competes with it for a line: a line that is empty, and one
+    /// that is upgraded, are spoken for.
+    #[inline]
+    pub(super) fn may_go_beside(&self, address: u64) -> bool {
+        self.in_flight.has_no_block() || self.competes_with_none(address)
+    }
+
+    fn competes_with_none(&self, address: u64) -> bool {
+        let cache = self.second.as_ref().map_or(&self.data, |second| &second.cache);
+        let competes = |issued: &Issued| match issued {
+            Issued::Block { address: other, .. } => cache.share_a_set(address, *other),
+            _ => true,
+        };
+        !self.in_flight.of_blocks().any(competes)
     }
 }

@@ -14,8 +14,15 @@
 //! the data cache, but its accesses go the slow way, where the processor finds that
 //! they have to wait for the register's time too.
 //!
-//! All other accesses are as ever: stores, atomics and fetches that miss are waited for,
-//! behind the loads under way, and fences and atomics wait until no load is.
+//! Where the interconnect allows several transactions, those of different loads are under way at
+//! once, each with a tag of its own (see `in_flight.rs`), and end in any order. Loads of one block wait for
+//! one transaction. A block is fetched when no other one of its set is: a set of lines has one
+//! fetch under way.
+//!
+//! All other accesses are as ever: stores, atomics and fetches that miss are waited for. Their own
+//! transactions are behind those of the loads under way, and beside them where there are tags; a
+//! block that a load brings already comes for them, too. Atomics and fences wait until no load
+//! is under way.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +31,7 @@ use crate::access_tags::Tag;
 use crate::protocols::Access;
 
 /// Miss registers that a processor has at most.
-pub const MOST_MISSES: usize = 8;
+pub const MOST_MISSES: usize = 32;
 
 narthex_kernel::statistics! {
     /// What a processor with several misses did.
@@ -95,8 +102,13 @@ impl MissRegisters {
 
     /// The address of the load that has waited longest.
     pub fn oldest(&self) -> Option<u64> {
+        self.oldest_where(|_| true)
+    }
+
+    /// The same of those whose addresses satisfy a condition.
+    pub fn oldest_where(&self, condition: impl Fn(u64) -> bool) -> Option<u64> {
         let waiting = self.registers.iter().filter_map(|register| match *register {
-            Register::Waiting { address, age, .. } => Some((age, address)),
+            Register::Waiting { address, age, .. } if condition(address) => Some((age, address)),
             _ => None,
         });
         waiting.min().map(|(_, address)| address)

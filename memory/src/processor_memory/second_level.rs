@@ -216,6 +216,11 @@ impl SecondLevel {
         (self.cache.geometry(), policies, [self.latency_cycles, self.port_cycles])
     }
 
+    /// Whether it holds what the caches above do.
+    pub fn is_inclusive(&self) -> bool {
+        self.is_inclusive
+    }
+
     /// Whether the state of the block of `address` is in the data cache alone.
     pub fn is_only_above(&self, data: &Cache, address: u64) -> bool {
         !self.is_inclusive && data.holds(address) && !self.cache.holds(address)

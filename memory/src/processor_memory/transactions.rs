@@ -12,6 +12,19 @@ use super::in_flight::{BLOCK, UNCACHED};
 use super::second_level::Obtained;
 use super::{Issued, MOST_OVERTAKING, Pending, ProcessorMemory, Traffic, Uncached};
 
+/// What needs a transaction on a block next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NextOfBlocks {
+    /// A line that is to be locked.
+    Lock,
+    /// A load under way, at this address.
+    Load(u64),
+    /// The access for which the processor waits.
+    Pending,
+    /// A flush that was posted.
+    Posted,
+}
+
 impl ProcessorMemory {
     /// The interconnect of this traffic is granted: the transaction that the
     /// present state needs on it.
@@ -36,39 +49,26 @@ impl ProcessorMemory {
                 self.serve_pending();
             }
         }
-        let write_back = if blocks_go && self.is_locking() { self.lock_next() } else { None };
-        // Loads under way are older than what the processor waits for.
-        let load = self.misses.as_ref().and_then(|misses| misses.oldest()).filter(|_| blocks_go);
-        let mut transaction = match self.pending {
+        let mut next = if blocks_go { self.next_of_blocks() } else { None };
+        let mut write_back = None;
+        if next == Some(NextOfBlocks::Lock) {
+            write_back = self.lock_next();
+            next = self.next_of_blocks();
+        }
+        let mut transaction = match next {
             _ if write_back.is_some() => write_back,
-            _ if load.is_some() => self.issue_load(load?),
-            Some(Pending::Data { address, access, .. }) if blocks_go => self.issue_block(address, access),
-            Some(Pending::Conditional { address }) if blocks_go => self.issue_conditional(address),
-            Some(Pending::Instructions { address }) if blocks_go => self.issue_fetch(address),
-            Some(Pending::CacheBlock(pending)) if blocks_go => self.issue_cache_block(pending),
-            Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
-                self.in_flight.begin(UNCACHED, Issued::UncachedLoad);
-                Some(self.uncached(Kind::UncachedLoad, load))
-            }
-            Some(Pending::UncachedStore(store)) if self.store_buffer.is_empty() => {
-                self.in_flight.begin(UNCACHED, Issued::UncachedStore);
-                Some(self.uncached(Kind::UncachedStore, store))
-            }
-            Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
-                let transfer = self.block_transfer(kind, address);
-                if transfer.is_some() {
-                    self.in_flight.begin(UNCACHED, Issued::BlockTransfer);
-                }
-                transfer
-            }
-            _ => self.issue_posted(traffic),
+            Some(NextOfBlocks::Load(address)) => self.issue_load(address),
+            Some(NextOfBlocks::Pending) => self.issue_pending(),
+            // Uncached accesses go beside no block on the same interconnect.
+            _ if traffic != Traffic::Uncached && !self.in_flight.has_no_block() => None,
+            _ => self.issue_beside_blocks(traffic),
         };
         if let Some(transaction) = &mut transaction {
             let overtakes = traffic == Traffic::All && !self.store_buffer.is_empty();
             if transaction.kind.is_uncached() {
                 transaction.tag = UNCACHED;
             }
-            let is_flush = self.in_flight.get(BLOCK) == Some(&Issued::PostedFlush);
+            let is_flush = self.in_flight.get(transaction.tag) == Some(&Issued::PostedFlush);
             let is_posted = transaction.kind.is_uncached() || is_flush;
             self.overtaking = if overtakes && !is_posted { self.overtaking + 1 } else { 0 };
             transaction.address = self.translation.to_node(transaction.address);
@@ -76,17 +76,75 @@ impl ProcessorMemory {
         transaction
     }
 
+    /// What is issued next of all that needs a transaction on a block. Loads under way are older than
+    /// what the processor waits for; what is posted, or to be locked, goes beside no other block.
+    pub(super) fn next_of_blocks(&self) -> Option<NextOfBlocks> {
+        if self.is_locking() {
+            return self.in_flight.has_no_block().then_some(NextOfBlocks::Lock);
+        }
+        if let Some(misses) = &self.misses
+            && let Some(load) = misses.oldest_where(|address| self.may_go_beside(address))
+        {
+            return Some(NextOfBlocks::Load(load));
+        }
+        match self.pending {
+            Some(
+                Pending::Data { address, .. }
+                | Pending::Conditional { address }
+                | Pending::Instructions { address },
+            ) => self.may_go_beside(address).then_some(NextOfBlocks::Pending),
+            Some(Pending::CacheBlock(_)) => self.in_flight.has_no_block().then_some(NextOfBlocks::Pending),
+            _ => {
+                let is_flush = self.store_buffer.front().is_some_and(|posted| posted.flushed().is_some());
+                (is_flush && self.in_flight.has_no_block()).then_some(NextOfBlocks::Posted)
+            }
+        }
+    }
+
+    /// The transaction on a block for which the processor waits.
+    fn issue_pending(&mut self) -> Option<Transaction> {
+        match self.pending? {
+            Pending::Data { address, access, .. } => self.issue_block(address, access),
+            Pending::Conditional { address } => self.issue_conditional(address),
+            Pending::Instructions { address } => self.issue_fetch(address),
+            Pending::CacheBlock(pending) => self.issue_cache_block(pending),
+            _ => None,
+        }
+    }
+
+    /// An uncached access, or what is posted.
+    fn issue_beside_blocks(&mut self, traffic: Traffic) -> Option<Transaction> {
+        match self.pending {
+            Some(Pending::UncachedLoad(load)) if self.store_buffer.is_empty() => {
+                self.in_flight.begin_uncached(Issued::UncachedLoad);
+                Some(self.uncached(Kind::UncachedLoad, load))
+            }
+            Some(Pending::UncachedStore(store)) if self.store_buffer.is_empty() => {
+                self.in_flight.begin_uncached(Issued::UncachedStore);
+                Some(self.uncached(Kind::UncachedStore, store))
+            }
+            Some(Pending::Block { kind, address }) if self.store_buffer.is_empty() => {
+                let transfer = self.block_transfer(kind, address);
+                if transfer.is_some() {
+                    self.in_flight.begin_uncached(Issued::BlockTransfer);
+                }
+                transfer
+            }
+            _ => self.issue_posted(traffic),
+        }
+    }
+
     /// Whether nothing is under way, posted or to be locked beside the access for which the
     /// processor waits: the usual case.
     #[inline(always)]
     pub(super) fn has_nothing_beside(&self) -> bool {
-        self.in_flight.is_free(BLOCK) && self.has_nothing_behind()
+        self.in_flight.get(BLOCK).is_none() && self.has_nothing_behind()
     }
 
     /// Whether it needs nothing of an interconnect behind the block that it waits for.
     #[inline(always)]
     pub fn has_nothing_behind(&self) -> bool {
-        self.in_flight.is_free(UNCACHED)
+        self.in_flight.is_uncached_free()
             && self.store_buffer.is_empty()
             && self.second.is_none()
             && self.misses.is_none()
@@ -95,15 +153,15 @@ impl ProcessorMemory {
     /// The oldest of what is posted, if this traffic carries it.
     fn issue_posted(&mut self, traffic: Traffic) -> Option<Transaction> {
         while let Some(block) = self.store_buffer.front()?.flushed() {
-            if let Some(write_back) = self.give_up(block) {
-                self.in_flight.begin(BLOCK, Issued::PostedFlush);
+            if let Some(mut write_back) = self.give_up(block) {
+                write_back.tag = self.in_flight.begin_block(Issued::PostedFlush);
                 return Some(write_back);
             }
             // Others have asked for it, or it has made room, since it was posted.
             self.end_posted();
         }
         let store = self.store_buffer.front().filter(|_| traffic != Traffic::Blocks)?;
-        self.in_flight.begin(UNCACHED, Issued::PostedStore);
+        self.in_flight.begin_uncached(Issued::PostedStore);
         store.transaction(self.agent)
     }
 
@@ -154,7 +212,7 @@ impl ProcessorMemory {
     /// The transaction for a load under way.
     fn issue_load(&mut self, address: u64) -> Option<Transaction> {
         let transaction = self.issue_block(address, Access::Load)?;
-        if let Some(Issued::Block { is_load_under_way, .. }) = self.in_flight.get_mut(BLOCK) {
+        if let Some(Issued::Block { is_load_under_way, .. }) = self.in_flight.get_mut(transaction.tag) {
             *is_load_under_way = true;
         }
         Some(transaction)
@@ -444,15 +502,15 @@ impl ProcessorMemory {
             Request::WriteBack => unreachable!("loads and stores do not ask for a write-back"),
         };
         let issued = Issued::Block { address: block, request, instructions: false, is_load_under_way: false };
-        self.in_flight.begin(BLOCK, issued);
-        Transaction::block(self.agent, kind, block)
+        let tag = self.in_flight.begin_block(issued);
+        Transaction { tag, ..Transaction::block(self.agent, kind, block) }
     }
 
     /// The write-back of a block that has left to make room.
     #[inline(always)]
     pub(super) fn write_back(&mut self, block: u64, data: BlockData) -> Transaction {
-        self.in_flight.begin(BLOCK, Issued::WriteBack);
-        Transaction::carrying(self.agent, Kind::WriteBack, block, data)
+        let tag = self.in_flight.begin_block(Issued::WriteBack);
+        Transaction { tag, ..Transaction::carrying(self.agent, Kind::WriteBack, block, data) }
     }
 
     /// As [`ProcessorMemory::issue_block`], for data and instructions, below which
@@ -554,8 +612,8 @@ impl ProcessorMemory {
         cache.make_room(block);
         let (request, instructions) = (Request::Read, true);
         let issued = Issued::Block { address: block, request, instructions, is_load_under_way: false };
-        self.in_flight.begin(BLOCK, issued);
-        Some(Transaction::block(self.agent, Kind::Read, block))
+        let tag = self.in_flight.begin_block(issued);
+        Some(Transaction { tag, ..Transaction::block(self.agent, Kind::Read, block) })
     }
 
     /// The access is over, and its instruction will be repeated.
