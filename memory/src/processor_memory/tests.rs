@@ -6,6 +6,7 @@ mod instructions;
 mod parameters;
 mod paths;
 pub(super) mod second_level;
+mod several;
 mod tagged_memory;
 
 use super::*;
