@@ -279,12 +279,12 @@ fn what_cannot_be_wired_is_refused_with_file_key_and_reason() {
         (
             "[node.interconnects.io_bus]\nkind = \"bridged-bus\"\nbehind = \"register_file\"",
             "node.interconnects.io_bus.behind",
-            "is no snooping bus and no directory, and a bridge sits on one",
+            "is of kind \"private-path\", and bridges are on \"directory\" or \"snooping-bus\"",
         ),
         (
             "[node.memories.far]\non = \"register_file\"\n[memories.far]\naccess_time = \"60ns\"",
             "node.memories.far.on",
-            "is no snooping bus and no directory, and memories are on one",
+            "is of kind \"private-path\", and memories are on \"directory\" or \"snooping-bus\"",
         ),
         (
             "[node.processors.more]\ncore = \"procesor\"\ncaches = [\"data_cache\", \"instruction_cache\"]\n\
