@@ -66,6 +66,7 @@ mod tests {
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use narthex_kernel::did_you_mean;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -81,7 +82,6 @@ pub use tree::Source;
 pub use without_effect::Settings;
 
 use crate::files;
-pub(crate) use problem::did_you_mean;
 use problem::{Position, Text};
 use schema::Schema;
 use tree::{Table, TreeNode};

@@ -9,7 +9,7 @@ use narthex_memory::main_memory::PAGE_BYTES;
 use super::rules::{Broken, broken};
 use super::{LAST_ADDRESS, LOCAL_MEMORY, MemoryPart, NodeShape, PROGRAM};
 use crate::config::MachineConfig;
-use crate::config::problem::did_you_mean;
+use narthex_kernel::did_you_mean;
 
 /// The table of a cache in front of a memory.
 const THIRD_LEVEL: &str = "third_level_cache";

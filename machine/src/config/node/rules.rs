@@ -7,7 +7,7 @@ pub(in crate::config) use narthex_memory::interconnects::Broken;
 
 use super::{DevicePart, FORWARDER, NodeShape};
 use crate::config::MachineConfig;
-use crate::config::problem::did_you_mean;
+use narthex_kernel::did_you_mean;
 
 impl NodeShape {
     /// The rules that its parts break, each by itself.
