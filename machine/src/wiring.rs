@@ -235,17 +235,17 @@ impl Shape {
         MemoryId(of_all.or_else(|| here().next()).expect("checked with the machine").0)
     }
 
-    /// The registers of devices on a processor's interconnects, and the memories there
+    /// The registers of devices that a processor on these interconnects reaches, and the memories there
     /// beside its own: what it accesses uncached.
     pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
+        let beside = self.placed_seats(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
         beside.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
     }
 
-    /// The memory of devices on a processor's interconnects, of which they are the home: what
+    /// The memory of devices that a processor on these interconnects reaches, of which they are the home: what
     /// it may cache beside its own.
     pub fn homes_of_devices(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
+        let beside = self.placed_seats(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
         beside.flat_map(|placed| placed.seat.homes).collect()
     }
 
@@ -258,8 +258,15 @@ impl Shape {
         process: u8,
     ) -> Vec<Range<u64>> {
         let further = self.placed_seats(devices).into_iter().skip(self.devices[0].len());
-        let own = further.filter(|placed| on.contains(&placed.on) && placed.seat.process == process);
+        let is_own = |placed: &PlacedSeat| placed.seat.process == process && self.is_reached(on, placed.on);
+        let own = further.filter(is_own);
         own.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
+    }
+
+    /// Whether a processor on some interconnects reaches what is on another one: that is one of them, or
+    /// behind a bridge on one.
+    fn is_reached(&self, on: &[InterconnectId], there: InterconnectId) -> bool {
+        on.contains(&there) || self.above(there).is_some_and(|above| on.contains(&above))
     }
 
     /// The memories with a range on a processor's interconnects, but for its own.

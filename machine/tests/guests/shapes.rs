@@ -8,7 +8,7 @@ use narthex_machine::node::Node;
 use narthex_machine::node::probe::Event;
 
 use crate::listener::Listener;
-use crate::single_nodes::{blueprint, go_on_from, parse, reported, results, simulate};
+use crate::single_nodes::{blueprint, finish, go_on_from, load, node_of, parse, reported, results, simulate};
 use crate::support::request;
 use crate::two_buses::{FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters, TWO_BUSES, machine, nodes_with};
 
@@ -233,6 +233,19 @@ fn firmware_that_is_not_given_is_asked_for() {
         text.contains("node.processors.service.runs: runs firmware \"service\", which is not given"),
         "{text}"
     );
+}
+
+#[test]
+fn a_program_reaches_a_further_device_behind_a_bridge() {
+    let machine = load("bridged.toml", "base = \"isca96\"", &[]);
+    let [registers, _] = HOST_REGISTERS;
+    let guest =
+        format!("li s0, {registers}\n li t0, 42\n sd t0, 0(s0)\n ld t1, 0(s0)\n report read, t1\n exit 0");
+    let blueprint = blueprint(&machine, &guest)
+        .with_device(&["io_bus"], move || Box::new(SharedRegisters::new(&[(0, registers)])));
+    let node = finish(node_of(&blueprint));
+    assert_eq!(reported(&node, 0), [("read".to_owned(), 42.0)]);
+    assert_eq!(node.buses(), ["memory bus", "I/O bus"]);
 }
 
 #[test]
