@@ -14,6 +14,9 @@ RUST_SOURCES := $(shell find kernel memory cores fabrics interfaces machine sche
 	-name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) python/Cargo.toml Cargo.toml Cargo.lock
 # Interfaces of the user's own: make setup MODELS=/path/to/folder.
 export NARTHEX_MODELS := $(if $(MODELS),$(abspath $(MODELS)))
+# The same for interconnects: make setup INTERCONNECTS=/path/to/folder.
+export NARTHEX_INTERCONNECTS := $(if $(INTERCONNECTS),$(abspath $(INTERCONNECTS)))
+OWN_FOLDERS = $(NARTHEX_MODELS)$(addprefix :,$(NARTHEX_INTERCONNECTS))
 
 # What has tests with values of chance.
 PROPERTY_CRATES = $(addprefix -p narthex-,$(patsubst %/Cargo.toml,%,$(shell grep -l '^proptest' */Cargo.toml)))
@@ -43,20 +46,20 @@ $(VENV)/.develop: requirements-develop.lock $(VENV)/.packages
 	@$(INSTALL) -r requirements-develop.lock
 	@touch $@
 
-$(VENV)/.models: $(if $(shell test "$(NARTHEX_MODELS)" = "$$(cat $(VENV)/.models 2>/dev/null)" || echo changed),changed)
-	@mkdir -p $(VENV) && echo "$(NARTHEX_MODELS)" > $@
+$(VENV)/.models: $(if $(shell test "$(OWN_FOLDERS)" = "$$(cat $(VENV)/.models 2>/dev/null)" || echo changed),changed)
+	@mkdir -p $(VENV) && echo "$(OWN_FOLDERS)" > $@
 
 .PHONY: changed
 changed:
 
-$(VENV)/.native: $(VENV)/.packages $(VENV)/.models pyproject.toml $(RUST_SOURCES) $(wildcard $(NARTHEX_MODELS)/*.rs)
+$(VENV)/.native: $(VENV)/.packages $(VENV)/.models pyproject.toml $(RUST_SOURCES) $(wildcard $(NARTHEX_MODELS)/*.rs $(NARTHEX_INTERCONNECTS)/*.rs)
 	@command -v cargo >/dev/null || { echo "Narthex needs a Rust toolchain (cargo, 1.90 or newer) on the PATH"; exit 1; }
 	@echo "[2/2] The simulator (Rust, release build; about two minutes the first time)"
 	@VIRTUAL_ENV="$(abspath $(VENV))" PATH="$(abspath $(BIN)):$$PATH" \
 		$(BIN)/maturin develop --release --locked 2>&1 | grep -v '^Requirement already'
 	@touch $@
 
-setup: $(VENV)/.native ## Set up .venv, with .venv/bin/narthex; MODELS=folder adds interfaces of your own.
+setup: $(VENV)/.native ## Set up .venv, with .venv/bin/narthex; MODELS=folder adds interfaces of your own, INTERCONNECTS=folder interconnects.
 
 # --- what a user runs ---------------------------------------------------------
 

@@ -6,27 +6,26 @@
 //! the name of a model of Narthex, or one that differs in case only, it ends the build, as does a
 //! model whose section is not its file's name.
 
-use std::collections::BTreeMap;
+#[path = "../memory/build/further.rs"]
+pub mod further;
+
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Files of models, by the names of their modules.
-type Models = BTreeMap<String, PathBuf>;
+use further::{Files, collisions, files_in, files_of_user};
 
 fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    println!("cargo::rerun-if-env-changed=NARTHEX_MODELS");
-    let named = env::var_os("NARTHEX_MODELS").filter(|folder| !folder.is_empty());
-    let own = named.map_or_else(Models::new, |folder| models_in(Path::new(&folder)));
-    let mut shipped = models_in(&root.join("src/models"));
+    let own = files_of_user("NARTHEX_MODELS");
+    let mut shipped = files_in(&root.join("src/models"));
     shipped.remove("mod");
-    for problem in collisions(&own, &shipped) {
+    for problem in collisions(&own, &shipped, &[], "model") {
         println!("cargo::error={problem}");
     }
-    let mut files = Models::new();
+    let mut files = Files::new();
     if env::var_os("CARGO_FEATURE_EXAMPLES").is_some() {
-        files.extend(models_in(&root.join("examples/models")));
-        files.extend(models_in(&root.join("../python/narthex/starters/interface")));
+        files.extend(files_in(&root.join("examples/models")));
+        files.extend(files_in(&root.join("../python/narthex/starters/interface")));
     }
     files.extend(own);
     files.extend(shipped);
@@ -35,7 +34,7 @@ fn main() {
 }
 
 /// The modules, the list of their models, and that the section of each is its file's name.
-fn text(files: &Models) -> String {
+fn text(files: &Files) -> String {
     let module = |(name, file): (&String, &PathBuf)| {
         let told =
             format!("the section of the model in {} must be {name:?}, the file's name", file.display());
@@ -47,36 +46,4 @@ fn text(files: &Models) -> String {
     let modules: String = files.iter().map(module).collect();
     let models: String = files.keys().map(|name| format!("&{name}::MODEL, ")).collect();
     format!("{modules}\n/// Every model, by file name.\npub static MODELS: &[&Model] = &[{models}];\n")
-}
-
-/// What is wrong with the names of the user's own models.
-pub fn collisions(own: &Models, shipped: &Models) -> Vec<String> {
-    let is_same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
-    let mut problems = Vec::new();
-    for (place, (name, file)) in own.iter().enumerate() {
-        let file = file.display();
-        if name == "mod" {
-            problems.push(format!("{file} cannot be a model: mod is no name of a module"));
-        }
-        if let Some(other) = shipped.keys().find(|other| is_same(name, other)) {
-            let told = "is the name of a model of Narthex, which would stand in its place";
-            problems.push(format!("{file}: {other} {told}; give the file and its model another name"));
-        }
-        if let Some((_, other)) = own.iter().take(place).find(|(other, _)| is_same(name, other)) {
-            let other = other.display();
-            problems.push(format!("{file} and {other} are two models of one name; give one another name"));
-        }
-    }
-    problems
-}
-
-/// The files of a folder that may be models.
-fn models_in(folder: &Path) -> Models {
-    println!("cargo::rerun-if-changed={}", folder.display());
-    fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("the folder of models {}: {error}", folder.display()))
-        .filter_map(|entry| entry.expect("readable").file_name().into_string().ok())
-        .filter_map(|file| file.strip_suffix(".rs").map(str::to_owned))
-        .map(|name| (name.clone(), folder.join(format!("{name}.rs"))))
-        .collect()
 }

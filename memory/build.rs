@@ -2,66 +2,80 @@
 //! of their folders but those that serve all of them.
 //! So a new one is a new file, and there is no list to edit.
 
+#[path = "build/further.rs"]
+mod further;
+
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use further::{Files, collisions, files_in, files_of_user};
+
+/// Modules beside the interconnects that serve all of them.
+const SERVE_INTERCONNECTS: [&str; 8] =
+    ["mod", "address_map", "carrying", "composition", "part", "refusals", "seats", "tests"];
+
 fn main() {
-    let protocols = Folder::of("src/protocols", &["mod"]);
-    let tables: Vec<String> = protocols.names.iter().map(|name| format!("&{name}::PROTOCOL")).collect();
-    let list = format!("static PROTOCOLS: &[&Protocol] = &[{}];", tables.join(", "));
-    protocols.write("protocols.rs", &list);
-
-    let directories = Folder::of("src/directory/protocols", &["mod"]);
-    let tables: Vec<String> = directories.names.iter().map(|name| format!("&{name}::TABLE")).collect();
-    let list = format!("static TABLES: &[&Table] = &[{}];", tables.join(", "));
-    directories.write("directory_protocols.rs", &list);
-
-    let interconnects = Folder::of(
-        "src/interconnects",
-        &["mod", "address_map", "carrying", "composition", "refusals", "seats", "tests"],
+    let protocols = shipped("src/protocols", &["mod"]);
+    let list = format!(
+        "static PROTOCOLS: &[&Protocol] = &[{}];",
+        each(&protocols, |name| format!("&{name}::PROTOCOL"))
     );
-    let types: Vec<String> =
-        interconnects.names.iter().map(|name| format!("{name}::{}", type_name(name))).collect();
-    let list = format!("macro_rules! found {{ () => {{ interconnects! {{ {} }} }} }}", types.join(", "));
-    interconnects.write("interconnects.rs", &list);
+    write("protocols.rs", &protocols, &list);
+
+    let directories = shipped("src/directory/protocols", &["mod"]);
+    let list =
+        format!("static TABLES: &[&Table] = &[{}];", each(&directories, |name| format!("&{name}::TABLE")));
+    write("directory_protocols.rs", &directories, &list);
+
+    let interconnects = interconnects();
+    let types = each(&interconnects, |name| format!("{name}::{}", type_name(name)));
+    let list = format!("macro_rules! found {{ () => {{ interconnects! {{ {types} }} }} }}");
+    write("interconnects.rs", &interconnects, &list);
 }
 
-/// A folder whose files are modules that the library includes.
-struct Folder {
-    path: PathBuf,
-    /// The modules, in alphabetical order.
-    names: Vec<String>,
+/// The interconnects of Narthex; those in the folder that `NARTHEX_INTERCONNECTS` names; and with the
+/// feature `examples`, which tests have, those of examples/interconnects.
+fn interconnects() -> Files {
+    let own = files_of_user("NARTHEX_INTERCONNECTS");
+    let shipped = shipped("src/interconnects", &SERVE_INTERCONNECTS);
+    for problem in collisions(&own, &shipped, &SERVE_INTERCONNECTS, "interconnect") {
+        println!("cargo::error={problem}");
+    }
+    let mut files = match env::var_os("CARGO_FEATURE_EXAMPLES") {
+        Some(_) => files_in(&package().join("examples/interconnects")),
+        None => Files::new(),
+    };
+    files.extend(own);
+    files.extend(shipped);
+    files
 }
 
-impl Folder {
-    /// The folder at a path in the package, without the modules `but`.
-    fn of(path: &str, but: &[&str]) -> Self {
-        let root = env::var("CARGO_MANIFEST_DIR").expect("Cargo names the package's folder");
-        let path = Path::new(&root).join(path);
-        println!("cargo::rerun-if-changed={}", path.display());
-        let mut names: Vec<String> = fs::read_dir(&path)
-            .expect("the folder is readable")
-            .map(|entry| entry.expect("the folder is readable").path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
-            .filter(|name| !but.contains(&name.as_str()))
-            .collect();
-        names.sort();
-        Folder { path, names }
-    }
+/// The files of a folder of the package, without those that serve all of them.
+fn shipped(folder: &str, but: &[&str]) -> Files {
+    let mut files = files_in(&package().join(folder));
+    files.retain(|name, _| !but.contains(&name.as_str()));
+    files
+}
 
-    /// Writes the declarations of the modules, and what is made of them.
-    fn write(&self, file: &str, rest: &str) {
-        let mut text = String::new();
-        for name in &self.names {
-            let file = self.path.join(format!("{name}.rs"));
-            writeln!(text, "#[path = {file:?}]\npub mod {name};").expect("a string grows");
-        }
-        writeln!(text, "{rest}").expect("a string grows");
-        let out = env::var("OUT_DIR").expect("Cargo names the output folder");
-        fs::write(Path::new(&out).join(file), text).expect("the output folder is writable");
+fn package() -> PathBuf {
+    PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("Cargo names the package's folder"))
+}
+
+/// What is said of each file, as a list.
+fn each(files: &Files, say: impl Fn(&String) -> String) -> String {
+    files.keys().map(say).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes the declarations of modules, and what is made of them.
+fn write(file: &str, modules: &Files, rest: &str) {
+    let mut text = String::new();
+    for (name, file) in modules {
+        writeln!(text, "#[path = {file:?}]\npub mod {name};").expect("a string grows");
     }
+    writeln!(text, "{rest}").expect("a string grows");
+    let out = env::var("OUT_DIR").expect("Cargo names the output folder");
+    fs::write(Path::new(&out).join(file), text).expect("the output folder is writable");
 }
 
 /// The name of a file's type: `SnoopingBus` of `snooping_bus`.

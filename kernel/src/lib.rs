@@ -199,6 +199,7 @@ pub mod quantity;
 pub mod queue;
 pub mod random;
 pub mod simulation;
+mod spelling;
 pub mod statistics;
 pub mod time;
 
@@ -208,4 +209,5 @@ pub use partition::{Envelope, Outbox, Partition, Status};
 pub use quantity::{Bytes, Frequency, QuantityError};
 pub use queue::{EventQueue, Place};
 pub use simulation::{Ending, Limits, Simulation, Stall, Threads};
+pub use spelling::did_you_mean;
 pub use time::{Clock, Duration, Time};

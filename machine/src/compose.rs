@@ -307,11 +307,9 @@ impl<'a> Blueprint<'a> {
     /// The network on chip that carries the messages of a node's directory, and who is where
     /// on it.
     fn on_chip(&self, interconnects: &[Interconnect], devices: &[&dyn Device]) -> Option<Box<NodeOnChip>> {
-        let (on, directory) =
-            (0..).zip(interconnects).find_map(|(number, interconnect)| match interconnect {
-                Interconnect::Directory(directory) => Some((InterconnectId(number), directory)),
-                _ => None,
-            })?;
+        let (on, directory) = (0..).zip(interconnects).find_map(|(number, interconnect)| {
+            Some((InterconnectId(number), interconnect.as_directory()?))
+        })?;
         let config = &*self.config;
         let interface = &config.node.interface;
         let seats = interface.seats.get(self.interface.name.send.model.section);

@@ -6,52 +6,27 @@ mod rules;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use narthex_cores::INTERRUPT_LINES;
 use narthex_interfaces::{Attached, Device, DeviceSeat};
-use narthex_kernel::Clock;
-use narthex_memory::directory::{Table, protocols as directory_protocols};
-use narthex_memory::interconnects::directory;
-use narthex_memory::interconnects::{Interconnect, InterconnectId, MemoryId};
-use narthex_memory::{AgentId, Kind, bridge, bus};
+use narthex_memory::interconnects::{Admits, Interconnect, InterconnectId, MemoryId, Plan};
+use narthex_memory::{AgentId, Kind};
 
-use crate::config::{
-    DIRECTORY, InterconnectPart, MachineConfig, PROGRAM, PrivatePath as PathConfig, ProcessorPart,
-};
+use crate::config::{MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::{Lines, ProcessorSeats};
-
-/// What reports call a node's first bus.
-pub const MEMORY_BUS: &str = "memory bus";
 
 /// An interconnect of a node, before it is built.
 #[derive(Clone, Debug)]
 pub struct InterconnectShape {
     /// The name in reports: "memory bus".
     pub name: String,
-    /// What it is.
-    pub kind: InterconnectKind,
-}
-
-/// The kinds of interconnect, with their parameters.
-#[derive(Clone, Debug)]
-pub enum InterconnectKind {
-    /// A snooping bus.
-    SnoopingBus(bus::Config),
-    /// A bus behind a bridge on another interconnect.
-    BridgedBus(InterconnectId, Above, bridge::Config),
-    /// A processor's path to a device, and the processor's clock.
-    PrivatePath(PathConfig, Clock),
-    /// A directory with the table of its protocol.
-    Directory(directory::Config, &'static Table),
-}
-
-/// What a bridge sits on.
-#[derive(Clone, Debug)]
-pub enum Above {
-    /// A snooping bus.
-    Bus(bus::Config),
-    /// A directory, at the edges of whose clock transactions begin.
-    Directory(Clock),
+    /// What may sit on it.
+    pub admits: Admits,
+    /// The interconnect on which the bridge in front of it sits.
+    pub above: Option<InterconnectId>,
+    /// What is built.
+    pub plan: Arc<dyn Plan>,
 }
 
 /// What sits where in a node.
@@ -129,7 +104,8 @@ impl MachineConfig {
             let found = names.iter().position(|known| *known == name);
             InterconnectId(found.expect("a used interconnect") as u8)
         };
-        let path = place.first().copied().filter(|name| self.path_named(name).is_some());
+        let is_path = |name: &&str| self.node.interconnects[*name].admits().own_devices;
+        let path = place.first().copied().filter(is_path);
         let of_processor = |part: &ProcessorPart| {
             let path = path.filter(|_| part.runs == PROGRAM);
             std::iter::once(part.on.as_str()).chain(path).map(number).collect()
@@ -171,11 +147,7 @@ impl MachineConfig {
         let mut used: BTreeSet<&str> = of_processors.collect();
         used.extend(self.node.memories.values().flat_map(|part| part.on.names()).map(String::as_str));
         used.extend(place);
-        let behind = |name: &&str| match self.node.interconnects.get(*name) {
-            Some(InterconnectPart::BridgedBus { behind }) => Some(behind.as_str()),
-            _ => None,
-        };
-        used.extend(place.iter().filter_map(behind).collect::<Vec<_>>());
+        used.extend(place.iter().filter_map(|name| self.node.behind(name)));
         self.node.interconnects_in_order().into_iter().filter(|name| used.contains(name)).collect()
     }
 
@@ -185,36 +157,14 @@ impl MachineConfig {
         used: &[&str],
         number: impl Fn(&str) -> InterconnectId,
     ) -> InterconnectShape {
-        let bus = |name: &str| self.bus_named(name).expect("checked with the machine").clone();
-        let (kind, reported) = match &self.node.interconnects[name] {
-            InterconnectPart::SnoopingBus {} => {
-                (InterconnectKind::SnoopingBus(bus(name)), if name == used[0] { MEMORY_BUS } else { name })
-            }
-            InterconnectPart::BridgedBus { behind } => {
-                let config = self.io_bus.clone().expect("checked with the machine");
-                let above = match (&self.node.interconnects[behind], &self.directory) {
-                    (InterconnectPart::Directory {}, Some(own)) => Above::Directory(own.clock.clock()),
-                    _ => Above::Bus(bus(behind)),
-                };
-                (InterconnectKind::BridgedBus(number(behind), above, config), "I/O bus")
-            }
-            InterconnectPart::Directory {} => {
-                let config = self.directory.clone().expect("checked with the machine");
-                let table = directory_protocols::by_name(&self.data_cache.protocol);
-                (InterconnectKind::Directory(config, table.expect("checked with the machine")), DIRECTORY)
-            }
-            InterconnectPart::PrivatePath {} => {
-                let path = self.path_named(name).expect("checked with the machine").clone();
-                (
-                    InterconnectKind::PrivatePath(
-                        path,
-                        self.core_named(&self.node.host().1.core).clock.clock(),
-                    ),
-                    "private bus",
-                )
-            }
-        };
-        InterconnectShape { name: reported.replace('_', " "), kind }
+        let rules = self.node.interconnects[name].rules();
+        let plan = rules.plan(name, self);
+        InterconnectShape {
+            name: plan.reported_name(name, name == used[0]),
+            admits: self.node.interconnects[name].admits(),
+            above: rules.behind().map(number),
+            plan,
+        }
     }
 }
 
@@ -285,17 +235,17 @@ impl Shape {
         MemoryId(of_all.or_else(|| here().next()).expect("checked with the machine").0)
     }
 
-    /// The registers of devices on a processor's interconnects, and the memories there
+    /// The registers of devices that a processor on these interconnects reaches, and the memories there
     /// beside its own: what it accesses uncached.
     pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
+        let beside = self.placed_seats(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
         beside.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
     }
 
-    /// The memory of devices on a processor's interconnects, of which they are the home: what
+    /// The memory of devices that a processor on these interconnects reaches, of which they are the home: what
     /// it may cache beside its own.
     pub fn homes_of_devices(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_seats(devices).into_iter().filter(|placed| on.contains(&placed.on));
+        let beside = self.placed_seats(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
         beside.flat_map(|placed| placed.seat.homes).collect()
     }
 
@@ -308,8 +258,15 @@ impl Shape {
         process: u8,
     ) -> Vec<Range<u64>> {
         let further = self.placed_seats(devices).into_iter().skip(self.devices[0].len());
-        let own = further.filter(|placed| on.contains(&placed.on) && placed.seat.process == process);
+        let is_own = |placed: &PlacedSeat| placed.seat.process == process && self.is_reached(on, placed.on);
+        let own = further.filter(is_own);
         own.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
+    }
+
+    /// Whether a processor on some interconnects reaches what is on another one: that is one of them, or
+    /// behind a bridge on one.
+    fn is_reached(&self, on: &[InterconnectId], there: InterconnectId) -> bool {
+        on.contains(&there) || self.above(there).is_some_and(|above| on.contains(&above))
     }
 
     /// The memories with a range on a processor's interconnects, but for its own.
@@ -378,12 +335,7 @@ impl Shape {
 
     /// The interconnect above, of one behind a bridge.
     fn above(&self, on: InterconnectId) -> Option<InterconnectId> {
-        match self.interconnects[usize::from(on.0)].kind {
-            InterconnectKind::BridgedBus(above, ..) => Some(above),
-            InterconnectKind::SnoopingBus(_)
-            | InterconnectKind::PrivatePath(..)
-            | InterconnectKind::Directory(..) => None,
-        }
+        self.interconnects[usize::from(on.0)].above
     }
 
     /// The interconnects behind bridges on this one.

@@ -88,11 +88,18 @@ def found_for(word, site):
     return document.rpartition("data-md-component=search-result")[2] or document
 
 
-@pytest.mark.parametrize(("language", "name"), [("rust", "ni_i.rs"), ("toml", "ni_i.toml")])
-def test_the_guide_quotes_the_interface_that_the_tests_build(language, name):
-    page = (documentation.DOCS / "add-an-interface.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("language", ["rust", "toml"])
+@pytest.mark.parametrize(
+    ("page", "example"),
+    [
+        ("add-an-interface.md", "interfaces/examples/models/ni_i"),
+        ("add-an-interconnect.md", "memory/examples/interconnects/time_slots"),
+    ],
+)
+def test_a_guide_quotes_the_example_that_the_tests_build(page, example, language):
+    page = (documentation.DOCS / page).read_text(encoding="utf-8")
     quotes = [block.text for block in guide.blocks(page) if block.language == language]
-    file = documentation.DOCS.parent / "interfaces" / "examples" / "models" / name
+    file = documentation.DOCS.parent / f"{example}.{'rs' if language == 'rust' else language}"
     text = file.read_text(encoding="utf-8")
     assert quotes
     for quote in quotes:

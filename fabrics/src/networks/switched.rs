@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use narthex_kernel::{Archive, Archived, Bytes, Damage, Duration, Time};
+use narthex_kernel::{Archive, Archived, Bytes, Damage, Duration, Time, did_you_mean};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -183,8 +183,9 @@ impl Config {
         for name in self.links.kinds.keys() {
             let key = format!("links.kinds.{name}");
             if !known.contains(name) {
+                let hint = did_you_mean(name, known.iter().map(|known| &**known));
                 let known = known.join(", ");
-                problems.push((key, format!("the topology has no links of this kind; it has {known}")));
+                problems.push((key, format!("the topology has no links of this kind; it has {known}{hint}")));
                 continue;
             }
             let (width, latency) = self.links.of_kind(name);

@@ -157,14 +157,14 @@ mod build_script;
 
 #[cfg(test)]
 mod tests {
-    use super::build_script::collisions;
+    use super::build_script::further::collisions;
 
     #[test]
     fn a_model_of_the_users_own_takes_no_name_that_another_has() {
         let files = |names: &[&str]| {
             names.iter().map(|name| ((*name).to_owned(), format!("mine/{name}.rs").into())).collect()
         };
-        let found = |names| collisions(&files(names), &files(&["via", "voyager"]));
+        let found = |names| collisions(&files(names), &files(&["via", "voyager"]), &["space"], "model");
         assert_eq!(found(&["doorbell", "ni_i", "viatwo"]), Vec::<String>::new());
         let told = "is the name of a model of Narthex, which would stand in its place";
         let remedy = "give the file and its model another name";
@@ -172,6 +172,8 @@ mod tests {
         assert_eq!(found(&["via"]), [format!("mine/via.rs: via {told}; {remedy}")]);
         let told = "are two models of one name; give one another name";
         assert_eq!(found(&["Bell", "bell"]), [format!("mine/bell.rs and mine/Bell.rs {told}")]);
+        let told = "is the name of a module beside them; give the model another";
+        assert_eq!(found(&["Space"]), [format!("mine/Space.rs: Space {told}")]);
         assert_eq!(found(&["mod"]), ["mine/mod.rs cannot be a model: mod is no name of a module"]);
     }
 }

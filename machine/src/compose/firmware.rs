@@ -7,14 +7,14 @@ use std::sync::Arc;
 use narthex_cores::linux::{Program, SystemCalls};
 use narthex_cores::{Code, InOrder, Processor, firmware};
 use narthex_interfaces::Device;
-use narthex_kernel::Time;
+use narthex_kernel::{Time, did_you_mean};
 use narthex_memory::AgentId;
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::translation::Translation;
 
 use super::{Blueprint, Running};
-use crate::config::{FIRMWARE, PROGRAM, ProcessorPart, did_you_mean};
+use crate::config::{FIRMWARE, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
 use crate::node::{Lines, Personality, Process};
 use crate::request::{Failure, RunRequest};

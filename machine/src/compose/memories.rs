@@ -20,9 +20,8 @@ use crate::wiring::{MemoryPlace, Shape};
 impl Blueprint<'_> {
     /// The time that a processor's cache needs to supply a block to others.
     fn supply_time(&self, part: &ProcessorPart) -> Duration {
-        let of_bus = self.config.bus_named(&part.on).map(|bus| bus.cache_supply_time);
-        let of_directory = || self.config.directory.as_ref().map(|directory| directory.cache_supply_time);
-        of_bus.or_else(of_directory).expect("checked with the machine")
+        let plan = self.config.node.interconnects[&part.on].rules().plan(&part.on, &*self.config);
+        plan.cache_supply_time().expect("checked with the machine")
     }
 
     /// Transactions on blocks that an agent has under way on the interconnect of a processor: a bus

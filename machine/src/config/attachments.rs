@@ -8,13 +8,13 @@ use narthex_interfaces::interface::{self, Chip, Interface, InterfaceError, Surro
 use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::sarc::Sarc;
 use narthex_interfaces::{Attached, Attachment, Device, LargestPacket, Name};
+use narthex_memory::interconnects::private_path;
 use narthex_memory::page_frames::FramePlacement;
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::{AgentId, protocols};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::InterconnectPart;
 use super::interfaces::{self, Interfaces};
 use super::node::MemoryPart;
 use crate::wiring::{learns_from_others, needs_a_bus};
@@ -22,14 +22,11 @@ use crate::wiring::{learns_from_others, needs_a_bus};
 /// A processor's own path to an interface, beside the memory bus: a cache bus,
 /// or the register file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(extend("additionalProperties" = false))]
 pub struct PrivatePath {
-    /// Processor cycles of a load from the interface, beyond the interface's own time.
-    #[schemars(range(min = 1))]
-    pub uncached_load_cycles: u32,
-    /// Processor cycles of a store to the interface, beyond the interface's own time.
-    #[schemars(range(min = 1))]
-    pub uncached_store_cycles: u32,
+    /// What an access takes.
+    #[serde(flatten)]
+    pub path: private_path::Config,
     /// The interfaces that are other there than on the memory bus, by the name
     /// of their model.
     #[serde(default)]
@@ -82,13 +79,8 @@ impl super::MachineConfig {
     pub fn build_interface(&self, chosen: &Attached) -> Result<Box<dyn Device>, String> {
         let device = self.build(chosen, interface::build)?;
         let places = self.node.place(chosen).unwrap_or_default();
-        let part = |name: &str| self.node.interconnects.get(name);
-        let above = |name| match part(name) {
-            Some(InterconnectPart::BridgedBus { behind }) => behind.as_str(),
-            _ => name,
-        };
-        let is_directory = |name: &&str| matches!(part(name), Some(InterconnectPart::Directory { .. }));
-        match places.into_iter().map(above).find(is_directory) {
+        let above = |name| self.node.behind(name).unwrap_or(name);
+        match places.into_iter().map(above).find(|name| self.has_places(name)) {
             Some(directory) if learns_from_others(&*device) => {
                 Err(format!("'{chosen}' {}", needs_a_bus(directory)))
             }

@@ -26,37 +26,25 @@ use narthex_memory::directory::{Lane, MOST_HOLDERS, protocols};
 use narthex_memory::processor_memory::second_level::Inclusion;
 use narthex_memory::protocols::Protocol;
 
-use super::node::{Broken, InterconnectPart, broken};
+use super::node::{Broken, broken};
 use super::{InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
 
-/// The name of the interconnect, and of the table of its parameters.
+/// What reports call the interconnect.
 pub const DIRECTORY: &str = "directory";
 /// The table of the network that carries its messages.
 pub(super) const NETWORK: &str = "network_on_chip";
 
 impl MachineConfig {
-    /// The rules that the parameters of a directory and of its network on chip break.
-    pub(super) fn directory_problems(&self) -> Vec<Broken> {
-        let directory = self.directory.iter().flat_map(|config| config.problems(self.block().as_u64()));
-        let directory = directory.map(|(key, message)| (format!("{DIRECTORY}.{key}"), message));
-        let mut problems = Vec::from_iter(directory);
+    /// The rules that the parameters of a network on chip break.
+    pub(super) fn network_on_chip_problems(&self) -> Vec<Broken> {
         let network = self.network_on_chip.iter().flat_map(|config| config.problems(Lane::COUNT as u32));
-        problems.extend(network.map(|(key, message)| (format!("{NETWORK}.{key}"), message)));
-        let is_there = self.node.interconnects.contains_key(DIRECTORY);
-        let tables = [(DIRECTORY, self.directory.is_some()), (NETWORK, self.network_on_chip.is_some())];
-        for (table, exists) in tables {
-            if exists && !is_there {
-                let message = "describes what the node lacks: [node.interconnects] has no directory";
-                problems.push(broken(table, message));
-            }
-        }
-        problems
+        network.map(|(key, message)| (format!("{NETWORK}.{key}"), message)).collect()
     }
 
     /// The rules that the caches on a directory or on buses break.
     pub(super) fn coherence_problems(&self) -> Vec<Broken> {
         let mut problems = Vec::from_iter(self.incoherent_on_a_bus());
-        if self.node.interconnects.contains_key(DIRECTORY) {
+        if self.node.interconnects.values().any(|part| part.admits().tiles) {
             problems.extend(self.cache_problems_of_directory());
         }
         problems
@@ -64,7 +52,7 @@ impl MachineConfig {
 
     /// Whether parts on this interconnect have places on the network on chip.
     pub(crate) fn has_places(&self, on: &str) -> bool {
-        matches!(self.node.interconnects.get(on), Some(InterconnectPart::Directory {}))
+        self.node.interconnects.get(on).is_some_and(|part| part.admits().tiles)
     }
 
     /// Caches that nothing keeps coherent cannot be where caches see each other's transactions.

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::MachineConfig;
-use super::node::{Broken, InterconnectPart, LAST_ADDRESS, LOCAL_MEMORY, PROGRAM, Places, broken};
+use super::node::{Broken, LAST_ADDRESS, LOCAL_MEMORY, PROGRAM, Places, broken};
 
 /// A DMA engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,11 +79,7 @@ impl MachineConfig {
         }
         for (port, name) in on.iter().enumerate() {
             problems.extend(self.node.unknown_interconnect(&on_key, name));
-            let kind = self.node.interconnects.get(name);
-            if kind.is_some_and(|kind| !matches!(kind, InterconnectPart::SnoopingBus {})) {
-                let message = format!("{name:?} is no snooping bus, and DMA engines are on one");
-                problems.push(broken(&on_key, message));
-            }
+            problems.extend(self.node.unfit(&on_key, name, "DMA engines", |admits| admits.dma_engines));
             let Some(&start) = registers.get(port) else { continue };
             let of_program = self.node.processors.values().any(|own| own.runs == PROGRAM && own.on == *name);
             let allowed = if of_program { LOCAL_MEMORY } else { 0..LAST_ADDRESS };

@@ -15,8 +15,9 @@ use std::sync::Arc;
 use serde_json::{Number, Value};
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Key, TableLike};
 
-use super::problem::{Position, Problem, Text, did_you_mean};
+use super::problem::{Position, Problem, Text};
 use super::tree::{Entry, Leaf, Source, Table, TreeNode};
+use narthex_kernel::did_you_mean;
 
 const VALUE: &str = "value";
 const STATED: &str = "stated";

@@ -172,7 +172,7 @@ impl MachineConfig {
     fn part_problems(&self) -> Vec<Broken> {
         let mut problems = self.component_problems();
         problems.extend(self.node.problems(self));
-        problems.extend(self.directory_problems());
+        problems.extend(self.network_on_chip_problems());
         problems.extend(self.dma_engine_problems());
         problems.extend(self.further_problems());
         problems.extend(self.general_problems());
@@ -292,8 +292,6 @@ impl MachineConfig {
             ("third_level_cache", self.third_level_problems()),
             ("write_combining", self.write_combining_problems()),
             ("store_buffer", self.store_buffer.problems()),
-            ("bus", self.bus.as_ref().map(bus::Config::problems).unwrap_or_default()),
-            ("io_bus", self.io_bus.as_ref().map(bridge::Config::problems).unwrap_or_default()),
             ("forwarder", self.forwarder.as_ref().map(forwarder::Config::problems).unwrap_or_default()),
             ("flow_control", self.flow_control.problems()),
         ];
@@ -308,14 +306,10 @@ impl MachineConfig {
         let processors = self.processors.iter();
         let processors =
             processors.filter_map(|(name, config)| processor_problem(&format!("processors.{name}"), config));
-        let of_bus = |(name, config): (&String, &bus::Config)| {
-            let table = format!("buses.{name}");
-            config.problems().into_iter().map(move |(key, message)| (format!("{table}.{key}"), message))
-        };
         let memories = self.memories.iter();
         let memories =
             memories.filter_map(|(name, config)| memory_problem(&format!("memories.{name}"), config));
-        processors.chain(self.buses.iter().flat_map(of_bus)).chain(memories).collect()
+        processors.chain(memories).collect()
     }
 
     fn general_problems(&self) -> Vec<Broken> {
@@ -364,18 +358,6 @@ impl MachineConfig {
     fn block_problems(&self) -> Vec<Broken> {
         let block = self.block();
         let mut problems = Vec::new();
-        let io_width = self.io_bus.as_ref().map(|bus| ("io_bus.width", bus.width));
-        let width = self.bus.as_ref().map(|bus| ("bus.width", bus.width));
-        let widths = width.into_iter().chain(io_width);
-        let widths = widths.map(|(key, width)| (key.to_owned(), width));
-        let further = self.buses.iter().map(|(name, bus)| (format!("buses.{name}.width"), bus.width));
-        for (key, width) in widths.chain(further) {
-            if !block.as_u64().is_multiple_of(width.as_u64().max(1)) {
-                let of_block = self.block_key();
-                let message = format!("{width} does not divide the block of {block} ({of_block})");
-                problems.push(broken(&key, message));
-            }
-        }
         if let InstructionCache::Cache(config) = &self.instruction_cache {
             // Below a second level its block has to nest, no more.
             if config.block != block && self.second_level_cache.is_none() {

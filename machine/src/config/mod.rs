@@ -28,6 +28,7 @@
 //! | `attachments` | the places of interfaces that not every machine has |
 //! | `differences` | what distinguishes two machines |
 //! | `presets` | the built-in machines |
+//! | `replaced` | the tables that go with an interconnect whose kind changes |
 //! | `without_effect` | what a user has set, and changes nothing with an interface |
 //!
 //! Nothing has a silent default: a machine is complete or it is refused, before
@@ -49,6 +50,7 @@ mod node;
 pub mod operating_system;
 mod presets;
 mod problem;
+mod replaced;
 mod schema;
 mod tree;
 mod wiring;
@@ -64,6 +66,7 @@ mod tests {
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use narthex_kernel::did_you_mean;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -72,14 +75,13 @@ pub use differences::Difference;
 pub use directory::DIRECTORY;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
-pub use node::{FIRMWARE, FORWARDER, InterconnectPart, NodeShape, PROGRAM, ProcessorPart};
+pub use node::{FIRMWARE, FORWARDER, NodeShape, PROGRAM, ProcessorPart};
 pub use presets::names as preset_names;
 pub use problem::{ConfigError, Problem};
 pub use tree::Source;
 pub use without_effect::Settings;
 
 use crate::files;
-pub(crate) use problem::did_you_mean;
 use problem::{Position, Text};
 use schema::Schema;
 use tree::{Table, TreeNode};
@@ -166,7 +168,7 @@ impl Machine {
             let over = document::read_setting(setting.as_ref());
             let over = over.and_then(|mut over| wiring::include(&mut over, None).map(|()| over));
             match over.and_then(|over| schema.misshaped(&over).map_or(Ok(over), Err)) {
-                Ok(over) => document.choose(over),
+                Ok(over) => replaced::choose(&mut document, over),
                 Err(problem) => problems.push(problem),
             }
         }
@@ -315,7 +317,7 @@ impl Reading {
             return Err(Problem::new(Some(place), BASE, message).into());
         };
         let mut below = self.machine(&base, Some((&place, folder.as_deref())))?;
-        below.choose(document);
+        replaced::choose(&mut below, document);
         Ok(below)
     }
 }

@@ -36,11 +36,13 @@ use std::ops::Range;
 use narthex_cores as cores;
 use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::quantity::Bytes;
-use narthex_memory::{bus, main_memory};
+pub(super) use narthex_memory::interconnects::Broken;
+use narthex_memory::interconnects::Part;
+use narthex_memory::main_memory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) use rules::{Broken, broken};
+pub(super) use rules::broken;
 
 use super::MachineConfig;
 use super::dma_engines::DmaEnginePart;
@@ -53,7 +55,7 @@ pub struct NodeShape {
     pub processors: BTreeMap<String, ProcessorPart>,
     /// What carries transactions between its parts; each is named by the table of
     /// its parameters.
-    pub interconnects: BTreeMap<String, InterconnectPart>,
+    pub interconnects: BTreeMap<String, Part>,
     /// Its memories; each is named by the table of its parameters.
     pub memories: BTreeMap<String, MemoryPart>,
     /// Its DMA engines; each is named by the table of its parameters.
@@ -99,24 +101,6 @@ pub struct ProcessorPart {
     /// What runs on it: "program", on machine.processors_per_node processors, of
     /// which each process has machine.processors_per_process; or "firmware/NAME".
     pub runs: String,
-}
-
-/// An interconnect.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum InterconnectPart {
-    /// A bus on which all agents see each transaction.
-    SnoopingBus {},
-    /// A bus behind a bridge.
-    BridgedBus {
-        /// The interconnect on which the bridge is: a bus, or a directory, on whose network on chip it has
-        /// the interface's place.
-        behind: String,
-    },
-    /// A processor's own path to a device.
-    PrivatePath {},
-    /// Homes that know who has copies, and the network on chip between tiles and homes.
-    Directory {},
 }
 
 /// A memory: the home of all addresses that no device claims, or of a range of them.
@@ -221,6 +205,11 @@ impl NodeShape {
         self.interconnects.contains_key(table).then(|| vec![table])
     }
 
+    /// The interconnect on which the bridge in front of this one sits; none if there is no bridge.
+    pub fn behind(&self, interconnect: &str) -> Option<&str> {
+        self.interconnects.get(interconnect)?.rules().behind()
+    }
+
     /// The name and the part of the processors that run the program.
     pub fn host(&self) -> (&str, &ProcessorPart) {
         let (name, part) = self.processors.iter().find(|(_, part)| part.runs == PROGRAM).expect("checked");
@@ -248,11 +237,6 @@ impl ProcessorPart {
 }
 
 impl MachineConfig {
-    /// The parameters of a snooping bus.
-    pub(crate) fn bus_named(&self, name: &str) -> Option<&bus::Config> {
-        if name == "bus" { self.bus.as_ref() } else { self.buses.get(name) }
-    }
-
     /// The parameters of a core.
     pub(crate) fn core_named(&self, name: &str) -> &cores::Config {
         if name == "processor" { &self.processor } else { &self.processors[name] }
@@ -261,14 +245,5 @@ impl MachineConfig {
     /// The parameters of a memory.
     pub(crate) fn memory_named(&self, name: &str) -> &main_memory::Config {
         if name == "main_memory" { &self.main_memory } else { &self.memories[name] }
-    }
-
-    /// The parameters of a private path.
-    pub(crate) fn path_named(&self, name: &str) -> Option<&super::PrivatePath> {
-        match name {
-            "cache_bus" => self.cache_bus.as_ref(),
-            "register_file" => self.register_file.as_ref(),
-            _ => None,
-        }
     }
 }

@@ -162,18 +162,6 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// "; did you mean `clock`?" where one of `allowed` is close to `word`.
-pub(crate) fn did_you_mean<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
-    let word = word.to_lowercase();
-    let closeness = |candidate: &str| strsim::jaro_winkler(&word, &candidate.to_lowercase());
-    allowed
-        .into_iter()
-        .map(|candidate| (closeness(candidate), candidate))
-        .filter(|(closeness, _)| *closeness >= 0.75)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map_or_else(String::new, |(_, candidate)| format!("; did you mean `{candidate}`?"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,13 +185,6 @@ mod tests {
         assert_eq!((shown(23..23), shown(24..25), shown(99..100)), (None, None, None));
         let long = Arc::new(Text { name: "m".into(), text: "x".repeat(200) });
         assert_eq!(Position::new(&long, Some(0..1)).underlined(), None);
-    }
-
-    #[test]
-    fn the_nearest_word_is_offered_and_a_stranger_is_not() {
-        assert_eq!(did_you_mean("clok", ["width", "clock"]), "; did you mean `clock`?");
-        assert_eq!(did_you_mean("cni32QM", ["NI2w", "CNI32Qm"]), "; did you mean `CNI32Qm`?");
-        assert_eq!(did_you_mean("zebra", ["width", "clock"]), "");
     }
 
     #[test]

@@ -12,7 +12,7 @@
 use narthex_interfaces::registers::Addresses;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::agent::Agent;
-use narthex_memory::interconnects::{Interconnect, InterconnectId, MemoryId, Refusal};
+use narthex_memory::interconnects::{InterconnectId, MemoryId, Refusal};
 use narthex_memory::processor_memory::{Exchange, Traffic, WaitReason};
 use narthex_memory::{AccessReply, AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
@@ -97,11 +97,11 @@ impl Agent for ProcessorAgent<'_> {
         let unit = &mut processors[self.index];
         let transaction = unit.memory.issue(unit.seats.traffic(on));
         if let Some(issued) = &transaction {
-            unit.answerer = match interconnects[usize::from(on.0)] {
+            unit.answerer = match interconnects[usize::from(on.0)].asks_homes() {
                 _ if issued.kind.is_uncached() => Resource::Interface,
-                Interconnect::Directory(_) => Resource::Home,
+                true => Resource::Home,
                 // Until a supplier of bytes is known.
-                _ => Resource::Permission,
+                false => Resource::Permission,
             };
             unit.awaits_another(now);
         }

@@ -154,14 +154,14 @@ fn exchanges_of(
     accesses_registers: bool,
 ) -> Option<Exchanges> {
     let ProcessorSeats { caches: (on, _), private: None, memory } = unit.seats else { return None };
-    let Interconnect::SnoopingBus(bus) = &interconnects[usize::from(on.0)] else { return None };
+    let interconnect = &interconnects[usize::from(on.0)];
     let time = memories[usize::from(memory.0)].fixed_time()?;
-    bus.answers_early().then_some(Exchanges {
+    Some(Exchanges {
         agent: AgentId(0),
-        memory: (memory, bus.cycles_of(time)),
+        memory: (memory, interconnect.direct_cycles(time)?),
         own_part: unit.blocking_access_time + unit.look_up_time,
         register_part: accesses_registers.then_some(unit.blocking_access_time),
-        shortest_access: interconnects[usize::from(on.0)].shortest_access(),
+        shortest_access: interconnect.shortest_access(),
         is_counted: Addresses::carries_messages,
     })
 }

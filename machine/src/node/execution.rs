@@ -12,7 +12,6 @@
 use narthex_cores::Stop;
 use narthex_kernel::partition::{Partition, Status};
 use narthex_kernel::{Duration, Ledger, Time};
-use narthex_memory::interconnects::Interconnect;
 use narthex_memory::processor_memory::{Alone, WaitTime};
 
 use super::processor::State;
@@ -234,8 +233,7 @@ impl Node {
         let mut registers;
         if may_be_alone
             && let Some(exchanges) = &unit.exchanges
-            && let Interconnect::SnoopingBus(bus) =
-                &mut self.interconnects[usize::from(unit.seats.caches.0.0)]
+            && let Some(bus) = self.interconnects[usize::from(unit.seats.caches.0.0)].as_direct_bus()
         {
             registers = DeviceRegisters {
                 devices: &mut self.devices,

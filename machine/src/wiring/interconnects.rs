@@ -5,18 +5,12 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use narthex_interfaces::DeviceSeat;
-use narthex_memory::bridge::{Bridge, Timing};
-use narthex_memory::bus::Bus;
-use narthex_memory::interconnects::bridged_bus::BridgedBus;
-use narthex_memory::interconnects::directory::{Directory, Homes, Tiles};
-use narthex_memory::interconnects::private_path::PrivatePath;
-use narthex_memory::interconnects::snooping_bus::SnoopingBus;
+use narthex_memory::AgentId;
 use narthex_memory::interconnects::{
-    AddressMap, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap, Seat, Seats,
+    Above, AddressMap, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap, Seat, Seats, Site, Tiles,
 };
-use narthex_memory::{AgentId, Kind};
 
-use super::{Above, InterconnectKind, InterconnectShape, PlacedSeat, Shape};
+use super::{InterconnectShape, PlacedSeat, Shape};
 
 impl Shape {
     /// Which part answers for each address on an interconnect.
@@ -72,66 +66,35 @@ impl Shape {
         Seats::new(processors.chain(devices).collect()).hiding(hidden)
     }
 
-    /// The homes of a directory: ranges of the map, and the controllers of its memory, which
-    /// share all other addresses.
-    fn homes(&self, on: InterconnectId, ranges: AddressMap, tiles: Option<Tiles>) -> Homes {
-        let memories = (0..).map(MemoryId).zip(&self.memories);
-        let of_all = memories.filter(|(_, place)| place.range.is_none() && place.on.contains(&on));
-        let interleaved = of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect();
-        Homes { ranges: ranges.without_rest(), interleaved, tiles }
-    }
-
     pub(super) fn build(
         &self,
         on: InterconnectId,
         shape: &InterconnectShape,
         seats: &[PlacedSeat],
-        map: AddressMap,
+        homes: AddressMap,
     ) -> Interconnect {
-        let names = Names { name: interned(&shape.name), prefix: self.prefix(on, &shape.name) };
         let tiles = seats.iter().filter(|placed| placed.on == on).find_map(|placed| {
             let addresses = placed.seat.of_tile.clone()?;
             Some(Tiles { addresses, first_seat: placed.agent })
         });
-        let seats = self.seats(on, seats);
-        match &shape.kind {
-            InterconnectKind::SnoopingBus(config) => {
-                let refuses = seats.iter().any(|seat| seat.refuses);
-                let bus = Bus::new(config, self.block_bytes);
-                let bus = SnoopingBus::new(names, bus, seats, map);
-                let bus = match config.retry_cycles.filter(|_| refuses) {
-                    Some(cycles) => bus.with_refusals(cycles),
-                    None => bus,
-                };
-                match self.behind(on).next() {
-                    Some(behind) => bus.with_bridge(bridge_agent(behind), behind).into(),
-                    None => bus.into(),
-                }
-            }
-            InterconnectKind::BridgedBus(above, upper, config) => {
-                let timing = match upper {
-                    Above::Bus(upper) => Timing::new(upper, config, self.block_bytes),
-                    Above::Directory(clock) => Timing::behind_messages(*clock, config, self.block_bytes),
-                };
-                let parts = (Bridge::new(config), timing);
-                BridgedBus::new(names, (*above, bridge_agent(on)), parts, seats, map).into()
-            }
-            InterconnectKind::Directory(config, table) => {
-                let bridges: Vec<_> = self.behind(on).map(|behind| (bridge_agent(behind), behind)).collect();
-                let directory = Directory::new(names, config, table, seats, self.homes(on, map, tiles));
-                directory.with_bridges(&bridges).into()
-            }
-            InterconnectKind::PrivatePath(path, clock) => {
-                let bus = Bus::with_occupancy(*clock, |kind| {
-                    u64::from(match kind {
-                        Kind::UncachedLoad => path.uncached_load_cycles,
-                        Kind::UncachedStore => path.uncached_store_cycles,
-                        _ => 0,
-                    })
-                });
-                PrivatePath::new(names, bus, seats, map).into()
-            }
-        }
+        let memories = (0..).map(MemoryId).zip(&self.memories);
+        let of_all = memories.filter(|(_, place)| place.range.is_none() && place.on.contains(&on));
+        let plan_above = |above: InterconnectId| self.interconnects[usize::from(above.0)].plan.clone();
+        let site = Site {
+            names: Names { name: interned(&shape.name), prefix: self.prefix(on, &shape.name) },
+            seats: self.seats(on, seats),
+            homes,
+            controllers: of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect(),
+            tiles,
+            bridges: self.behind(on).map(|behind| (bridge_agent(behind), behind)).collect(),
+            above: shape.above.map(|above| Above {
+                on: above,
+                plan: plan_above(above),
+                bridge: bridge_agent(on),
+            }),
+            block_bytes: self.block_bytes,
+        };
+        shape.plan.build(site)
     }
 
     /// What is put in front of the names of an interconnect's statistics: its

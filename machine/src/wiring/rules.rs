@@ -1,11 +1,10 @@
 //! What an interconnect must carry for the seats of devices on it: coherence, refusals, tiles.
 
 use narthex_interfaces::Device;
-use narthex_memory::bus;
 use narthex_memory::directory::protocols;
 use narthex_memory::interconnects::InterconnectId;
 
-use super::{InterconnectKind, InterconnectShape, PlacedSeat, Shape, learns_from_others, needs_a_bus};
+use super::{PlacedSeat, Shape, learns_from_others, needs_a_bus};
 
 /// The most agents of a node, all of which have numbers.
 const MOST_AGENTS: usize = u8::MAX as usize + 1;
@@ -15,7 +14,7 @@ impl Shape {
     pub(super) fn check_coherent_seats(&self, seats: &[PlacedSeat]) -> Result<(), String> {
         for placed in seats.iter().filter(|placed| placed.seat.is_coherent) {
             let shape = &self.interconnects[usize::from(placed.on.0)];
-            if matches!(shape.kind, InterconnectKind::PrivatePath(..)) {
+            if !shape.admits.coherent_devices {
                 let (device, path) = (&placed.seat.name, &shape.name);
                 return Err(format!("{device} takes part in coherence, which the {path} does not carry"));
             }
@@ -35,38 +34,20 @@ impl Shape {
     pub(super) fn owners_refuse(&self, on: InterconnectId, seats: &[PlacedSeat]) -> bool {
         let here = seats.iter().filter(|placed| placed.on == on);
         let said = here.filter_map(|placed| placed.seat.dirty_owner).next();
-        match &self.interconnects[usize::from(on.0)].kind {
-            InterconnectKind::SnoopingBus(config) => !said.unwrap_or(config.dirty_owner).intervenes(),
-            InterconnectKind::Directory(..) => said.is_some_and(|owner| !owner.intervenes()),
-            InterconnectKind::BridgedBus(..) | InterconnectKind::PrivatePath(..) => false,
-        }
+        self.interconnects[usize::from(on.0)].plan.owners_refuse(said)
     }
 
-    /// Agents may refuse transactions on a snooping bus that says what that takes, and
-    /// that has no bridge.
+    /// Agents may refuse transactions where the interconnect lets them.
     pub(super) fn check_refusals(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<(), String> {
         let shape = &self.interconnects[usize::from(on.0)];
         let refusing = seats.iter().find(|placed| placed.on == on && placed.seat.refuses);
         if refusing.is_none() && !self.owners_refuse(on, seats) {
             return Ok(());
         }
-        let name = &shape.name;
         let device = refusing.map_or("the owner of a dirty block", |placed| &placed.seat.name);
-        match &shape.kind {
-            InterconnectKind::SnoopingBus(_) if self.behind(on).next().is_some() => Err(format!(
-                "{device} refuses transactions on the {name}, on which a bridge sits: the bridge holds two buses \
-                 at once and has refusals of its own; use a bus without a bridge, or dirty_owner = \"intervene\""
-            )),
-            InterconnectKind::SnoopingBus(bus::Config { retry_cycles: Some(_), .. }) => Ok(()),
-            InterconnectKind::SnoopingBus(_) => Err(format!(
-                "{device} may refuse transactions on the {name}, whose table does not state retry_cycles, the bus \
-                 cycles of a refused one"
-            )),
-            InterconnectKind::BridgedBus(..)
-            | InterconnectKind::PrivatePath(..)
-            | InterconnectKind::Directory(..) => Err(format!(
-                "{device} refuses transactions, which the {name} does not let it; snooping buses do"
-            )),
+        match shape.plan.lacks_refusals(&shape.name, self.behind(on).next().is_some()) {
+            Some(lack) => Err(format!("{device} {lack}")),
+            None => Ok(()),
         }
     }
 
@@ -78,18 +59,15 @@ impl Shape {
         seats: &[PlacedSeat],
         devices: &[&dyn Device],
     ) -> Result<(), String> {
-        let InterconnectShape { name, kind: InterconnectKind::Directory(_, table) } =
-            &self.interconnects[usize::from(on.0)]
-        else {
-            return Ok(());
-        };
+        let shape = &self.interconnects[usize::from(on.0)];
+        let Some(table) = shape.plan.table() else { return Ok(()) };
         let is_here = |&place: &InterconnectId| place == on || self.above(place) == Some(on);
         for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.iter().any(is_here))
         {
             if learns_from_others(&**device) {
                 let seats = device.seats();
                 let device = seats.first().map_or("a device", |seat| &seat.name);
-                return Err(format!("{device} {}", needs_a_bus(name)));
+                return Err(format!("{device} {}", needs_a_bus(&shape.name)));
             }
         }
         let protocol = table.stable;
@@ -110,7 +88,7 @@ impl Shape {
     pub(super) fn check_tiles(&self, seats: &[PlacedSeat]) -> Result<(), String> {
         let of_tile = seats.iter().find(|placed| placed.seat.of_tile.is_some());
         if let Some(PlacedSeat { on, seat, .. }) = of_tile
-            && !matches!(self.interconnects[usize::from(on.0)].kind, InterconnectKind::Directory(..))
+            && !self.interconnects[usize::from(on.0)].admits.tiles
         {
             let (device, bus) = (&seat.name, &self.interconnects[usize::from(on.0)].name);
             return Err(format!("{device} is a part of a tile on a network on chip, and is on the {bus}"));

@@ -16,6 +16,7 @@ mod directory;
 mod dma;
 mod dma_engines;
 mod dma_firmware;
+mod example_interconnect;
 mod example_interface;
 mod faults;
 mod firmware;

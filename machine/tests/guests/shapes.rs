@@ -8,7 +8,7 @@ use narthex_machine::node::Node;
 use narthex_machine::node::probe::Event;
 
 use crate::listener::Listener;
-use crate::single_nodes::{blueprint, go_on_from, parse, reported, results, simulate};
+use crate::single_nodes::{blueprint, finish, go_on_from, load, node_of, parse, reported, results, simulate};
 use crate::support::request;
 use crate::two_buses::{FIRMWARE_REGISTERS, HOST_REGISTERS, SharedRegisters, TWO_BUSES, machine, nodes_with};
 
@@ -236,6 +236,19 @@ fn firmware_that_is_not_given_is_asked_for() {
 }
 
 #[test]
+fn a_program_reaches_a_further_device_behind_a_bridge() {
+    let machine = load("bridged.toml", "base = \"isca96\"", &[]);
+    let [registers, _] = HOST_REGISTERS;
+    let guest =
+        format!("li s0, {registers}\n li t0, 42\n sd t0, 0(s0)\n ld t1, 0(s0)\n report read, t1\n exit 0");
+    let blueprint = blueprint(&machine, &guest)
+        .with_device(&["io_bus"], move || Box::new(SharedRegisters::new(&[(0, registers)])));
+    let node = finish(node_of(&blueprint));
+    assert_eq!(reported(&node, 0), [("read".to_owned(), 42.0)]);
+    assert_eq!(node.buses(), ["memory bus", "I/O bus"]);
+}
+
+#[test]
 fn a_device_with_more_seats_than_places_is_refused() {
     let machine = machine(&[]);
     let seats = [(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)];
@@ -279,12 +292,12 @@ fn what_cannot_be_wired_is_refused_with_file_key_and_reason() {
         (
             "[node.interconnects.io_bus]\nkind = \"bridged-bus\"\nbehind = \"register_file\"",
             "node.interconnects.io_bus.behind",
-            "is no snooping bus and no directory, and a bridge sits on one",
+            "is of kind \"private-path\", and bridges are on \"directory\" or \"snooping-bus\"",
         ),
         (
             "[node.memories.far]\non = \"register_file\"\n[memories.far]\naccess_time = \"60ns\"",
             "node.memories.far.on",
-            "is no snooping bus and no directory, and memories are on one",
+            "is of kind \"private-path\", and memories are on \"directory\" or \"snooping-bus\"",
         ),
         (
             "[node.processors.more]\ncore = \"procesor\"\ncaches = [\"data_cache\", \"instruction_cache\"]\n\

@@ -17,6 +17,9 @@
 //! next, [`Timing`] how long it takes; here both are carried to the bus, the devices and the bridge's
 //! port above. What the bridge buffers is seen by the agents of each interconnect when it is there.
 
+#[path = "bridged_bus/part.rs"]
+mod part;
+
 use std::hash::{Hash, Hasher};
 
 use narthex_kernel::statistics::StatisticSet;
@@ -24,7 +27,7 @@ use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
+    AddressMap, Admits, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
     Snooped, Step, Supplier, Underway, access, at_home, block_transaction, end_crossing_at, go_on_for_bridge,
     request, request_first, snoop,
 };
@@ -32,6 +35,7 @@ use crate::agent::Agent;
 use crate::bridge::{Answerer, Bridge, End, Start, Timing, Turn};
 use crate::bus::Bus;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+pub use part::Keys;
 
 /// A bus with its agents, and the bridge between it and the bus above.
 #[derive(Clone, Debug)]
@@ -284,6 +288,8 @@ impl BridgedBus {
 
 impl Rules for BridgedBus {
     const KIND: &'static str = "bridged-bus";
+    const ADMITS: Admits =
+        Admits { coherent_devices: true, ..Admits::NOTHING };
 
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, _agent: AgentId) {
         Self::ask_for_all(composition, now, on);

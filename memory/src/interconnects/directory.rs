@@ -37,6 +37,8 @@
 mod bridges;
 #[path = "directory/homes.rs"]
 mod homes;
+#[path = "directory/part.rs"]
+mod part;
 #[path = "directory/requesters.rs"]
 mod requesters;
 
@@ -50,7 +52,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddressMap, Composition, Home as Part, Interconnect, InterconnectId, MemoryId, Names, Observation, Rules,
+    AddressMap, Admits, Composition, Home as Part, Interconnect, InterconnectId, MemoryId, Names, Observation, Rules,
     Seats, Step,
 };
 use crate::agent::Agent;
@@ -61,6 +63,7 @@ use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 use crate::translation::Translation;
 use bridges::BridgePort;
+pub use part::Keys;
 
 /// The parameters of a directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -308,6 +311,9 @@ impl Directory {
 
 impl Rules for Directory {
     const KIND: &'static str = "directory";
+    const ADMITS: Admits =
+        Admits { caches: true, bridges: true, coherent_devices: true, tiles: true, ..Admits::NOTHING };
+    const ASKS_HOMES: bool = true;
 
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let own = Self::of(composition, on);
@@ -409,6 +415,10 @@ impl Rules for Directory {
     }
 
     /// Many may be under way.
+    fn as_directory(&self) -> Option<&Directory> {
+        Some(self)
+    }
+
     fn occupant(&self) -> Option<&Transaction> {
         None
     }

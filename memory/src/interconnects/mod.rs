@@ -22,13 +22,15 @@
 //! rather than methods of the interconnect, because a step may concern a second
 //! interconnect: a bridge holds two buses at once.
 //!
-//! **A new interconnect is one file in this folder**: a type of the file's name
-//! that implements [`Rules`]. The build script finds it and adds it to
-//! [`Interconnect`]. Start from `private_path.rs`, the smallest.
+//! **A new interconnect is one file in this folder**: a type of the file's name that implements
+//! [`Rules`], and the `Keys` of its table in a machine's file, which implement [`InterconnectKind`]. The
+//! build script finds it and adds it to [`Interconnect`] and [`Part`]. Nothing else names a kind.
+//! `docs/add-an-interconnect.md` goes through one.
 
 mod address_map;
 mod carrying;
 mod composition;
+mod part;
 mod refusals;
 mod seats;
 
@@ -38,6 +40,7 @@ use std::ops::Range;
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
@@ -46,13 +49,18 @@ use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 
 pub use address_map::{AddressMap, Home, Overlap};
 pub use composition::{Composition, Observation, Supplier};
+pub use part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
 pub use refusals::{Refusal, Refused};
 pub use seats::{Seat, Seats};
 
 pub use carrying::Answer;
 pub(crate) use carrying::{Snooped, Underway, access, at_home, block_transaction, complete, snarf, snoop};
+pub use directory::Tiles;
 
 include!(concat!(env!("OUT_DIR"), "/interconnects.rs"));
+
+/// What reports call a node's first bus.
+pub const MEMORY_BUS: &str = "memory bus";
 
 /// The number of an interconnect in its composition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -88,8 +96,15 @@ pub struct Names {
 ///
 /// Of the rules, those without `self` may reach every part of the composition.
 pub trait Rules: Sized {
-    /// What a machine's file calls it.
+    /// What a machine's file calls it: its file's name with hyphens.
     const KIND: &'static str;
+
+    /// What may sit on it.
+    const ADMITS: Admits;
+
+    /// Whether an agent that has issued a transaction waits for the home of its block, rather than for
+    /// what answers on the interconnect.
+    const ASKS_HOMES: bool = false;
 
     /// Asks for the interconnect in the name of an agent that wants it.
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
@@ -215,6 +230,22 @@ pub trait Rules: Sized {
         &[]
     }
 
+    /// Itself, if it is a directory, whose messages the composition carries.
+    fn as_directory(&self) -> Option<&directory::Directory> {
+        None
+    }
+
+    /// Itself, if it is a bus that a processor which is alone with it may have while it runs
+    /// ([`crate::processor_memory`]).
+    fn as_direct_bus(&mut self) -> Option<&mut snooping_bus::SnoopingBus> {
+        None
+    }
+
+    /// The cycles that an answer after this time takes on it, if it is such a bus.
+    fn direct_cycles(&self, _time: Duration) -> Option<u64> {
+        None
+    }
+
     /// Feeds what decides how it goes on to `hasher`; when steps are due is the
     /// composition's.
     fn hash_state<H: Hasher>(&self, hasher: &mut H);
@@ -292,13 +323,61 @@ macro_rules! interconnects {
             }
         })*
 
-        impl Interconnect {
-            /// Every kind, by what a machine's file calls it.
-            pub const KINDS: &'static [&'static str] = &[$($file::$name::KIND),*];
+        /// What a machine's file says of an interconnect: `[node.interconnects.NAME]`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "kind", rename_all = "kebab-case")]
+        pub enum Part {
+            $(#[allow(missing_docs, reason = "the keys of the kind say it")] $name($file::Keys),)*
+        }
 
+        impl Part {
+            /// Every kind, and what may sit on one.
+            pub const KINDS: &'static [(&'static str, Admits)] =
+                &[$(($file::$name::KIND, $file::$name::ADMITS)),*];
+
+            /// What a machine's file calls it: `kind = "..."`.
+            pub fn kind(&self) -> &'static str {
+                match self { $(Part::$name(_) => $file::$name::KIND,)* }
+            }
+
+            /// What may sit on it.
+            pub fn admits(&self) -> Admits {
+                match self { $(Part::$name(_) => $file::$name::ADMITS,)* }
+            }
+
+            /// Its rules, and what is built from it.
+            pub fn rules(&self) -> &dyn InterconnectKind {
+                match self { $(Part::$name(keys) => keys,)* }
+            }
+        }
+
+        impl Interconnect {
             /// What a machine's file calls it.
             pub fn kind(&self) -> &'static str {
                 match self { $(Interconnect::$name(_) => $file::$name::KIND,)* }
+            }
+
+            /// Whether an agent that has issued a transaction waits for its block's home: see
+            /// [`Rules::ASKS_HOMES`].
+            #[inline]
+            pub fn asks_homes(&self) -> bool {
+                match self { $(Interconnect::$name(_) => $file::$name::ASKS_HOMES,)* }
+            }
+
+            /// Itself, if it is a directory, whose messages the composition carries.
+            pub fn as_directory(&self) -> Option<&directory::Directory> {
+                match self { $(Interconnect::$name(own) => own.as_directory(),)* }
+            }
+
+            /// Itself, if it is a bus that a processor which is alone with it may have while it runs.
+            #[inline(always)]
+            pub fn as_direct_bus(&mut self) -> Option<&mut snooping_bus::SnoopingBus> {
+                match self { $(Interconnect::$name(own) => own.as_direct_bus(),)* }
+            }
+
+            /// The cycles that an answer after this time takes on it, if it is such a bus.
+            pub fn direct_cycles(&self, time: Duration) -> Option<u64> {
+                match self { $(Interconnect::$name(own) => own.direct_cycles(time),)* }
             }
 
             /// The agents on it.

@@ -10,17 +10,76 @@
 //! carries no coherence, so nothing on it snoops.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Clock, Damage, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::part::{Broken, InterconnectKind, MachineFile, Plan, Site, parameters, without_parameters};
 use super::{
-    AddressMap, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats, Step,
+    AddressMap, Admits, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats, Step,
     Underway, complete,
 };
 use crate::agent::Agent;
 use crate::bus::Bus;
+use crate::kind::Kind;
 use crate::transaction::{AgentId, Transaction, TransactionTag};
+
+/// A processor's own path to a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Keys {}
+
+/// The parameters of a private path: `[cache_bus]` or `[register_file]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Config {
+    /// Processor cycles of a load from the interface, beyond the interface's own time.
+    #[schemars(range(min = 1))]
+    pub uncached_load_cycles: u32,
+    /// Processor cycles of a store to the interface, beyond the interface's own time.
+    #[schemars(range(min = 1))]
+    pub uncached_store_cycles: u32,
+}
+
+impl InterconnectKind for Keys {
+    fn tables(&self, name: &str) -> Vec<String> {
+        vec![name.to_owned()]
+    }
+
+    fn problems(&self, name: &str, file: &dyn MachineFile) -> Vec<Broken> {
+        let lacks = parameters::<Config>(file, name).is_none();
+        Vec::from_iter(lacks.then(|| without_parameters(file, name, name)))
+    }
+
+    fn plan(&self, name: &str, file: &dyn MachineFile) -> Arc<dyn Plan> {
+        let config = parameters::<Config>(file, name).expect("checked with the machine").clone();
+        Arc::new(Planned { config, clock: file.processor_clock() })
+    }
+}
+
+/// A private path, and the processor's clock.
+#[derive(Debug)]
+struct Planned {
+    config: Config,
+    clock: Clock,
+}
+
+impl Plan for Planned {
+    fn reported_name(&self, _name: &str, _is_first: bool) -> String {
+        "private bus".to_owned()
+    }
+
+    fn build(&self, Site { names, seats, homes, .. }: Site) -> Interconnect {
+        let cycles = |kind| match kind {
+            Kind::UncachedLoad => self.config.uncached_load_cycles.into(),
+            Kind::UncachedStore => self.config.uncached_store_cycles.into(),
+            _ => 0,
+        };
+        PrivatePath::new(names, Bus::with_occupancy(self.clock, cycles), seats, homes).into()
+    }
+}
 
 /// A path between a processor and a device.
 #[derive(Clone, Debug)]
@@ -73,6 +132,8 @@ impl PrivatePath {
 
 impl Rules for PrivatePath {
     const KIND: &'static str = "private-path";
+    const ADMITS: Admits =
+        Admits { own_devices: true, ..Admits::NOTHING };
 
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         if let Some(at) = Self::of(composition, on).bus.request(now, agent) {

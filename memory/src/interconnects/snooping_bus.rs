@@ -31,6 +31,8 @@ mod bridged;
 mod early;
 #[path = "snooping_bus/in_one_go.rs"]
 mod in_one_go;
+#[path = "snooping_bus/part.rs"]
+mod part;
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
@@ -38,7 +40,7 @@ use std::hash::{Hash, Hasher};
 
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
-    AddressMap, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
+    AddressMap, Admits, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
     Step, Underway, at_home, block_transaction, complete, end_above, snarf,
 };
 use crate::agent::Agent;
@@ -48,6 +50,7 @@ use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 use early::Early;
 pub(crate) use in_one_go::Crossing;
+pub use part::Keys;
 
 /// A snooping bus with its agents.
 #[derive(Clone, Debug)]
@@ -275,6 +278,8 @@ impl SnoopingBus {
 
 impl Rules for SnoopingBus {
     const KIND: &'static str = "snooping-bus";
+    const ADMITS: Admits =
+        Admits { caches: true, bridges: true, dma_engines: true, coherent_devices: true, ..Admits::NOTHING };
 
     #[inline]
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
@@ -373,6 +378,15 @@ impl Rules for SnoopingBus {
         let keeps = |agent| self.refusals.as_ref().is_some_and(|refusals| refusals.keeps_of(agent));
         let agents = self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent) || keeps(agent));
         agents.chain(turn.map(|(agent, _)| agent)).collect()
+    }
+
+    #[inline(always)]
+    fn as_direct_bus(&mut self) -> Option<&mut SnoopingBus> {
+        Some(self)
+    }
+
+    fn direct_cycles(&self, time: Duration) -> Option<u64> {
+        self.answers_early().then(|| self.cycles_of(time))
     }
 
     fn occupant(&self) -> Option<&Transaction> {

@@ -3,9 +3,9 @@
 use narthex_machine::activity::{Activity, Occupation};
 use narthex_machine::node::probe::{Message, Packet, Supplier};
 use narthex_machine::node::{Agent, AgentNames};
-use narthex_machine::wiring::MEMORY_BUS;
 use narthex_memory::Kind;
 use narthex_memory::directory::Lane;
+use narthex_memory::interconnects::MEMORY_BUS;
 
 /// A row: something of a node that is at one thing at a time, or a number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

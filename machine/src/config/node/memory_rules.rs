@@ -7,9 +7,9 @@ use narthex_kernel::quantity::Bytes;
 use narthex_memory::main_memory::PAGE_BYTES;
 
 use super::rules::{Broken, broken};
-use super::{InterconnectPart, LAST_ADDRESS, LOCAL_MEMORY, MemoryPart, NodeShape, PROGRAM};
+use super::{LAST_ADDRESS, LOCAL_MEMORY, MemoryPart, NodeShape, PROGRAM};
 use crate::config::MachineConfig;
-use crate::config::problem::did_you_mean;
+use narthex_kernel::did_you_mean;
 
 /// The table of a cache in front of a memory.
 const THIRD_LEVEL: &str = "third_level_cache";
@@ -38,14 +38,7 @@ impl NodeShape {
                     );
                     problems.push(broken(&on_key, message));
                 }
-                match self.interconnects.get(on) {
-                    None | Some(InterconnectPart::SnoopingBus {} | InterconnectPart::Directory {}) => {}
-                    Some(_) => {
-                        let message =
-                            format!("{on:?} is no snooping bus and no directory, and memories are on one");
-                        problems.push(broken(&on_key, message));
-                    }
-                }
+                problems.extend(self.unfit(&on_key, on, "memories", |admits| admits.caches));
             }
         }
         problems

@@ -4,7 +4,7 @@
 use narthex_memory::home_memory::Ports;
 
 use super::rules::{Broken, broken, unknown};
-use super::{FIRMWARE, InterconnectPart, MemoryPart, NodeShape, PROGRAM, ProcessorPart, SECOND_LEVEL};
+use super::{FIRMWARE, MemoryPart, NodeShape, PROGRAM, ProcessorPart, SECOND_LEVEL};
 use crate::config::MachineConfig;
 
 impl NodeShape {
@@ -44,7 +44,7 @@ impl NodeShape {
             }
             match self.interconnects.get(&part.on) {
                 None => problems.extend(self.unknown_interconnect(&key("on"), &part.on)),
-                Some(InterconnectPart::SnoopingBus {} | InterconnectPart::Directory {}) => {
+                Some(own) if own.admits().caches => {
                     let serves = |memory: &MemoryPart| {
                         memory.is_on(&part.on) && (memory.range().is_none() || part.runs != PROGRAM)
                     };
@@ -55,11 +55,9 @@ impl NodeShape {
                     }
                 }
                 Some(_) => {
-                    let message = format!(
-                        "{:?} is no snooping bus and no directory, and a processor's caches are on one",
-                        part.on
-                    );
-                    problems.push(broken(&key("on"), message));
+                    problems.extend(
+                        self.unfit(&key("on"), &part.on, "a processor's caches", |admits| admits.caches),
+                    )
                 }
             }
         }

@@ -3,13 +3,11 @@
 //! those of the interface, of devices, and of what a program must be able to reach.
 
 use narthex_interfaces::models::MODELS;
+pub(in crate::config) use narthex_memory::interconnects::Broken;
 
-use super::{DevicePart, FORWARDER, InterconnectPart, NodeShape};
+use super::{DevicePart, FORWARDER, NodeShape};
 use crate::config::MachineConfig;
-use crate::config::problem::did_you_mean;
-
-/// (dotted key, what is wrong and what is allowed).
-pub(in crate::config) type Broken = (String, String);
+use narthex_kernel::did_you_mean;
 
 impl NodeShape {
     /// The rules that its parts break, each by itself.
@@ -93,7 +91,7 @@ impl NodeShape {
             }
         }
         for (name, part) in &self.interconnects {
-            if let InterconnectPart::BridgedBus { behind } = part
+            if let Some(behind) = part.rules().behind()
                 && behind != bus
             {
                 let message = format!("{behind:?} is not {bus:?}, the bus of the program's processors");

@@ -15,10 +15,11 @@ mod editors;
 mod elsewhere;
 mod values;
 
+use narthex_kernel::did_you_mean;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value};
 
-use super::problem::{Position, Problem, did_you_mean};
+use super::problem::{Position, Problem};
 use super::tree::{Entry, Leaf, Table, TreeNode};
 
 /// A document's schema with its definitions.

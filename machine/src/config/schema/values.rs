@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use super::{Schema, Shape, branches, keys, one_of, reference};
-use crate::config::problem::did_you_mean;
 use crate::config::tree::Leaf;
+use narthex_kernel::did_you_mean;
 
 /// Counts of a machine (cycles, entries, packets) may be so large where nothing
 /// else is said: products and sums of them with times stay far from overflow.

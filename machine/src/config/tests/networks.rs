@@ -127,6 +127,8 @@ fn links_of_a_kind_that_the_topology_does_not_have_are_refused() {
     assert!(
         unknown.contains("links.kinds.global: the topology has no links of this kind; it has node, level-1")
     );
+    let near = refused("network.links.kinds.nodes.latency=100ns").to_string();
+    assert!(near.contains("it has node, level-1; did you mean `node`?"), "{near}");
     let instant = refused("network.links.kinds.node.latency=0ns").to_string();
     assert!(instant.contains("network.links.kinds.node.latency: 0ps leaves"), "{instant}");
     let narrow = with("cluster", &["network.links.kinds.level-1.width=1B"]);
