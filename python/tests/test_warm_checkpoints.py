@@ -178,3 +178,18 @@ def test_a_file_of_another_kind_or_a_damaged_one_is_refused(warm, tmp_path):
     ]:
         with pytest.raises(narthex.NarthexError, match=words):
             run(start_from=tmp_path / name)
+
+
+def test_the_runs_of_a_sweep_start_from_it(warm, tmp_path):
+    text = f"""
+        program = "em3d"
+        args = "160 3 20"
+        nodes = 4
+        start_from = "{warm}"
+        [parameters]
+        interface = ["NI2w"]
+    """
+    (tmp_path / "warm.toml").write_text(text)
+    found = narthex.sweep(tmp_path / "warm.toml", output=tmp_path / "results")
+    assert found["status"].to_list() == ["finished"]
+    assert found["execution_time_ns"][0] == run(start_from=warm).value("execution time")

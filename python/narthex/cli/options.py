@@ -47,7 +47,8 @@ CHECKPOINT = typer.Option(
     None,
     "--checkpoint",
     metavar="FILE",
-    help="Where the run's state is kept; PROGRAM.checkpoint here if one of the next two is given, PROGRAM.warm with --checkpoint-at.",
+    help="Where the run's state is kept; PROGRAM.checkpoint here if one of the next two is given, "
+    "PROGRAM.warm with --checkpoint-at.",
 )
 CHECKPOINT_EVERY = typer.Option(
     None,
