@@ -62,7 +62,7 @@ impl Class for Checkpoints {
         if kind > 2 {
             damage(&mut state, || run.state(choice.clone().below(WINDOWS)), &mut choice.clone());
         }
-        let written = file::write_to(Vec::new(), &run.identity(), &mut Raw(state));
+        let written = file::write_to(Vec::new(), &file::EXACT, &run.identity(), &mut Raw(state));
         let mut bytes = written.expect("memory takes everything");
         let header = bytes.iter().position(|&byte| byte == b'{').unwrap_or(0);
         let body = bytes[header..].iter().position(|&byte| byte == b'\n').unwrap_or(0) + header;

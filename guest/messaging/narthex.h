@@ -125,6 +125,11 @@ uint64_t narthex_cycles(void);
 /* Spends at least `cycles` processor cycles. */
 void narthex_pause(uint64_t cycles);
 
+/* A barrier of all nodes, and the place for a warm checkpoint: `narthex run --checkpoint-at call`
+ * ends there with a file from which runs over any interface go on (docs/checkpoints.md). Without
+ * that option it is the barrier alone. No message may be under way that a node has not polled. */
+void narthex_checkpoint(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -68,6 +68,9 @@ pub struct RunRequest {
     /// Where the run's checkpoints are; none are made without.
     #[serde(default)]
     pub checkpoint: Option<CheckpointRequest>,
+    /// The warm checkpoint that the run makes, or from which it starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<WarmRequest>,
     /// The simulated time ("10ms") at which the run stops, if it has not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
@@ -142,6 +145,27 @@ pub struct CheckpointRequest {
     /// Whether the run goes on from the file, if it is there.
     #[serde(default)]
     pub resume: bool,
+}
+
+/// A warm checkpoint: of programs alone, so that they go on over any interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum WarmRequest {
+    /// The run ends with one.
+    Write {
+        /// Where it is written.
+        file: PathBuf,
+        /// Where its programs are then: "call", "region:NAME" or a simulated time ("10ms").
+        at: String,
+    },
+    /// The run starts from one.
+    From {
+        /// Where it is.
+        file: PathBuf,
+        /// The hash of its bytes, as results name it; not looked at where there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sha256: Option<String>,
+    },
 }
 
 impl CheckpointRequest {

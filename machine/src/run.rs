@@ -8,6 +8,7 @@
 //! | `network` | what a network of switches saw |
 //! | `monitor` | what may watch a run from outside |
 //! | `running` | the simulation as it advances, interrupted for reports, checkpoints and monitors |
+//! | `warm` | how a run ends with a warm checkpoint |
 //! | `work` | whether a program without messages computes or turns in place |
 //! | `written` | what programs write |
 
@@ -18,6 +19,7 @@ mod network;
 mod number;
 mod progress;
 mod running;
+mod warm;
 mod work;
 mod written;
 
@@ -30,13 +32,14 @@ use narthex_kernel::{Duration, Time};
 use serde_json::Value;
 
 use crate::checkpoint::identity::Identity;
-use crate::checkpoint::{Keeper, contradiction};
+use crate::checkpoint::warm::WarmIdentity;
+use crate::checkpoint::{self, Keeper, contradiction};
 use crate::compose::Blueprint;
 use crate::config::{self, Machine};
 use crate::host_memory::{self, Estimate};
 use crate::node::{Ended, Node};
 use crate::partition::simulation;
-use crate::request::{Failure, RunRequest};
+use crate::request::{CheckpointRequest, Failure, RunRequest, WarmRequest};
 
 use bounds::Bounds;
 pub use finished::{Effort, Finished, SCHEMA_VERSION};
@@ -44,6 +47,8 @@ pub use monitor::{Explanation, Halt, Monitor};
 pub use progress::Progress;
 use running::Closed;
 pub use running::Running;
+use warm::{Outcome, Wanted};
+pub use written::Written;
 
 /// Runs a program on a machine. `observer` sees what happens and returns false
 /// to end the run early.
@@ -72,9 +77,12 @@ pub fn run_monitored(
         let finished = simulate(request, elf, monitor, observer)?;
         Ok((finished.document(request, elf), finished.effort))
     };
-    match request.checkpoint.as_ref().filter(|checkpoint| checkpoint.is_resumed()) {
-        Some(checkpoint) => contradiction::caught(checkpoint, run),
-        None => run(),
+    let resumed = request.checkpoint.as_ref().filter(|checkpoint| checkpoint.is_resumed());
+    match (resumed, &request.warm) {
+        (Some(CheckpointRequest { file, .. }), _) | (None, Some(WarmRequest::From { file, .. })) => {
+            contradiction::caught(file, run)
+        }
+        _ => run(),
     }
 }
 
@@ -95,7 +103,11 @@ pub fn simulate(
         .and_then(|machine| machine.with_settings(&settings(request)))
         .map_err(Failure::usage)?;
     let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
-    let (nodes, switches) = parts(request, elf, &machine, interface, monitor)?;
+    let wanted = Wanted::of(request)?;
+    let (mut nodes, switches, (written, begin)) = parts(request, elf, &machine, interface, monitor)?;
+    if let Some(wanted) = &wanted {
+        nodes.iter_mut().for_each(|node| node.meet(&wanted.point));
+    }
     let network = &machine.config.network;
     if network.lookahead().is_zero() && nodes.len() > 1 {
         observer(Progress::Notice(&without_lookahead(request.threads)));
@@ -103,7 +115,7 @@ pub fn simulate(
     request.surroundings.check_folder()?;
     let simulation = simulation(nodes, switches, network).with_threads(threads);
     let threads = simulation.thread_count();
-    let mut running = Running::new(simulation);
+    let mut running = Running::behind(simulation, written);
     let keep =
         |checkpoint| Keeper::new(checkpoint, Identity::new(request, elf, interface, machine.resolved()));
     let mut keeper = request.checkpoint.as_ref().map(keep).transpose()?;
@@ -113,16 +125,30 @@ pub fn simulate(
         observer(Progress::Notice(&notice));
     }
     let patience = machine.config.machine.time_without_progress;
-    let limits = Limits { until: bounds.until, patience, ..Limits::default() };
+    // Without progress is what comes behind the begin.
+    let limits =
+        Limits { until: bounds.until, patience: patience + (begin - Time::ZERO), ..Limits::default() };
     let (mut shortage, mut is_late) = (None, false);
-    let ending = running.run(&limits, keeper.as_mut(), monitor, &mut |progress| {
-        if let Progress::Time(_) = progress {
-            shortage = host_memory::shortage(host_memory::available())
-                .or_else(|| host_memory::shortage_of_addresses(host_memory::addresses_left()));
-        }
-        is_late |= bounds.is_over();
-        shortage.is_none() && !is_late && observer(progress)
-    });
+    let mut advance = |running: &mut Running, limits: &Limits| {
+        running.run(limits, keeper.as_mut(), monitor, &mut |progress| {
+            if let Progress::Time(_) = progress {
+                shortage = host_memory::shortage(host_memory::available())
+                    .or_else(|| host_memory::shortage_of_addresses(host_memory::addresses_left()));
+            }
+            is_late |= bounds.is_over();
+            shortage.is_none() && !is_late && observer(progress)
+        })
+    };
+    let stop = wanted.as_ref().and_then(Wanted::stops_at).filter(|&at| at < limits.until);
+    let mut ending = advance(&mut running, &Limits { until: stop.unwrap_or(limits.until), ..limits });
+    if stop.is_some() && ending == Ending::TimeLimit {
+        running.meet_behind_all();
+        ending = advance(&mut running, &limits);
+    }
+    let outcome = match &wanted {
+        Some(wanted) => wanted.conclude(&ending, &mut running, request, elf, &machine)?,
+        None => Outcome::Open,
+    };
     let windows = running.windows();
     let Closed { mut nodes, switches, end, written } = running.close(&ending, observer);
     monitor.end(end, &mut nodes, observer);
@@ -140,7 +166,20 @@ pub fn simulate(
         checkpoints: keeper.map_or(0, |keeper| keeper.written()),
         threads,
     };
-    let mut finished = Finished { machine, interface, nodes, switches, effort, end, written };
+    let mut finished =
+        Finished { machine, interface, nodes, switches, effort, end, ending: "finished", written };
+    match outcome {
+        Outcome::Made(at) => {
+            let words = format!("a warm checkpoint of {at} is written: start runs from it with --from");
+            observer(Progress::Notice(&words));
+            return Ok(Finished { ending: "checkpoint", ..finished });
+        }
+        Outcome::Missed(why) => {
+            let failure = Failure::guest(format!("no warm checkpoint was made: {why}"));
+            return Err(failed(failure, finished.document(request, elf)));
+        }
+        Outcome::Open => {}
+    }
     match ending {
         Ending::AllFinished => Ok(finished),
         Ending::Stopped { partition, .. } => {
@@ -173,7 +212,7 @@ fn parts(
     machine: &Machine,
     interface: Attached,
     monitor: &mut dyn Monitor,
-) -> Result<(Vec<Node>, Vec<Switch<Frame>>), Failure> {
+) -> Result<(Vec<Node>, Vec<Switch<Frame>>, (Written, Time)), Failure> {
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
     let blueprint = Blueprint::new(&machine.config, interface, program, request)
         .with_surroundings(&request.surroundings)?
@@ -183,6 +222,14 @@ fn parts(
     Estimate::of(&blueprint)?.check(host_memory::allowed()?)?;
     let mut nodes =
         (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;
+    let mut before = (Written::default(), Time::ZERO);
+    if let Some(asked) = &request.warm {
+        checkpoint::warm::check(request, &nodes)?;
+        if let WarmRequest::From { file, .. } = asked {
+            let identity = WarmIdentity::new(request, elf, machine, Time::ZERO);
+            before = checkpoint::warm::start_from(file, &identity, &blueprint, &mut nodes)?;
+        }
+    }
     if request.execute_wait_loops {
         nodes.iter_mut().for_each(Node::execute_wait_loops);
     }
@@ -193,7 +240,7 @@ fn parts(
     if !request.schedule_steps && !nodes.iter().any(Node::is_observed) {
         nodes.iter_mut().for_each(Node::compute_attempts);
     }
-    Ok((nodes, blueprint.switches()))
+    Ok((nodes, blueprint.switches(), before))
 }
 
 /// What there is to say about a run whose nodes hear from each other at once.

@@ -179,6 +179,11 @@ impl MainMemory {
         }
     }
 
+    /// Whether this node has written to the page at an address.
+    pub fn is_touched(&self, address: u64) -> bool {
+        self.pages.get(address / PAGE_BYTES).is_some()
+    }
+
     /// How many pages this node has written to.
     pub fn touched_pages(&self) -> usize {
         self.pages.len()

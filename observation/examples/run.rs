@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         surroundings: Default::default(),
         firmware: firmware(),
         hardware: None,
+        warm: None,
         until: None,
         timeout: None,
         checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {

@@ -253,6 +253,7 @@ def compare(
     directories: Named = (),
     threads: int = 1,
     seed: int | None = None,
+    start_from: str | Path | None = None,
     until: str | None = None,
     timeout: str | None = None,
     jobs: int = 1,
@@ -263,7 +264,8 @@ def compare(
     `interfaces` (or `interface`) are the names, or "all" that the machine can have, which
     is meant if nothing is given. They are ranked by what the
     program reports under the name `by`, or else by its first report, or by
-    simulated time where it reports nothing. Rates (units "per second") rank
+    simulated time where it reports nothing. All start from the warm checkpoint `start_from`, if it
+    is given (docs/checkpoints.md). Rates (units "per second") rank
     from the largest, all else from the smallest. `jobs` runs are made at a time; that
     changes no result. An interface on which the program fails is a row without a rank,
     as is one of "all" that the machine cannot have. Raises `NarthexError` where the
@@ -299,6 +301,7 @@ def compare(
                 directories=directories,
                 threads=threads,
                 seed=seed,
+                start_from=start_from,
                 until=until,
                 timeout=timeout,
                 observer=watched(name),

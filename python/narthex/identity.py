@@ -43,6 +43,10 @@ def run_key(request: dict[str, Any], machine: dict[str, Any], program: Program) 
         parts["surroundings"] = surroundings.identity(given)
     if hardware := request.get("hardware"):
         parts["hardware"] = {key: hardware.get(key) for key in ("sha256", "clock")}
+    if warm := request.get("warm"):
+        parts["warm"] = {
+            key: each for part in warm.values() for key, each in part.items() if key != "file"
+        }
     if until := request.get("until"):
         parts["until"] = until
     if jobs := {key: request[key] for key in ("jobs", "job_nodes") if request.get(key)}:

@@ -2,6 +2,7 @@
 
 import contextlib
 import difflib
+import hashlib
 import json
 import logging
 import os
@@ -69,6 +70,8 @@ def run(
     checkpoint: str | Path | None = None,
     checkpoint_every: str | None = None,
     resume: bool = False,
+    checkpoint_at: str | None = None,
+    start_from: str | Path | None = None,
     until: str | None = None,
     timeout: str | None = None,
     execute_wait_loops: bool = False,
@@ -111,6 +114,11 @@ def run(
     `checkpoint`, so that with `resume` the same call goes on from there if it was
     killed; without a file's name it is that of `checkpoint_place`. The file is
     deleted when the run has a result (docs/checkpoints.md).
+
+    `checkpoint_at` ends the run with a warm checkpoint in the file `checkpoint`: where all
+    processes begin a region ("region:main"), call `narthex_checkpoint` ("call"), or come to the
+    next of both after a simulated time ("10ms"). A run with `start_from`, that file, goes on
+    from there, with any interface and other parameters (docs/checkpoints.md).
 
     `until` ("10ms") is the simulated time at which the run stops if it has not ended, and
     `timeout` ("60s") this computer's time after which it stops; the error then says how
@@ -163,7 +171,10 @@ def run(
         surroundings=Surroundings(env, input, files, directories, output_files),
         threads=threads,
         seed=seed,
-        checkpoint=checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
+        checkpoint=checkpoint_request(
+            guest, checkpoint, checkpoint_every, resume=resume, at=checkpoint_at
+        ),
+        warm=warm_request(guest, checkpoint, checkpoint_at, start_from),
         until=until,
         timeout=timeout,
         execute_wait_loops=execute_wait_loops,
@@ -222,6 +233,7 @@ def request(
     threads: int = 1,
     seed: int | None,
     checkpoint: dict[str, Any] | None = None,
+    warm: dict[str, Any] | None = None,
     until: str | None = None,
     timeout: str | None = None,
     execute_wait_loops: bool = False,
@@ -249,6 +261,7 @@ def request(
         **({"firmware": given} if given else {}),
         **surroundings.request(),
         **({"checkpoint": checkpoint} if checkpoint else {}),
+        **({"warm": warm} if warm else {}),
         **{name: time for name, time in limits.items() if time is not None},
         **({"execute_wait_loops": True} if execute_wait_loops else {}),
         **(jobs or {}),
@@ -261,14 +274,48 @@ def checkpoint_place(program: Program) -> Path:
 
 
 def checkpoint_request(
-    program: Program, place: str | Path | None, every: str | None, *, resume: bool
+    program: Program,
+    place: str | Path | None,
+    every: str | None,
+    *,
+    resume: bool,
+    at: str | None = None,
 ) -> dict[str, Any] | None:
-    """Describe a run's checkpoints; any of the three asks for some."""
-    if place is None and every is None and not resume:
+    """Describe a run's checkpoints; any of the three asks for some.
+
+    With `at` the place is that of a warm checkpoint (`warm_request`).
+    """
+    if every is None and not resume and (place is None or at is not None):
         return None
     file = checkpoint_place(program) if place is None else place
     told = _text_or_none("checkpoint_every", every)
     return {"file": arguments.file("checkpoint", file), "every": told, "resume": resume}
+
+
+def warm_request(
+    program: Program, place: str | Path | None, at: str | None, start_from: str | Path | None
+) -> dict[str, Any] | None:
+    """Describe the warm checkpoint that a run ends with, or starts from."""
+    if at is not None and start_from is not None:
+        raise NarthexError(
+            "a run that starts from a warm checkpoint (--from) cannot end with another"
+            " (--checkpoint-at)",
+            USAGE,
+        )
+    if at is not None:
+        file = f"{Path(program.name).stem}.warm" if place is None else place
+        at = arguments.text("checkpoint_at", at)
+        return {"write": {"file": arguments.file("checkpoint", file), "at": at}}
+    if start_from is None:
+        return None
+    file = arguments.file("start_from", start_from)
+    try:
+        with Path(file).open("rb") as opened:
+            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        told = f"the warm checkpoint '{file}' cannot be read: {error.strerror}"
+        raise NarthexError(told, USAGE) from error
+    return {"from": {"file": file, "sha256": sha256}}
 
 
 def trace_request(
@@ -311,12 +358,17 @@ def trace_request(
 
 def check_traffic(wanted: dict[str, Any], *, traffic: bool) -> None:
     """Refuse to count the traffic of a run that goes on from a checkpoint."""
-    if traffic and wanted.get("checkpoint", {}).get("resume"):
+    if traffic and _goes_on(wanted):
         raise NarthexError(
             "traffic is counted from a run's begin, and a run that is resumed has one that is not"
-            " seen; leave out --traffic or --resume",
+            " seen; leave out --traffic, or --resume and --from",
             USAGE,
         )
+
+
+def _goes_on(wanted: dict[str, Any]) -> bool:
+    """Tell whether a run goes on from a checkpoint of either kind."""
+    return wanted.get("checkpoint", {}).get("resume", False) or "from" in wanted.get("warm", {})
 
 
 def profile_request(
@@ -331,10 +383,10 @@ def profile_request(
                 USAGE,
             )
         return None
-    if wanted.get("checkpoint", {}).get("resume"):
+    if _goes_on(wanted):
         raise NarthexError(
             "a profile begins with the run, and a run that is resumed has a begin that is not"
-            " seen; leave out --profile or --resume",
+            " seen; leave out --profile, or --resume and --from",
             USAGE,
         )
     return profiles.request(region)

@@ -206,6 +206,7 @@ impl Checked<'_> {
             firmware: Default::default(),
             hardware: None,
             checkpoint: None,
+            warm: None,
             until: None,
             timeout: None,
         }

@@ -197,6 +197,29 @@ impl AddressSpace {
         self.insert(pages(address..address + length), protection, Use::Devices);
     }
 
+    /// The regions that are the process's own memory, not a device's.
+    pub fn own_regions(&self) -> impl Iterator<Item = (Range<u64>, Protection)> {
+        let own = self.regions.iter().filter(|(_, region)| region.purpose != Use::Devices);
+        own.map(|(&start, region)| (start..region.end, region.protection))
+    }
+
+    /// Has the devices of another address space in the place of its own; false if they are where
+    /// the process has memory.
+    pub(super) fn take_devices_of(&mut self, other: &AddressSpace) -> bool {
+        self.regions.retain(|_, region| region.purpose != Use::Devices);
+        let devices = other.regions.iter().filter(|(_, region)| region.purpose == Use::Devices);
+        let devices: Vec<(u64, Region)> = devices.map(|(&start, &region)| (start, region)).collect();
+        let are_free =
+            devices.iter().all(|(start, region)| self.within(&(*start..region.end)).next().is_none());
+        self.regions.extend(devices);
+        are_free
+    }
+
+    /// Whether any page is pinned.
+    pub(super) fn has_pins(&self) -> bool {
+        self.pins.any_in(&(0..u64::MAX))
+    }
+
     /// The end of the heap.
     pub fn program_break(&self) -> u64 {
         self.heap.end

@@ -23,6 +23,7 @@ mod progress;
 mod signals;
 mod streams;
 mod threads;
+mod warm;
 
 pub use answer::{CallResult, Effect, NarthexCall, NewThread, OutputStream};
 pub use progress::changes_nothing;
@@ -310,6 +311,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "narthex_count" => self.report(self.a[1] as f64),
             "narthex_fail" => Ok(Effect::Narthex(NarthexCall::Fail(self.text(self.a[0])?)).into()),
             "narthex_region" => self.region(),
+            "narthex_checkpoint" => Ok(Effect::Narthex(NarthexCall::Checkpoint).into()),
             "narthex_shared" => self.share(),
             _ => Ok(self.unknown()),
         }

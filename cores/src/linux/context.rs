@@ -11,6 +11,8 @@
 //!   1088  where the stack pointer was, or the end of the alternate stack
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use super::signals::{AlternateStack, Raised};
 use crate::{Processor, Timing};
 
@@ -27,7 +29,7 @@ const FLOATS: usize = 560;
 const CONTROL: usize = FLOATS + 8 * 32;
 
 /// The registers of a processor in user mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// Where the next instruction is.
     pub pc: u64,

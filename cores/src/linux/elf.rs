@@ -164,6 +164,27 @@ impl Program {
         elf.symbol_by_name(name).map(|symbol| symbol.address())
     }
 
+    /// The address of a function that one source file alone knows (`static` in C). None if the file
+    /// does not tell, or tells of several.
+    pub fn local_function(&self, source: &str, name: &str) -> Option<u64> {
+        let elf = ElfFile64::<LittleEndian>::parse(&*self.file).ok()?;
+        let mut is_inside = false;
+        let mut found = Vec::new();
+        for symbol in elf.symbols() {
+            match symbol.kind() {
+                SymbolKind::File => is_inside = symbol.name() == Ok(source),
+                SymbolKind::Text if is_inside && symbol.is_local() && symbol.name() == Ok(name) => {
+                    found.push(symbol.address());
+                }
+                _ => {}
+            }
+        }
+        match found[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
     /// The line of source that was compiled to the instruction at `address`.
     /// Reads the file's debug information each time; meant for messages.
     pub fn source_line(&self, address: u64) -> Option<SourceLine> {

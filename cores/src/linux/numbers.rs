@@ -139,6 +139,7 @@ const CALLS: &[(u64, &str)] = &[
     (0x4e02, "narthex_region"),
     (0x4e03, "narthex_shared"),
     (0x4e04, "narthex_count"),
+    (0x4e05, "narthex_checkpoint"),
 ];
 
 /// The name of a system call, or nothing for a number that Linux hardly uses.

@@ -11,10 +11,11 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::path::Path;
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::request::{CheckpointRequest, Failure};
+use crate::request::Failure;
 
 /// Runs of this process that have been resumed; panics are printed while there are none.
 static RESUMED: AtomicUsize = AtomicUsize::new(0);
@@ -23,10 +24,7 @@ static RESUMED: AtomicUsize = AtomicUsize::new(0);
 ///
 /// # Errors
 /// Those of the run; if it panics, that the checkpoint cannot be resumed.
-pub fn caught<T>(
-    checkpoint: &CheckpointRequest,
-    run: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
+pub fn caught<T>(file: &Path, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let print = take_hook();
@@ -40,16 +38,16 @@ pub fn caught<T>(
     // Nothing of a run that panics is used any more.
     let outcome = catch_unwind(AssertUnwindSafe(run));
     RESUMED.fetch_sub(1, Ordering::Relaxed);
-    outcome.unwrap_or_else(|panic| Err(contradiction(checkpoint, &*panic)))
+    outcome.unwrap_or_else(|panic| Err(contradiction(file, &*panic)))
 }
 
-fn contradiction(checkpoint: &CheckpointRequest, panic: &(dyn Any + Send)) -> Failure {
+fn contradiction(file: &Path, panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message");
     Failure::usage(format!(
         "the checkpoint '{}' cannot be resumed: no run was ever in its state ({text}). Delete it to start at the \
          beginning; if narthex wrote it as it is, that is a mistake of narthex",
-        checkpoint.file.display()
+        file.display()
     ))
 }
 
@@ -59,13 +57,13 @@ mod tests {
 
     #[test]
     fn a_panic_of_a_resumed_run_is_said_of_its_checkpoint() {
-        let checkpoint = CheckpointRequest { file: "made.checkpoint".into(), every: None, resume: true };
+        let checkpoint = Path::new("made.checkpoint");
         let all = [3, 5];
-        let failure = caught(&checkpoint, || Ok(all[std::hint::black_box(7)])).expect_err("it panics");
+        let failure = caught(checkpoint, || Ok(all[std::hint::black_box(7)])).expect_err("it panics");
         assert_eq!(failure.exit_code, Failure::USAGE);
         for part in ["'made.checkpoint' cannot be resumed", "index is 7", "Delete it"] {
             assert!(failure.message.contains(part), "{part}: {failure}");
         }
-        assert_eq!(caught(&checkpoint, || Ok(all[1])), Ok(5));
+        assert_eq!(caught(checkpoint, || Ok(all[1])), Ok(5));
     }
 }

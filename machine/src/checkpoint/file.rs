@@ -17,10 +17,11 @@ use std::path::Path;
 
 use lz4_flex::frame::{FrameDecoder, FrameEncoder};
 use narthex_kernel::{Archive, Archived, Damage};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::identity::Identity;
 use crate::files::{self, Destination};
 use crate::host_memory;
 use crate::sha256::hexadecimal;
@@ -28,8 +29,31 @@ use crate::sha256::hexadecimal;
 /// The version of the layout and of what archives hold. A change of any state
 /// that is archived is a new version.
 const FORMAT: u32 = 19;
-const MAGIC: &[u8] = b"narthex checkpoint ";
 const DIGEST_BYTES: usize = 32;
+
+/// What a file holds.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// What it begins with.
+    magic: &'static [u8],
+    /// The version of its layout.
+    format: u32,
+    /// What it is, and what it is for.
+    purpose: &'static str,
+}
+
+/// The state of a run, which only that run resumes.
+pub const EXACT: Kind = Kind {
+    magic: b"narthex checkpoint ",
+    format: FORMAT,
+    purpose: "it is a checkpoint of one run, which goes on with --resume",
+};
+/// Programs, which go on over any interface.
+pub const WARM: Kind = Kind {
+    magic: b"narthex warm checkpoint ",
+    format: FORMAT,
+    purpose: "it is a warm checkpoint, from which runs start with --from",
+};
 
 /// Why a checkpoint cannot be written or resumed.
 #[derive(Debug, Error)]
@@ -40,6 +64,9 @@ pub enum Problem {
     /// It is something else.
     #[error("it is no checkpoint of Narthex")]
     NoCheckpoint,
+    /// It is one of the other kind.
+    #[error("{0}")]
+    OtherKind(&'static str),
     /// It has another layout.
     #[error("it has the format {0}, and this version of Narthex reads {FORMAT}: start at the beginning")]
     Format(String),
@@ -82,10 +109,15 @@ pub fn check_place(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// If it cannot be written. What was there is then still there.
-pub fn write(path: &Path, identity: &Identity, state: &mut impl Archived) -> Result<(), Problem> {
+pub fn write(
+    path: &Path,
+    kind: &Kind,
+    identity: &impl Serialize,
+    state: &mut impl Archived,
+) -> Result<(), Problem> {
     let destination = Destination::of(path)?;
     let mut writer = destination.create()?;
-    let flushed = write_to(BufWriter::new(&mut writer), identity, state)
+    let flushed = write_to(BufWriter::new(&mut writer), kind, identity, state)
         .and_then(|mut buffer| buffer.flush().map_err(Problem::from));
     let written = flushed.and_then(|()| {
         writer.sync()?;
@@ -103,10 +135,15 @@ pub fn write(path: &Path, identity: &Identity, state: &mut impl Archived) -> Res
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn write_to<W: Write>(writer: W, identity: &Identity, state: &mut impl Archived) -> Result<W, Problem> {
+pub fn write_to<W: Write>(
+    writer: W,
+    kind: &Kind,
+    identity: &impl Serialize,
+    state: &mut impl Archived,
+) -> Result<W, Problem> {
     let mut hashing = Hashing { writer, hasher: Sha256::new() };
-    hashing.write_all(MAGIC)?;
-    writeln!(hashing, "{FORMAT}")?;
+    hashing.write_all(kind.magic)?;
+    writeln!(hashing, "{}", kind.format)?;
     writeln!(hashing, "{}", serde_json::to_string(identity).map_err(io::Error::from)?)?;
     let mut compressing = FrameEncoder::new(hashing);
     Archive::write(state, &mut compressing)?;
@@ -143,30 +180,44 @@ pub fn digest_of(state: &mut impl Archived) -> Result<String, Damage> {
     Ok(hexadecimal(&hashing.hasher.finalize()))
 }
 
-/// The state in the checkpoint at `path`, which a run with this identity resumes.
+/// The identity and the state in the checkpoint of this kind at `path`; `difference` tells how it
+/// differs from the one that is asked for.
 ///
 /// # Errors
-/// If it is damaged, or of another run.
-pub fn read(path: &Path, identity: &Identity) -> Result<Vec<u8>, Problem> {
+/// If it is damaged, of another kind or of another run.
+pub fn read<I: DeserializeOwned>(
+    path: &Path,
+    kind: &Kind,
+    difference: impl Fn(&I) -> Option<String>,
+) -> Result<(I, Vec<u8>), Problem> {
     let most_bytes = host_memory::available().unwrap_or(u64::MAX);
-    state_in(&files::read(path, most_bytes)?, identity, most_bytes)
+    state_in(&files::read(path, most_bytes)?, kind, difference, most_bytes)
 }
 
-/// The state in a checkpoint, if it has no more than `most_bytes`.
-fn state_in(bytes: &[u8], identity: &Identity, most_bytes: u64) -> Result<Vec<u8>, Problem> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or(Problem::NoCheckpoint)?;
+/// The identity and the state in a checkpoint, if that has no more than `most_bytes`.
+fn state_in<I: DeserializeOwned>(
+    bytes: &[u8],
+    kind: &Kind,
+    difference: impl Fn(&I) -> Option<String>,
+    most_bytes: u64,
+) -> Result<(I, Vec<u8>), Problem> {
+    let other = [EXACT, WARM].into_iter().find(|other| other != kind && bytes.starts_with(other.magic));
+    if let Some(other) = other {
+        return Err(Problem::OtherKind(other.purpose));
+    }
+    let rest = bytes.strip_prefix(kind.magic).ok_or(Problem::NoCheckpoint)?;
     let (format, _) = line(rest)?;
-    if format != FORMAT.to_string().as_bytes() {
+    if format != kind.format.to_string().as_bytes() {
         return Err(Problem::Format(String::from_utf8_lossy(format).into()));
     }
     let (contents, digest) = bytes.split_last_chunk::<DIGEST_BYTES>().ok_or(Problem::Checksum)?;
     if Sha256::digest(contents)[..] != digest[..] {
         return Err(Problem::Checksum);
     }
-    let (_, rest) = line(&contents[MAGIC.len()..])?;
+    let (_, rest) = line(&contents[kind.magic.len()..])?;
     let (header, compressed) = line(rest)?;
-    let saved: Identity = serde_json::from_slice(header).map_err(io::Error::from)?;
-    if let Some(difference) = saved.difference(identity) {
+    let saved: I = serde_json::from_slice(header).map_err(io::Error::from)?;
+    if let Some(difference) = difference(&saved) {
         return Err(Problem::Foreign(difference));
     }
     let mut state = Vec::new();
@@ -174,7 +225,7 @@ fn state_in(bytes: &[u8], identity: &Identity, most_bytes: u64) -> Result<Vec<u8
     if state.len() as u64 > most_bytes {
         return Err(files::too_large(most_bytes).into());
     }
-    Ok(state)
+    Ok((saved, state))
 }
 
 /// The first line, and what follows it.
@@ -187,6 +238,7 @@ fn line(bytes: &[u8]) -> Result<(&[u8], &[u8]), Problem> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::identity::Identity;
     use super::*;
     use narthex_kernel::random::Stream;
     use serde_json::json;
@@ -210,7 +262,12 @@ mod tests {
 
     fn checkpoint() -> Vec<u8> {
         let mut state: Vec<u64> = (0..500).map(|word| word * word).collect();
-        write_to(Vec::new(), &identity(), &mut state).unwrap()
+        write_to(Vec::new(), &EXACT, &identity(), &mut state).unwrap()
+    }
+
+    fn state_in(bytes: &[u8], identity: &Identity, most_bytes: u64) -> Result<Vec<u8>, Problem> {
+        let difference = |saved: &Identity| saved.difference(identity);
+        super::state_in(bytes, &EXACT, difference, most_bytes).map(|(_, state)| state)
     }
 
     fn refusal(bytes: &[u8], identity: &Identity) -> String {
@@ -228,7 +285,7 @@ mod tests {
     fn a_disk_that_is_full_is_named_and_nothing_else() {
         let mut state: Vec<u64> = (0..100_000).map(|word| word * word).collect();
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let problem = write_to(full, &identity(), &mut state).unwrap_err().to_string();
+        let problem = write_to(full, &EXACT, &identity(), &mut state).unwrap_err().to_string();
         assert_eq!(problem, "No space left on device (os error 28)");
         let damage = Damage::Write(io::ErrorKind::StorageFull.into());
         assert!(matches!(Problem::from(damage), Problem::Io(_)));
@@ -259,6 +316,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_is_wrong_with_the_file() {
         assert_eq!(refusal(b"\x7fELF", &identity()), "it is no checkpoint of Narthex");
+        assert!(refusal(b"narthex warm checkpoint 19\n{}", &identity()).ends_with("runs start with --from"));
         assert!(refusal(b"narthex checkpoint 99\n{}", &identity()).contains("format 99"));
         let mut cut = checkpoint();
         cut.pop();

@@ -19,6 +19,7 @@
 pub mod contradiction;
 pub mod file;
 pub mod identity;
+pub mod warm;
 
 use std::io;
 use std::time::{Duration as HostDuration, Instant};
@@ -26,7 +27,7 @@ use std::time::{Duration as HostDuration, Instant};
 use narthex_kernel::{Archive, Archived, Duration};
 
 use crate::request::{CheckpointRequest, Failure};
-use file::Problem;
+use file::{EXACT, Problem};
 use identity::Identity;
 
 /// A shorter interval would spend the host's time on nothing else.
@@ -93,8 +94,9 @@ impl Keeper {
             return Ok(None);
         }
         let name = self.name();
-        let restored = file::read(&self.request.file, &self.identity)
-            .and_then(|bytes| Archive::restore(&bytes, state).map_err(Problem::from));
+        let restored =
+            file::read(&self.request.file, &EXACT, |saved: &Identity| saved.difference(&self.identity))
+                .and_then(|(_, bytes)| Archive::restore(&bytes, state).map_err(Problem::from));
         match restored {
             Ok(()) => Ok(Some(format!("goes on from {name}"))),
             Err(Problem::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
@@ -112,7 +114,7 @@ impl Keeper {
     /// Replaces the checkpoint by one of this state; says what went wrong, if
     /// anything. The former one is then still there, and the run can go on.
     pub fn save(&mut self, state: &mut impl Archived) -> Option<String> {
-        let result = file::write(&self.request.file, &self.identity, state);
+        let result = file::write(&self.request.file, &EXACT, &self.identity, state);
         // The interval begins anew, so that a slow disk does not get all the time.
         self.last = Instant::now();
         match result {

@@ -48,6 +48,7 @@ impl Archived for Node {
             skipped_instructions: _,
             operating_system: _,
             instant: _,
+            meeting: _,
             requests,
         } = self;
         assert!(

@@ -112,6 +112,7 @@ impl Node {
             skipped_instructions: 0,
             instant: endless::Instant::default(),
             requests: requests::Requests::default(),
+            meeting: None,
             probe: ProbePort::default(),
         }
     }

@@ -76,6 +76,7 @@ pub mod stuck;
 mod threads;
 mod unwinding;
 mod waiting;
+pub mod warm;
 mod work;
 
 use std::collections::VecDeque;
@@ -172,6 +173,8 @@ pub struct Node {
     instant: endless::Instant,
     /// Which grants several processors have asked for since the last event.
     requests: requests::Requests,
+    /// Where its programs meet for a warm checkpoint, if they do.
+    meeting: Option<Box<warm::Meeting>>,
     /// What observes it.
     probe: ProbePort,
 }

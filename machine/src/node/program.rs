@@ -53,6 +53,11 @@ impl Node {
         if is_firmware && result.value < 0 {
             return self.fail(index, "firmware hands over a text that is not in its memory, or no stream");
         }
+        if let Some(Effect::Narthex(call)) = &result.effect
+            && self.waits_at(index, now, call)
+        {
+            return self.got_further(now);
+        }
         // What firmware tells shows no progress: it may tell that it waits.
         if !is_firmware && !changes_nothing(number, arguments, &result) {
             self.got_further(now);
@@ -76,7 +81,10 @@ impl Node {
     }
 
     /// The place of a processor's thread in the books of its process, these, and its memory.
-    fn system_of(&mut self, index: usize) -> (usize, &mut SystemCalls, NodeMemory<'_, NodeProcessor>) {
+    pub(super) fn system_of(
+        &mut self,
+        index: usize,
+    ) -> (usize, &mut SystemCalls, NodeMemory<'_, NodeProcessor>) {
         let Node { processors, processes, memories, devices, interconnects, .. } = self;
         let Process { pages, calls, processors: own, .. } = &mut processes[processors[index].process];
         let home = &mut memories[usize::from(processors[index].seats.memory.0)];
@@ -167,6 +175,7 @@ impl Node {
             Effect::Narthex(NarthexCall::Report { name, value, unit }) => {
                 self.processes[process].reports.push(Report { name, value, unit });
             }
+            Effect::Narthex(NarthexCall::Checkpoint) => {}
             Effect::Narthex(NarthexCall::Fail(message)) => self.end_by_its_own_call(index, &message),
             Effect::Narthex(NarthexCall::Region { name, begin: true }) => {
                 self.tell_of_region(now, index, &name, true);

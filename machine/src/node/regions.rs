@@ -43,6 +43,16 @@ impl Regions {
         self.all.push(Region { name, processor, begin: now, before, end: None });
     }
 
+    /// The program goes on at `now` on a machine that has counted so much: those that are open begin
+    /// there.
+    pub fn go_on(&mut self, now: Time, counts: &Counts) {
+        for place in self.open.values().flatten() {
+            if let Some(region) = self.all.get_mut(*place) {
+                (region.begin, region.before) = (now, counts.clone());
+            }
+        }
+    }
+
     /// The last one of this name that is open on the processor ends now; false if none
     /// is.
     pub fn end(&mut self, processor: usize, name: String, now: Time, counts: &Counts) -> bool {

@@ -14,7 +14,7 @@ use crate::compose::jobs::{self, Place};
 use crate::config::Machine;
 use crate::node::counts::sizes_json;
 use crate::node::{Node, Personality, Process, Region, Report};
-use crate::request::{HardwareRequest, RunRequest};
+use crate::request::{HardwareRequest, RunRequest, WarmRequest};
 use crate::sha256::sha256;
 use crate::surroundings::written_json;
 
@@ -53,13 +53,15 @@ pub struct Finished {
     pub effort: Effort,
     /// The instant of its end.
     pub end: Time,
+    /// How it ended.
+    pub(super) ending: &'static str,
     pub(super) written: Written,
 }
 
 impl Finished {
     /// The result document: everything that is needed to run it again, and all that was counted.
     pub fn document(&self, request: &RunRequest, elf: &[u8]) -> Value {
-        let Finished { machine, interface, nodes, switches, end, written, effort: _ } = self;
+        let Finished { machine, interface, nodes, switches, end, ending, written, effort: _ } = self;
         let mut message_sizes = MessageSizes::default();
         nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
         let mut document = json!({
@@ -71,7 +73,7 @@ impl Finished {
             "interface": request.interface_name(interface),
             "machine": machine.resolved(),
             "warnings": warnings(machine, interface),
-            "ending": "finished",
+            "ending": ending,
             "simulated_ps": end.as_ps(),
             "reports": of_processes(nodes, reports_of),
             "regions": of_processes(nodes, regions_of),
@@ -99,6 +101,9 @@ impl Finished {
         if !request.surroundings.is_empty() {
             document["surroundings"] = request.surroundings.document();
             document["written_files"] = written_json(nodes);
+        }
+        if let Some(WarmRequest::From { sha256, .. }) = &request.warm {
+            document["started_from"] = json!({ "sha256": sha256 });
         }
         if !request.firmware.is_empty() {
             document["firmware_sha256"] = json!(request.firmware_sha256());

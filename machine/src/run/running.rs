@@ -50,7 +50,24 @@ impl Archived for Running {
 impl Running {
     /// A run whose programs have written nothing yet.
     pub fn new(simulation: Simulation<Part>) -> Self {
-        Running { simulation, written: Written::default() }
+        Running::behind(simulation, Written::default())
+    }
+
+    /// A run whose programs have written something before it begins.
+    pub fn behind(simulation: Simulation<Part>, written: Written) -> Self {
+        Running { simulation, written }
+    }
+
+    /// Its nodes, and what their programs have written.
+    pub(super) fn nodes_and_written(&mut self) -> (Vec<&mut Node>, &Written) {
+        (self.simulation.partitions_mut().filter_map(Part::node_mut).collect(), &self.written)
+    }
+
+    /// Its programs meet at the first point that none of them has come to yet.
+    pub(super) fn meet_behind_all(&mut self) {
+        let (mut nodes, _) = self.nodes_and_written();
+        let next = nodes.iter().map(|node| node.points_passed()).max().unwrap_or(0);
+        nodes.iter_mut().for_each(|node| node.meet_at(next));
     }
 
     /// Goes on until there is an ending, with a checkpoint whenever one is due

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use crate::node::{Node, Output};
 
 /// What the nodes' programs wrote, in whole lines, each node's in its order.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize, Clone)]
 pub struct Written {
     all: Vec<Lines>,
     /// Places of those whose last line has not ended, by whose they are.
@@ -20,7 +20,7 @@ pub struct Written {
 }
 
 /// What was written at once, up to the end of its last line.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Lines {
     /// When it begins.
     at: Time,
@@ -32,6 +32,15 @@ struct Lines {
 }
 
 impl Written {
+    /// The same, in an order that does not depend on where windows ended.
+    pub fn in_order(&self) -> Written {
+        let mut all: Vec<(usize, Lines)> = self.all.iter().cloned().enumerate().collect();
+        all.sort_by_key(|(_, lines)| (lines.at, lines.node));
+        let place_of = |before: usize| all.iter().position(|(place, _)| *place == before);
+        let unended = self.unended.iter().filter_map(|(&whose, &place)| Some((whose, place_of(place)?)));
+        Written { unended: unended.collect(), all: all.into_iter().map(|(_, lines)| lines).collect() }
+    }
+
     /// As results have it: by time, then by node. The order in which it was seen
     /// depends on where windows end.
     pub fn to_json(&self) -> Value {

@@ -183,6 +183,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         firmware: Default::default(),
         hardware: None,
         checkpoint: None,
+        warm: None,
         until: None,
         timeout: None,
     }

@@ -463,6 +463,7 @@ impl ExplainRequest {
             firmware: self.firmware.clone(),
             hardware: self.hardware.clone(),
             checkpoint: None,
+            warm: None,
             until: None,
             timeout: None,
         }

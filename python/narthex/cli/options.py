@@ -47,7 +47,8 @@ CHECKPOINT = typer.Option(
     None,
     "--checkpoint",
     metavar="FILE",
-    help="Where the run's state is kept; PROGRAM.checkpoint here if one of the next two is given.",
+    help="Where the run's state is kept; PROGRAM.checkpoint here if one of the next two is given, "
+    "PROGRAM.warm with --checkpoint-at.",
 )
 CHECKPOINT_EVERY = typer.Option(
     None,
@@ -59,6 +60,22 @@ RESUME = typer.Option(
     False,
     "--resume",
     help="Go on from the checkpoint, if there is one; start at the beginning if not.",
+)
+CHECKPOINT_AT = typer.Option(
+    None,
+    "--checkpoint-at",
+    metavar="POINT",
+    help="End the run with a warm checkpoint, from which runs over any interface start (--from): "
+    "where all processes first begin a region (region:NAME), call narthex_checkpoint (call), or "
+    "come to the next of both after a simulated time (10ms). It is in --checkpoint's FILE, "
+    "PROGRAM.warm if that is not given.",
+)
+FROM = typer.Option(
+    None,
+    "--from",
+    metavar="FILE",
+    help="Start from this warm checkpoint, of the same program and number of nodes; interface and "
+    "parameters may be others. Caches are empty.",
 )
 SEED = typer.Option(None, "--seed", **within("seed"), help="Seed, instead of the machine's.")
 FIRMWARE = typer.Option(

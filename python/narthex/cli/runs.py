@@ -28,12 +28,14 @@ from narthex.cli.options import (
     ARGUMENTS,
     AT_A_TIME,
     CHECKPOINT,
+    CHECKPOINT_AT,
     CHECKPOINT_EVERY,
     DIRECTORY,
     ENV,
     EXECUTE_WAIT_LOOPS,
     FILE,
     FIRMWARE,
+    FROM,
     INPUT,
     INTERFACE,
     JOB,
@@ -114,6 +116,8 @@ def register(app: typer.Typer) -> None:
             "narthex run ./program --file mesh.dat=meshes/small.dat --output-files results",
             "narthex run ./program --until 10ms --timeout 60s",
             "narthex run em3d --checkpoint-every 30s --resume",
+            "narthex run em3d 160 3 20 --nodes 4 --checkpoint-at region:main",
+            "narthex run em3d 160 3 20 --nodes 4 --from em3d.warm --interface NI2w",
             "narthex run em3d 64 2 --nodes 4 --trace em3d.html --trace-functions",
             "narthex run em3d --profile - --profile-region main",
             "narthex run em3d --profile em3d.svg",
@@ -136,6 +140,7 @@ def register(app: typer.Typer) -> None:
             "narthex compare roundtrip 64 --report roundtrip.html",
             "narthex compare roundtrip 64 --interface NI2w,CNI4,CNI32Qm --plot ranking.svg",
             "narthex compare roundtrip 64 -m isca96 -i 'NI2w, NI2w on io-bus'",
+            "narthex compare em3d 160 3 20 --nodes 4 --from em3d.warm -i NI2w,CNI32Qm",
             "narthex compare roundtrip 8 --by 'round-trip latency, maximum'",
         ),
     )(compare)
@@ -163,6 +168,8 @@ def run(
     checkpoint: str | None = CHECKPOINT,
     checkpoint_every: str | None = CHECKPOINT_EVERY,
     resume: bool = RESUME,
+    checkpoint_at: str | None = CHECKPOINT_AT,
+    from_: Path | None = FROM,
     until: str | None = UNTIL,
     timeout: str | None = TIMEOUT,
     execute_wait_loops: bool = EXECUTE_WAIT_LOOPS,
@@ -225,7 +232,10 @@ def run(
         execute_wait_loops=execute_wait_loops,
         waves=waves,
         waves_node=waves_node,
-        checkpoint=running.checkpoint_request(guest, checkpoint, checkpoint_every, resume=resume),
+        checkpoint=running.checkpoint_request(
+            guest, checkpoint, checkpoint_every, resume=resume, at=checkpoint_at
+        ),
+        warm=running.warm_request(guest, checkpoint, checkpoint_at, from_),
     )
     running.check_traffic(wanted, traffic=traffic)
     divided = running.profile_request(wanted, profile_region, profile=keeper.wanted)
@@ -540,6 +550,7 @@ def compare(
     directory: list[str] = DIRECTORY,
     threads: int = THREADS,
     seed: int | None = SEED,
+    from_: Path | None = FROM,
     until: str | None = UNTIL,
     timeout: str | None = TIMEOUT,
     jobs: int = AT_A_TIME,
@@ -575,6 +586,7 @@ def compare(
             directories=directory,
             threads=threads,
             seed=seed,
+            start_from=from_,
             until=until,
             timeout=timeout,
             jobs=jobs,

@@ -154,6 +154,8 @@ class Definition:
     """Files that it can open, as `--file` takes them, from where the sweep's is."""
     directories: list[str] = field(default_factory=list)
     """Folders that it can open, as `--directory` takes them, from where the sweep's is."""
+    start_from: str | None = None
+    """The warm checkpoint from which the runs go on, from where the sweep's is."""
     until: str | None = None
     """The simulated time at which a run stops that has not ended; it has failed then."""
     timeout: str | None = None
@@ -176,7 +178,9 @@ class Definition:
         """What decides which runs there are: not how they are called, or where they are made."""
         every = asdict(self)
         left_out = {"name", "title", "threads", "slurm", "parameters", "zip", "timeout"}
-        left_out |= {key for key in (*SURROUNDINGS, "firmware", "until") if not every[key]}
+        left_out |= {
+            key for key in (*SURROUNDINGS, "firmware", "start_from", "until") if not every[key]
+        }
         axes = {"parameters": [self.parameters], "zip": self.zip}
         return {key: every[key] for key in every.keys() - left_out} | {
             key: [{axis.column: axis.told for axis in group} for group in groups]

@@ -143,7 +143,13 @@ def _check_use(definition: Definition, place: str) -> None:
     """Refuse a parameter without an effect, and braces around something else."""
     known = [axis.name for axis in definition.axes]
     texts = [getattr(definition, key) for key in _TEMPLATES] + definition.set
-    texts += [*definition.env, *definition.files, *definition.directories, definition.input or ""]
+    texts += [
+        *definition.env,
+        *definition.files,
+        *definition.directories,
+        definition.input or "",
+        definition.start_from or "",
+    ]
     for axis_ in definition.axes:
         if axis_.name in _TEMPLATES:
             texts += map(str, axis_.values)

@@ -18,7 +18,7 @@ from narthex.arguments import value_text
 from narthex.errors import USAGE, NarthexError
 from narthex.identity import digest, machine_of, run_key, simulator
 from narthex.programs import Program, find
-from narthex.running import request, simulate
+from narthex.running import request, simulate, warm_request
 from narthex.surroundings import Surroundings, identity
 from narthex.sweeps.definition import Definition
 from narthex.sweeps.loading import PLACEHOLDER
@@ -125,7 +125,8 @@ def _runs(
         file = _beside(folder, _filled(definition, "machine", point))
         firmware = [_firmware_beside(folder, each) for each in definition.firmware]
         found = _surroundings(folder, definition, point)
-        run = _run(definition, point, programs[path], file, firmware, found, resolve)
+        warm = definition.start_from and folder / _fill(definition.start_from, definition, point)
+        run = _run(definition, point, programs[path], file, firmware, found, warm, resolve)
         if run.name in names:
             raise NarthexError(
                 f"two runs have the name '{run.name}': a value stands there twice; leave one out"
@@ -153,6 +154,7 @@ def try_interfaces(plan: Plan) -> None:
         tried.add(run.request["interface"])
         try:
             few = {**run.request, "nodes": min(run.nodes, 2)}
+            few.pop("warm", None)  # it is of all nodes
             simulate(few, run.guest, lambda _time_ps: False)
         except NarthexError as error:
             has_run = error.document is not None  # the program refuses its arguments, on few nodes
@@ -167,6 +169,7 @@ def _run(
     machine: str,
     firmware: list[str],
     surroundings: Surroundings,
+    start_from: Path | None,
     resolve: Callable[[str], dict[str, Any]],
 ) -> Run:
     asked = request(
@@ -178,6 +181,7 @@ def _run(
         set=_settings(definition, point),
         firmware=firmware,
         surroundings=surroundings,
+        warm=warm_request(guest, None, None, start_from),
         threads=definition.threads,
         until=definition.until,
         timeout=definition.timeout,

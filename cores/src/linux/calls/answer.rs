@@ -127,6 +127,8 @@ pub enum NarthexCall {
         /// Whether it begins.
         begin: bool,
     },
+    /// The program has come to where a warm checkpoint may be made.
+    Checkpoint,
 }
 
 impl From<i64> for CallResult {

@@ -121,7 +121,12 @@ impl<M: GuestMemory> Call<'_, M> {
     }
 
     /// The handler of a signal begins: with a frame on its stack, from which it returns.
-    fn enter(&mut self, raised: &Raised, action: &Action, context: &mut Context) -> Result<(), Error> {
+    pub(super) fn enter(
+        &mut self,
+        raised: &Raised,
+        action: &Action,
+        context: &mut Context,
+    ) -> Result<(), Error> {
         let &mut ThreadSignals { mask, former_mask, alternate, .. } = self.own_signals();
         let stack_pointer = context.integers[SP];
         let is_on_alternate = alternate.holds(stack_pointer);
