@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use narthex_kernel::Time;
+use narthex_kernel::{Time, did_you_mean};
 use narthex_kernel::simulation::Ending;
 
 use super::Running;
 use crate::checkpoint::file;
 use crate::checkpoint::warm::{self, Point, WarmIdentity};
-use crate::config::{Machine, did_you_mean};
+use crate::config::Machine;
 use crate::request::{Failure, RunRequest, WarmRequest};
 
 /// The warm checkpoint that a run makes.
