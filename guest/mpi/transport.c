@@ -213,7 +213,11 @@ static void short_arrives(int source, const void *payload, size_t bytes) {
     LEAVE();
 }
 
-/* Takes a packet that is a short message in its turn straight to the receive that waits for it. */
+static inline bool is_short(uint64_t header) {
+    return (header_handler(header) & ~3) == HANDLER_MPI_SHORT;
+}
+
+/* Takes a short message in its turn straight to the receive that waits for it. */
 static inline bool take_short(uint64_t header) {
     int source = header_peer(header);
     size_t bytes = header_bytes(header);
@@ -224,6 +228,7 @@ static inline bool take_short(uint64_t header) {
     struct request *request = take_plain(peer->key, source, bytes);
     if (!request)
         return false;
+    ENTER(ACTIVITY_RECEIVE);
     peer->expected += 1;
     peer->owed += cost(bytes);
     request->bytes = bytes;
@@ -234,6 +239,7 @@ static inline bool take_short(uint64_t header) {
         memcpy(request->buffer, scratch, bytes);
     }
     request->is.is_done = true;
+    LEAVE();
     return true;
 }
 
@@ -241,10 +247,7 @@ void take_next_packet(void) {
     uint64_t header = next_packet();
     if (header == 0)
         return;
-    ENTER(ACTIVITY_RECEIVE);
-    bool is_taken = take_short(header);
-    LEAVE();
-    if (!is_taken)
+    if (!is_short(header) || !take_short(header))
         handle_packet(header);
 }
 

@@ -82,6 +82,31 @@ static void test_runs(void) {
     }
 }
 
+/* A communicator is freed while a receive and a synchronous send of it wait; others are made. */
+static void test_freed(void) {
+    enum { OTHERS = 4 };
+    MPI_Comm freed, others[OTHERS];
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int value = 100 + rank, other = -1, flags = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &freed);
+    MPI_Irecv(&other, 1, MPI_INT, previous(), 7, freed, &requests[0]);
+    MPI_Comm copy = freed;
+    MPI_Issend(&value, 1, MPI_INT, next(), 7, copy, &requests[1]);
+    MPI_Comm_free(&freed);
+    for (int index = 0; index < OTHERS; index++) {
+        int count = 0;
+        MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &others[index]);
+        MPI_Comm_size(others[index], &count);
+        flags += count;
+    }
+    MPI_Waitall(2, requests, statuses);
+    say("freed: %d from %d with tag %d, %d", other, statuses[0].MPI_SOURCE, statuses[0].MPI_TAG,
+        flags);
+    for (int index = 0; index < OTHERS; index++)
+        MPI_Comm_free(&others[index]);
+}
+
 /* Rank 0 takes what all others send, whoever comes first; those of one rank in their order. */
 static void test_any(void) {
     enum { EACH = 5 };
@@ -306,6 +331,7 @@ int main(int argc, char **argv) {
     begin(&argc, &argv);
     test_modes();
     test_runs();
+    test_freed();
     test_any();
     MPI_Barrier(MPI_COMM_WORLD);
     test_tags();
