@@ -330,7 +330,8 @@ static void test_types(void) {
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     test_modes();
-    test_runs();
+    if (size > 1) /* what is sent to oneself may have to be received before */
+        test_runs();
     test_freed();
     test_any();
     MPI_Barrier(MPI_COMM_WORLD);
