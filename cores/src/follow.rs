@@ -48,6 +48,12 @@ pub trait Follower {
     /// The processor has jumped to `target`; its stack pointer is `stack` there, and `result` what
     /// a function that has returned gives (register a0).
     fn jumped(&mut self, jump: Jump, target: u64, stack: u64, result: u64);
+
+    /// Whether the processor is to stop before it executes the instruction at `pc`, to which it has
+    /// come: as at its horizon, and what it does when it goes on is the same.
+    fn pauses_at(&mut self, _pc: u64) -> bool {
+        false
+    }
 }
 
 /// The follower that hears nothing.
@@ -87,6 +93,7 @@ mod tests {
     struct Heard {
         executed: Vec<(u64, u64)>,
         jumps: Vec<(Jump, u64, u64)>,
+        pause: Option<u64>,
     }
 
     impl Follower for Heard {
@@ -98,6 +105,10 @@ mod tests {
 
         fn jumped(&mut self, jump: Jump, target: u64, _: u64, result: u64) {
             self.jumps.push((jump, target, result));
+        }
+
+        fn pauses_at(&mut self, pc: u64) -> bool {
+            self.pause == Some(pc)
         }
     }
 
@@ -138,5 +149,19 @@ mod tests {
         assert_eq!((alone.now(), alone.retired()), (followed.now(), followed.retired()));
         assert_eq!(alone.registers(), followed.registers());
         assert!(heard.executed.is_sorted_by_key(|(at, _)| *at));
+    }
+
+    #[test]
+    fn a_processor_pauses_where_its_follower_wants_and_goes_on_as_if_it_had_not() {
+        let code = assemble::assemble(0x1000, PROGRAM).unwrap();
+        let mut processor = Processor::<Functional>::new(&Config::simple(), Code::new(0x1000, &code).into());
+        processor.set_pc(0x1000);
+        let mut heard = Heard { pause: Some(0x1010), ..Heard::default() };
+        let mut memory = FlatMemory::new();
+        let stop = processor.run_followed(&mut memory, Time::NEVER, &mut heard);
+        assert_eq!((stop, processor.pc(), heard.executed.len()), (Stop::Horizon, 0x1010, 2));
+        heard.pause = None;
+        assert_eq!(processor.run_followed(&mut memory, Time::NEVER, &mut heard), Stop::SystemCall);
+        assert_eq!(processor.x(6), 1);
     }
 }

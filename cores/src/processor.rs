@@ -167,9 +167,13 @@ impl<T: Timing> Processor<T> {
         self.begin(port);
         if self.must_execute {
             self.must_execute = false;
+            let pc = self.core.pc;
             self.execute_resumed(port, follower);
             if let Some(stop) = self.stop(port, follower) {
                 return stop;
+            }
+            if self.pauses(pc, follower) {
+                return Stop::Horizon;
             }
         }
         if self.core.trap.is_due()
@@ -178,12 +182,22 @@ impl<T: Timing> Processor<T> {
             return stop;
         }
         while self.core.t < self.core.until {
+            let pc = self.core.pc;
             self.execute(port, follower);
             if let Some(stop) = self.stop(port, follower) {
                 return stop;
             }
+            if self.pauses(pc, follower) {
+                return Stop::Horizon;
+            }
         }
         Stop::Horizon
+    }
+
+    /// Whether a follower wants a pause where the processor has come to from `pc`.
+    #[inline(always)]
+    fn pauses<F: Follower>(&self, pc: u64, follower: &mut F) -> bool {
+        F::LISTENS && self.core.pc != pc && follower.pauses_at(self.core.pc)
     }
 
     /// Executes one instruction; nothing if it executed without a stop.

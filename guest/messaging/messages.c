@@ -25,18 +25,12 @@
 #include "messaging/long_messages.h"
 #include "messaging/messages.h"
 #include "messaging/narthex.h"
+#include "messaging/packets.h"
 #include "messaging/partial_messages.h"
 #include "runtime/information.h"
 #include "runtime/marker.h"
 
 enum { POLL_LIMIT_PACKETS = 32 };
-
-/* A packet saved while a send was blocked. */
-struct saved_packet {
-    struct saved_packet *next;
-    uint64_t header;
-    char payload[PACKET_PAYLOAD_LIMIT];
-};
 
 static const struct narthex_information *machine;
 static struct send_driver sender; /* copies: one load less on every use */
@@ -410,3 +404,9 @@ void narthex_release(const void *payload) {
     narthex_check(payload, "node %d calls narthex_release for nothing (NULL)", node);
     buffer_give((struct buffer *)(uintptr_t)payload - 1);
 }
+
+/* packets.h */
+extern struct receive_driver packets_receiver __attribute__((alias("receiver")));
+extern struct saved_packet *packets_saved __attribute__((alias("saved")));
+extern __typeof(receive_arrivals) packets_receive __attribute__((alias("receive_arrivals")));
+extern __typeof(receive_saved) packets_receive_saved __attribute__((alias("receive_saved")));

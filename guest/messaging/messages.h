@@ -22,7 +22,8 @@ enum {
     HANDLER_MPI_ANSWER,
     HANDLER_MPI_MESSAGE,
     HANDLER_MPI_CONTROL,
-    HANDLER_MPI_PIECE
+    HANDLER_MPI_PIECE,
+    HANDLER_MPI_SHORT = 244 /* the first of four */
 };
 enum { HANDLER_LOCK = 239, HANDLER_SHARED_MEMORY };
 enum {
@@ -62,6 +63,13 @@ void check_outside_handler(const char *function);
 /* Handles one packet, if one has arrived. For a wait that is booked on its caller's activity, and
  * whose end must not be missed: what comes behind that packet stays where it is. */
 void poll_packet(void);
+
+/* poll_packet in two steps, for a part of the library that knows the place of what comes: the
+ * header of the next packet, 0 if there is none; after a header, the payload is taken to a place
+ * that is 4-byte aligned, or the packet is handled. */
+uint64_t next_packet(void);
+void take_packet(void *payload, size_t bytes);
+void handle_packet(uint64_t header);
 
 /* Makes a message of one packet, as if from `source`, the first that the next poll handles. */
 void repeat_message(int source, int handler, const void *payload, size_t bytes);

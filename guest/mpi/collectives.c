@@ -7,14 +7,13 @@ enum { NUMBER_BITS = 12, ROOT_BITS = 7 };
 /* From these on ranks share the work of moving data in parts. */
 enum { LONG_BYTES = 12288, LONG_RANKS = 4 };
 
-static const char *const functions[] = {"MPI_Barrier",        "MPI_Bcast",
-                                        "MPI_Gather",         "MPI_Gatherv",
-                                        "MPI_Scatter",        "MPI_Scatterv",
-                                        "MPI_Allgather",      "MPI_Allgatherv",
-                                        "MPI_Alltoall",       "MPI_Alltoallv",
-                                        "MPI_Reduce",         "MPI_Allreduce",
-                                        "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",
-                                        "MPI_Scan",           "MPI_Exscan"};
+static const char *const functions[] = {
+    "MPI_Barrier",   "MPI_Bcast",          "MPI_Gather",
+    "MPI_Gatherv",   "MPI_Scatter",        "MPI_Scatterv",
+    "MPI_Allgather", "MPI_Allgatherv",     "MPI_Alltoall",
+    "MPI_Alltoallv", "MPI_Alltoallw",      "MPI_Reduce",
+    "MPI_Allreduce", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",
+    "MPI_Scan",      "MPI_Exscan"};
 
 static int low_bits(int value, int bits) {
     return value & ((1 << bits) - 1);

@@ -20,6 +20,7 @@ enum collective {
     ALLGATHERV,
     ALLTOALL,
     ALLTOALLV,
+    ALLTOALLW,
     REDUCTION,
     ALLREDUCE,
     REDUCE_SCATTER,

@@ -110,6 +110,20 @@ int PMPI_Comm_get_name(MPI_Comm handle, char *name, int *length) {
 }
 MPI_NAME(Comm_get_name);
 
+/* Its context and its memory are free for others. */
+static void give_back(struct communicator *comm) {
+    free_context(comm->context);
+    release_group(comm->group);
+    comm->next = unused;
+    unused = comm;
+}
+
+void release_communicator(struct communicator *comm) {
+    comm->requests -= 1;
+    if (comm->requests == 0 && comm->mark != COMMUNICATOR_MARK)
+        give_back(comm);
+}
+
 int PMPI_Comm_free(MPI_Comm *handle) {
     FIND_COMMUNICATOR(comm, *handle);
     CHECK(comm != &world && comm != &self, MPI_ERR_COMM, "this one cannot be freed");
@@ -117,11 +131,9 @@ int PMPI_Comm_free(MPI_Comm *handle) {
     if (error)
         return error;
     topology_release(comm);
-    free_context(comm->context);
-    release_group(comm->group);
     comm->mark = 0;
-    comm->next = unused;
-    unused = comm;
+    if (comm->requests == 0)
+        give_back(comm);
     *handle = MPI_COMM_NULL;
     return MPI_SUCCESS;
 }

@@ -34,6 +34,7 @@ struct communicator {
     struct communicator *next;      /* of those that are freed */
     char name[MPI_MAX_OBJECT_NAME]; /* of a program, or for messages */
     bool is_named;                  /* by a program */
+    int requests;                   /* that name it */
 };
 
 enum { COMMUNICATOR_MARK = 0x636f6d6d, GROUP_MARK = 0x67726f75 };
@@ -65,6 +66,13 @@ int rank_of(const struct communicator *comm, int world_rank);
 /* A communicator of a group with this rank, whose context all its members have agreed on. */
 struct communicator *new_communicator(struct group *group, int context,
                                       const struct communicator *parent);
+
+/* A request that is not over names a communicator, and does so no more: one that its program has
+ * freed is kept as long. */
+static inline void retain_communicator(struct communicator *comm) {
+    comm->requests += 1;
+}
+void release_communicator(struct communicator *comm);
 
 /* Sets up the world and this rank's own. */
 void communicators_start(void);

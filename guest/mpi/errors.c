@@ -39,6 +39,7 @@ static const struct {
     {MPI_ERR_DISP, "MPI_ERR_DISP", "invalid displacement"},
     {MPI_ERR_LOCKTYPE, "MPI_ERR_LOCKTYPE", "invalid type of lock"},
     {MPI_ERR_RMA_RANGE, "MPI_ERR_RMA_RANGE", "not within the window"},
+    {MPI_ERR_RMA_SYNC, "MPI_ERR_RMA_SYNC", "wrong order of calls that begin and end epochs"},
     {MPI_ERR_SIZE, "MPI_ERR_SIZE", "invalid size"},
     {MPI_ERR_WIN, "MPI_ERR_WIN", "invalid window"},
     {MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL", "invalid key of an attribute"},

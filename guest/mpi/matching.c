@@ -58,7 +58,7 @@ static void hand_over(struct request *request, const struct arrival *arrival) {
     } else {
         grant(request, source, tag, arrival->bytes, arrival->slot);
     }
-    if (arrival->payload)
+    if (arrival->is_kept)
         narthex_release(arrival->payload);
 }
 
@@ -71,9 +71,9 @@ static void keep(struct queue *queue, const struct arrival *arrival) {
         kept = mpi_allocate(sizeof *kept);
     *kept = *arrival;
     kept->next = NULL;
-    if (!kept->payload && envelope_kind(kept->envelope) == EAGER) {
-        kept->payload = kept->data - sizeof kept->envelope;
+    if (!kept->is_kept && envelope_kind(kept->envelope) == EAGER) {
         narthex_keep(kept->payload);
+        kept->is_kept = true;
     }
     *queue->arrived_end = kept;
     queue->arrived_end = &kept->next;

@@ -12,7 +12,8 @@ struct arrival {
     const char *data;    /* of an eager one */
     size_t bytes;        /* of its data, or announced */
     uint64_t slot;       /* the sender's, of an announced one */
-    const void *payload; /* to be released; NULL where it is the messaging library's */
+    const void *payload; /* the messaging library's, in which the data are */
+    bool is_kept;        /* it is to be released */
 };
 
 /* Begins, before messages come. */

@@ -98,6 +98,7 @@ MPI_NAME(Recv);
 static int begin(struct request *prepared, MPI_Request *handle) {
     struct request *request = take_request();
     *request = *prepared;
+    retain_communicator(request->comm);
     start_request(request);
     *handle = (MPI_Request)request;
     return MPI_SUCCESS;

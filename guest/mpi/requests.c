@@ -25,6 +25,7 @@ struct request *take_request(void) {
 struct request *new_request(enum request_kind kind, struct communicator *comm) {
     struct request *request = take_request();
     *request = (struct request){.mark = REQUEST_MARK, .is.kind = (uint8_t)kind, .comm = comm};
+    retain_communicator(comm);
     return request;
 }
 
@@ -32,6 +33,8 @@ void free_request(struct request *request) {
     if (request == &sent_request)
         return;
     request->mark = 0;
+    if (request->comm)
+        release_communicator(request->comm);
     request->next = unused;
     unused = request;
 }

@@ -75,12 +75,15 @@ static inline void complete(struct request *request) {
 extern int mpi_under_way;
 void go_on(void);
 
-/* Handles the packet that has arrived first, if one has, and lets what is under way go on. A call
+/* Takes the packet that has arrived first, if one has (mpi/transport.c). */
+void take_next_packet(void);
+
+/* Takes the packet that has arrived first, if one has, and lets what is under way go on. A call
  * that waits must not look for what comes behind the message that it waits for: a look costs an
  * access to the interface. */
 static inline void progress(void) {
     ENTER(ACTIVITY_POLL);
-    poll_packet();
+    take_next_packet();
     LEAVE();
     if (__builtin_expect(mpi_under_way > 0, 0))
         go_on();

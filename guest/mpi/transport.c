@@ -1,8 +1,10 @@
 #include "mpi/transport.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "messaging/buffers.h"
+#include "messaging/handlers.h"
 #include "messaging/messages.h"
 #include "mpi/matching.h"
 #include "runtime/marker.h"
@@ -21,9 +23,11 @@ struct piece {
 };
 
 struct peer *mpi_peers;
-static int own_rank;                                /* in the world */
-static struct request *ready, **ready_end = &ready; /* sends that have been granted */
-static char scratch[EAGER_BYTES]; /* an eager message that does not stand in one block */
+size_t mpi_packet_bytes;
+static int own_rank;                                 /* in the world */
+static struct request *ready, **ready_end = &ready;  /* sends that have been granted */
+_Alignas(uint64_t) static char scratch[EAGER_BYTES]; /* an eager message that does not stand in one
+                                                        block */
 
 /* Requests whose rendezvous is under way, by slot. */
 static struct request **slots;
@@ -66,7 +70,8 @@ static void deliver_here(uint64_t envelope, const void *data, size_t bytes) {
                                     .source = own_rank,
                                     .data = buffer_data(buffer),
                                     .bytes = bytes,
-                                    .payload = buffer_data(buffer)});
+                                    .payload = buffer_data(buffer),
+                                    .is_kept = true});
 }
 
 bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t count,
@@ -84,6 +89,8 @@ bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t 
         deliver_here(envelope, buffer, bytes);
         return true;
     }
+    if (send_short(peer, context, tag, buffer, bytes))
+        return true;
     there->credits -= cost(bytes);
     envelope = numbered(there, envelope);
     send_after(peer, HANDLER_MPI_MESSAGE, &envelope, sizeof envelope, buffer, bytes);
@@ -123,8 +130,14 @@ void receive_now(struct request *request, int source, int tag, const void *data,
 
 /* Arrival in order */
 
-static void take(const struct arrival *arrival) {
-    mpi_peers[arrival->source].expected += 1;
+/* The message is the next of its pair: a short one has the key of that before it. */
+static void take(struct arrival *arrival) {
+    struct peer *peer = &mpi_peers[arrival->source];
+    peer->expected += 1;
+    if (envelope_kind(arrival->envelope) == SHORT)
+        arrival->envelope = peer->key;
+    else
+        peer->key = key_of(arrival->envelope);
     match_arrival(arrival);
 }
 
@@ -133,11 +146,11 @@ static uint16_t number_of(const struct arrival *arrival) {
 }
 
 /* A message whose predecessors have not come. */
-static OUT_OF_LINE void stash(const struct arrival *arrival, const void *payload) {
+static OUT_OF_LINE void stash(const struct arrival *arrival) {
     struct arrival *early = mpi_allocate(sizeof *early);
     *early = *arrival;
-    early->payload = payload;
-    narthex_keep(payload);
+    early->is_kept = true;
+    narthex_keep(early->payload);
     early->next = mpi_peers[arrival->source].early;
     mpi_peers[arrival->source].early = early;
 }
@@ -157,26 +170,85 @@ static OUT_OF_LINE void take_early(struct peer *peer) {
     }
 }
 
+/* Takes a message in its turn, and those that came before it. */
+static void take_in_turn(struct arrival *arrival) {
+    struct peer *peer = &mpi_peers[arrival->source];
+    if (number_of(arrival) != peer->expected) {
+        stash(arrival);
+        return;
+    }
+    take(arrival);
+    if (peer->early)
+        take_early(peer);
+}
+
 /* A message that is announced, comes early, or finds no receive. */
-static OUT_OF_LINE void take_otherwise(int source, const void *payload, size_t bytes) {
+static OUT_OF_LINE void arrive_otherwise(int source, const void *payload, size_t bytes) {
     const struct announcement *announced = payload;
-    struct arrival arrival = {.envelope = announced->envelope, .source = source};
+    struct arrival arrival = {
+        .envelope = announced->envelope, .source = source, .payload = payload};
     arrival.data = (const char *)payload + sizeof announced->envelope;
     arrival.bytes = bytes - sizeof announced->envelope;
     if (envelope_kind(arrival.envelope) == ANNOUNCEMENT) {
         arrival.bytes = announced->bytes;
         arrival.slot = announced->slot;
     }
-    if (number_of(&arrival) != mpi_peers[source].expected)
-        stash(&arrival, payload);
-    else
-        take(&arrival);
+    take_in_turn(&arrival);
 }
 
-static OUT_OF_LINE void arrive_otherwise(int source, const void *payload, size_t bytes) {
-    take_otherwise(source, payload, bytes);
-    if (mpi_peers[source].early)
-        take_early(&mpi_peers[source]);
+/* A short message that comes early, or finds no receive that waits for it first. */
+static void short_arrives(int source, const void *payload, size_t bytes) {
+    ENTER(ACTIVITY_RECEIVE);
+    uint64_t header = running_message();
+    unsigned number = header_number(header) | (unsigned)(header_handler(header) & 3) << 8;
+    uint16_t expected = mpi_peers[source].expected;
+    uint16_t ahead = (uint16_t)((number - expected) % SHORT_NUMBERS);
+    struct arrival arrival = {.source = source,
+                              .data = payload,
+                              .bytes = bytes,
+                              .payload = payload,
+                              .envelope = envelope_of(SHORT, 0, 0) |
+                                          (uint64_t)(uint16_t)(expected + ahead) << 48};
+    take_in_turn(&arrival);
+    LEAVE();
+}
+
+static inline bool is_short(uint64_t header) {
+    return (header_handler(header) & ~3) == HANDLER_MPI_SHORT;
+}
+
+/* Takes a short message in its turn straight to the receive that waits for it. */
+static inline bool take_short(uint64_t header) {
+    int source = header_peer(header);
+    size_t bytes = header_bytes(header);
+    struct peer *peer = &mpi_peers[source];
+    bool is_short_in_turn = (uint16_t)(header >> 24) == short_header(peer->expected) >> 24;
+    if (!is_short_in_turn || peer->early || peer->owed >= RETURNED_CREDITS - cost(bytes))
+        return false;
+    struct request *request = take_plain(peer->key, source, bytes);
+    if (!request)
+        return false;
+    ENTER(ACTIVITY_RECEIVE);
+    peer->expected += 1;
+    peer->owed += cost(bytes);
+    request->bytes = bytes;
+    if (__builtin_expect((uintptr_t)request->buffer % sizeof(word) == 0, 1)) {
+        take_packet(request->buffer, bytes);
+    } else {
+        take_packet(scratch, bytes);
+        memcpy(request->buffer, scratch, bytes);
+    }
+    request->is.is_done = true;
+    LEAVE();
+    return true;
+}
+
+void take_next_packet(void) {
+    uint64_t header = next_packet();
+    if (header == 0)
+        return;
+    if (!is_short(header) || !take_short(header))
+        handle_packet(header);
 }
 
 /* A short message in its turn for a plain receive takes a short way. */
@@ -195,6 +267,7 @@ static void message_arrives(int source, const void *payload, size_t bytes) {
         return;
     }
     peer->expected += 1;
+    peer->key = key;
     peer->owed += cost(data_bytes);
     request->bytes = data_bytes;
     copy_few(request->buffer, (const uint64_t *)payload + 1, data_bytes);
@@ -214,7 +287,9 @@ static void announce(struct request *request) {
                                         .slot = message.slot});
         return;
     }
-    message.envelope = numbered(&mpi_peers[request->peer], message.envelope);
+    struct peer *there = &mpi_peers[request->peer];
+    there->credits -= cost(0);
+    message.envelope = numbered(there, message.envelope);
     send_message(request->peer, HANDLER_MPI_MESSAGE, &message, sizeof message);
 }
 
@@ -257,6 +332,7 @@ void grant(struct request *request, int source, int tag, size_t bytes, uint64_t 
     if (bytes > 0)
         message.receiver_slot = take_slot(request);
     send_message(source, HANDLER_MPI_CONTROL, &message, sizeof message);
+    give_credit(source, 0);
     if (bytes == 0) {
         request->bytes = 0;
         complete(request);
@@ -339,11 +415,15 @@ static void piece_arrives(int source, const void *payload, size_t bytes) {
 void transport_start(void) {
     size_t nodes = (size_t)narthex_nodes();
     own_rank = narthex_node();
+    mpi_packet_bytes = narthex_payload_limit() / PACKETS_PER_MESSAGE_LIMIT;
     matching_start();
     mpi_peers = mpi_allocate(nodes * sizeof *mpi_peers);
     for (size_t peer = 0; peer < nodes; peer++)
-        mpi_peers[peer] = (struct peer){.credits = (int)peer == own_rank ? 0 : ALL_CREDITS};
+        mpi_peers[peer] = (struct peer){.sent_key = UINT64_MAX,
+                                        .credits = (int)peer == own_rank ? 0 : ALL_CREDITS};
     set_handler(HANDLER_MPI_MESSAGE, message_arrives, "MPI's, of messages");
+    for (int handler = 0; handler < SHORT_NUMBERS / 256; handler++)
+        set_handler(HANDLER_MPI_SHORT + handler, short_arrives, "MPI's, of short messages");
     set_handler(HANDLER_MPI_CONTROL, control_arrives, "MPI's, of grants and credits");
     set_handler(HANDLER_MPI_PIECE, piece_arrives, "MPI's, of pieces");
 }

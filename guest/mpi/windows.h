@@ -39,6 +39,11 @@ struct window {
     struct request awaited; /* what this rank waits for, for the explanation of hangs */
     int sharers;            /* that have a lock here; -1 for one that is exclusive */
     struct lock_wish *wishes, **wishes_end;
+    struct epoch {
+        int *ranks; /* of the communicator; NULL outside of an epoch */
+        int count;
+        MPI_Request *requests;
+    } exposure, access; /* Win_post to Win_wait; Win_start to Win_complete */
 };
 
 enum { WINDOW_MARK = 0x77696e64 };

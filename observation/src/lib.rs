@@ -7,6 +7,7 @@
 //! | [`trace`] | the timeline of a run, for Perfetto and for viewers of waveforms |
 //! | [`calls`] | which functions of its program a processor is in, by time |
 //! | [`profile`] | where a program's time goes, by function and line |
+//! | [`mpi`] | what ranks do in MPI, call by call and message by message |
 //! | [`traffic`] | who talks to whom, and what was busy when |
 //!
 //! They listen at the nodes' ports: each attaches a probe of its own
@@ -18,6 +19,7 @@
 pub mod calls;
 pub mod explain;
 pub mod hang;
+pub mod mpi;
 pub mod profile;
 pub mod trace;
 pub mod traffic;
@@ -31,6 +33,7 @@ use narthex_machine::{Effort, Explanation, Failure, Halt, Monitor, Progress, Run
 use serde_json::Value;
 
 use hang::Hang;
+use mpi::{MpiRecorder, MpiRequest};
 use profile::{ProfileRequest, Profiler};
 use trace::{Outcome, Tracer};
 use traffic::Traffic;
@@ -47,6 +50,8 @@ pub struct Observed<'a> {
     pub traffic: bool,
     /// Where the programs' time goes: the document's entry `profile`.
     pub profile: Option<&'a ProfileRequest>,
+    /// What ranks do in MPI: the document's entry `mpi`.
+    pub mpi: Option<&'a MpiRequest>,
 }
 
 impl<'a> From<Option<&'a TraceRequest>> for Observed<'a> {
@@ -101,6 +106,7 @@ struct Observation<'a> {
     tracer: Option<Tracer>,
     traffic: Option<Traffic>,
     profiler: Option<Profiler>,
+    mpi: Option<MpiRecorder>,
     /// What joins the run's document at its end.
     entries: Vec<(&'static str, Value)>,
 }
@@ -113,6 +119,7 @@ impl Monitor for Observation<'_> {
         self.tracer = self.observed.trace.map(|trace| Tracer::new(trace, &title, nodes)).transpose()?;
         self.traffic = self.observed.traffic.then(|| Traffic::new(nodes));
         self.profiler = self.observed.profile.map(Profiler::new);
+        self.mpi = self.observed.mpi.map(MpiRecorder::new);
         Ok(())
     }
 
@@ -131,12 +138,16 @@ impl Monitor for Observation<'_> {
         if let Some(profiler) = &mut self.profiler {
             profiler.stop(now, nodes);
         }
+        if let Some(mpi) = &mut self.mpi {
+            mpi.stop(now, nodes);
+        }
     }
 
     fn end(&mut self, end: Time, nodes: &mut [Node], report: &mut dyn FnMut(Progress<'_>) -> bool) {
         let traffic = self.traffic.take().map(|traffic| ("traffic", traffic.finish(end, nodes)));
         let profile = self.profiler.take().map(|profiler| ("profile", profiler.finish(nodes)));
-        self.entries.extend(traffic.into_iter().chain(profile));
+        let mpi = self.mpi.take().map(|mpi| ("mpi", mpi.finish(nodes)));
+        self.entries.extend(traffic.into_iter().chain(profile).chain(mpi));
         match self.tracer.take().map(|tracer| tracer.finish(end, nodes)) {
             Some(Outcome::Whole(notice)) => drop(report(Progress::Notice(&notice))),
             Some(Outcome::Less(warning)) => drop(report(Progress::Warning(&warning))),

@@ -58,6 +58,7 @@ DRIVERS_APART = {
         sources=(
             "messaging/drivers.c",
             "messaging/messages.c",
+            "messaging/packets.c",
             "messaging/channels.c",
             "messaging/long_messages.c",
         ),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import amaranth as amaranth
     import jinja2 as jinja2
     import numpy as numpy
+    import otf2 as otf2
     import polars as polars
     import scipy as scipy
     import vl_convert as vl_convert
@@ -25,6 +26,7 @@ EXTRAS = {
     "amaranth": "hardware",
     "jinja2": "report",
     "numpy": "calibrate",
+    "otf2": "traces",
     "polars": "report",
     "scipy": "calibrate",
     "vl_convert": "report",

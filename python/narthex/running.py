@@ -392,6 +392,24 @@ def profile_request(
     return profiles.request(region)
 
 
+def check_messages(wanted: dict[str, Any], messages: dict[str, Any] | None) -> None:
+    """Refuse traces of messages of a run that is resumed, or of several programs."""
+    if messages is None:
+        return
+    if wanted.get("checkpoint", {}).get("resume"):
+        raise NarthexError(
+            "a trace of messages begins with the run, and a run that is resumed has a begin that is"
+            " not seen; leave out --goal and --otf2, or --resume",
+            USAGE,
+        )
+    if wanted.get("jobs"):
+        raise NarthexError(
+            "a trace of messages is of one program, and this run has"
+            f" {1 + len(wanted['jobs'])} jobs; leave out --goal and --otf2",
+            USAGE,
+        )
+
+
 def _text_or_none(argument: str, given: str | None) -> str | None:
     return None if given is None else arguments.text(argument, given)
 
@@ -419,11 +437,13 @@ def simulate(
     trace: dict[str, Any] | None = None,
     traffic: bool = False,
     profile: dict[str, Any] | None = None,
+    mpi: dict[str, Any] | None = None,
     standing: Notice | None = None,
 ) -> Result:
     """Make the run that a request describes, with a timeline if `trace` describes one.
 
-    `traffic` counts who talks to whom, and `profile` describes a profile that is made.
+    `traffic` counts who talks to whom, `profile` describes a profile that is made, and `mpi` the
+    events of MPI that are recorded (`narthex.message_traces`).
 
     `standing` hears at most twice a second how the nodes stand, as JSON (`narthex.live`).
 
@@ -441,6 +461,7 @@ def simulate(
             timeline,
             traffic,
             None if profile is None else json.dumps(profile),
+            None if mpi is None else json.dumps(mpi),
             standing,
         )
     return Result(json.loads(text))

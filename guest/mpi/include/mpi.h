@@ -219,6 +219,7 @@ enum {
     MPI_ERR_LOCKTYPE = 37,
     MPI_ERR_NO_MEM = 39,
     MPI_ERR_RMA_RANGE = 48,
+    MPI_ERR_RMA_SYNC = 50,
     MPI_ERR_SIZE = 52,
     MPI_ERR_WIN = 56,
     MPI_ERR_ERRHANDLER = 61,
@@ -498,6 +499,15 @@ NARTHEX_MPI(int, Ialltoallv, const void *send, const int send_counts[],
             const int send_displacements[], MPI_Datatype send_type, void *receive,
             const int receive_counts[], const int receive_displacements[],
             MPI_Datatype receive_type, MPI_Comm comm, MPI_Request *request);
+/* The same with a type for each block; displacements are bytes. */
+NARTHEX_MPI(int, Alltoallw, const void *send, const int send_counts[],
+            const int send_displacements[], const MPI_Datatype send_types[], void *receive,
+            const int receive_counts[], const int receive_displacements[],
+            const MPI_Datatype receive_types[], MPI_Comm comm);
+NARTHEX_MPI(int, Ialltoallw, const void *send, const int send_counts[],
+            const int send_displacements[], const MPI_Datatype send_types[], void *receive,
+            const int receive_counts[], const int receive_displacements[],
+            const MPI_Datatype receive_types[], MPI_Comm comm, MPI_Request *request);
 NARTHEX_MPI(int, Reduce, const void *send, void *receive, int count, MPI_Datatype datatype,
             MPI_Op op, int root, MPI_Comm comm);
 NARTHEX_MPI(int, Ireduce, const void *send, void *receive, int count, MPI_Datatype datatype,
@@ -550,6 +560,13 @@ NARTHEX_MPI(int, Win_flush_all, MPI_Win window);
 NARTHEX_MPI(int, Win_flush_local, int rank, MPI_Win window);
 NARTHEX_MPI(int, Win_flush_local_all, MPI_Win window);
 NARTHEX_MPI(int, Win_sync, MPI_Win window);
+/* An epoch of some ranks: a target lets a group reach for its window from Win_post to Win_wait, an
+ * origin reaches for those of a group from Win_start to Win_complete. */
+NARTHEX_MPI(int, Win_post, MPI_Group group, int assertions, MPI_Win window);
+NARTHEX_MPI(int, Win_start, MPI_Group group, int assertions, MPI_Win window);
+NARTHEX_MPI(int, Win_complete, MPI_Win window);
+NARTHEX_MPI(int, Win_wait, MPI_Win window);
+NARTHEX_MPI(int, Win_test, MPI_Win window, int *flag);
 NARTHEX_MPI(int, Put, const void *origin, int origin_count, MPI_Datatype origin_type, int rank,
             MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Win window);
 NARTHEX_MPI(int, Get, void *origin, int origin_count, MPI_Datatype origin_type, int rank,
@@ -566,6 +583,21 @@ NARTHEX_MPI(int, Fetch_and_op, const void *origin, void *result, MPI_Datatype da
             MPI_Aint displacement, MPI_Op op, MPI_Win window);
 NARTHEX_MPI(int, Compare_and_swap, const void *origin, const void *compare, void *result,
             MPI_Datatype datatype, int rank, MPI_Aint displacement, MPI_Win window);
+
+/* The same with requests, to be waited for at the origin. */
+NARTHEX_MPI(int, Rput, const void *origin, int origin_count, MPI_Datatype origin_type, int rank,
+            MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Win window,
+            MPI_Request *request);
+NARTHEX_MPI(int, Rget, void *origin, int origin_count, MPI_Datatype origin_type, int rank,
+            MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Win window,
+            MPI_Request *request);
+NARTHEX_MPI(int, Raccumulate, const void *origin, int origin_count, MPI_Datatype origin_type,
+            int rank, MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Op op,
+            MPI_Win window, MPI_Request *request);
+NARTHEX_MPI(int, Rget_accumulate, const void *origin, int origin_count, MPI_Datatype origin_type,
+            void *result, int result_count, MPI_Datatype result_type, int rank,
+            MPI_Aint displacement, int target_count, MPI_Datatype target_type, MPI_Op op,
+            MPI_Win window, MPI_Request *request);
 
 /* Topologies */
 

@@ -68,6 +68,14 @@ static void test_moving(int count) {
     }
     MPI_Alltoallv(out, counts, places, MPI_INT, in, received, places, MPI_INT, MPI_COMM_WORLD);
     result("alltoallv", count, count * size);
+    MPI_Datatype types[64];
+    int bytes[64];
+    for (int other = 0; other < size; other++) {
+        types[other] = (rank + other) % 2 ? MPI_INT : MPI_UNSIGNED;
+        bytes[other] = places[other] * (int)sizeof(int);
+    }
+    MPI_Alltoallw(out, counts, bytes, types, in, received, bytes, types, MPI_COMM_WORLD);
+    result("alltoallw", count, count * size);
 }
 
 static void test_reducing(int count) {

@@ -48,6 +48,65 @@ static void test_modes(void) {
     }
 }
 
+/* A long run of messages with one tag, most of which are short: some wait for their receives, some
+ * are waited for; they stand at odd addresses as well, and other tags come between. */
+static void test_runs(void) {
+    enum { RUN = 1200, WAITING = 300, TAG = 60 };
+    static char sent[300], came[300];
+    unsigned sum = 0;
+    MPI_Request requests[8];
+    for (int index = 0; index < RUN; index++) {
+        int bytes = index % 11 == 0 ? 250 : index % 9, tag = index % 100 == 99 ? TAG + 1 : TAG;
+        MPI_Status status;
+        memset(sent, index + rank, sizeof sent);
+        MPI_Isend(sent + index % 3, bytes, MPI_CHAR, next(), tag, MPI_COMM_WORLD,
+                  &requests[index % 8]);
+        MPI_Wait(&requests[index % 8], MPI_STATUS_IGNORE);
+        int take = index < WAITING ? 0 : index == RUN - 1 ? 1 + WAITING : 1;
+        for (; take > 0; take--) {
+            MPI_Recv(came + index % 5, 260, MPI_CHAR, previous(), MPI_ANY_TAG, MPI_COMM_WORLD,
+                     &status);
+            MPI_Get_count(&status, MPI_CHAR, &bytes);
+            sum = sum * 31 + digest(came + index % 5, (size_t)bytes) + (unsigned)status.MPI_TAG;
+        }
+    }
+    say("runs of messages, digest %u", sum);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int index = 0; index < 40; index++) { /* receives first */
+        int value = rank + index, other;
+        MPI_Irecv(&other, 1, MPI_INT, previous(), TAG, MPI_COMM_WORLD, requests);
+        MPI_Send(&value, 1, MPI_INT, next(), TAG, MPI_COMM_WORLD);
+        MPI_Wait(requests, MPI_STATUS_IGNORE);
+        if (other != previous() + index)
+            say("message %d has %d", index, other);
+    }
+}
+
+/* A communicator is freed while a receive and a synchronous send of it wait; others are made. */
+static void test_freed(void) {
+    enum { OTHERS = 4 };
+    MPI_Comm freed, others[OTHERS];
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int value = 100 + rank, other = -1, flags = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &freed);
+    MPI_Irecv(&other, 1, MPI_INT, previous(), 7, freed, &requests[0]);
+    MPI_Comm copy = freed;
+    MPI_Issend(&value, 1, MPI_INT, next(), 7, copy, &requests[1]);
+    MPI_Comm_free(&freed);
+    for (int index = 0; index < OTHERS; index++) {
+        int count = 0;
+        MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &others[index]);
+        MPI_Comm_size(others[index], &count);
+        flags += count;
+    }
+    MPI_Waitall(2, requests, statuses);
+    say("freed: %d from %d with tag %d, %d", other, statuses[0].MPI_SOURCE, statuses[0].MPI_TAG,
+        flags);
+    for (int index = 0; index < OTHERS; index++)
+        MPI_Comm_free(&others[index]);
+}
+
 /* Rank 0 takes what all others send, whoever comes first; those of one rank in their order. */
 static void test_any(void) {
     enum { EACH = 5 };
@@ -271,6 +330,9 @@ static void test_types(void) {
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     test_modes();
+    if (size > 1) /* what is sent to oneself may have to be received before */
+        test_runs();
+    test_freed();
     test_any();
     MPI_Barrier(MPI_COMM_WORLD);
     test_tags();

@@ -102,9 +102,52 @@ static void test_locks(void) {
     MPI_Win_free(&window);
 }
 
+/* Each rank reaches for the window of the next one, and nobody else's. */
+static void test_epochs(void) {
+    int memory[8] = {0}, fetched = -1, before = -1, value = 10 * rank, is_over = 0;
+    int origin = (rank + size - 1) % size, target = next();
+    MPI_Group all, from, to;
+    MPI_Win window;
+    MPI_Request requests[4];
+    MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &origin, &from);
+    MPI_Group_incl(all, 1, &target, &to);
+    for (int round = 0; round < 3; round++) {
+        MPI_Win_post(from, 0, window);
+        MPI_Win_start(to, 0, window);
+        MPI_Put(&value, 1, MPI_INT, target, round, 1, MPI_INT, window);
+        MPI_Accumulate(&value, 1, MPI_INT, target, 3, 1, MPI_INT, MPI_SUM, window);
+        MPI_Win_complete(window);
+        if (round < 2)
+            MPI_Win_wait(window);
+        while (round == 2 && !is_over)
+            MPI_Win_test(window, &is_over);
+    }
+    say("epochs %u", digest(memory, sizeof memory));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window);
+    MPI_Rput(&value, 1, MPI_INT, target, 4, 1, MPI_INT, window, &requests[0]);
+    MPI_Raccumulate(&value, 1, MPI_INT, target, 5, 1, MPI_INT, MPI_SUM, window, &requests[1]);
+    MPI_Rget(&fetched, 1, MPI_INT, target, 3, 1, MPI_INT, window, &requests[2]);
+    MPI_Rget_accumulate(&value, 1, MPI_INT, &before, 1, MPI_INT, target, 6, 1, MPI_INT, MPI_SUM,
+                        window, &requests[3]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    MPI_Win_unlock_all(window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window);
+    say("requests %d %d, %u", fetched, before, digest(memory, sizeof memory));
+    MPI_Win_unlock(rank, window);
+    MPI_Group_free(&all);
+    MPI_Group_free(&from);
+    MPI_Group_free(&to);
+    MPI_Win_free(&window);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     test_fence();
+    test_epochs();
     test_locks();
     MPI_Finalize();
 }

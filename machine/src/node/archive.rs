@@ -98,6 +98,7 @@ impl Archived for NodeProcessor {
             exchanges: _,
             waiting: _,
             polled_before: _,
+            paused_at: _,
         } = self;
         processor.archive(archive)?;
         let fixed = memory.fixed();

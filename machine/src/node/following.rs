@@ -9,13 +9,17 @@ use narthex_cores::follow::{Follower, Jump};
 use narthex_kernel::Time;
 
 use super::Node;
-use super::probe::Probe;
+use super::probe::{Paused, Probe};
 use super::processor::State;
 
 /// Tells the probes of a node what one of its processors executes.
 struct Telling<'a> {
     probes: &'a mut [Box<dyn Probe>],
     processor: usize,
+    /// Where it has paused last, if it has not gone on since.
+    paused_at: &'a mut Option<u64>,
+    /// A probe has wanted a pause.
+    has_paused: bool,
 }
 
 impl Follower for Telling<'_> {
@@ -27,6 +31,15 @@ impl Follower for Telling<'_> {
 
     fn jumped(&mut self, jump: Jump, target: u64, stack: u64, result: u64) {
         self.probes.iter_mut().for_each(|probe| probe.jumped(self.processor, jump, target, (stack, result)));
+    }
+
+    fn pauses_at(&mut self, pc: u64) -> bool {
+        if *self.paused_at == Some(pc) {
+            return false;
+        }
+        self.has_paused = self.probes.iter_mut().any(|probe| probe.pauses_at(self.processor, pc));
+        *self.paused_at = self.has_paused.then_some(pc);
+        self.has_paused
     }
 }
 
@@ -40,13 +53,40 @@ impl Node {
             unit.state = State::Running;
             let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
             let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
-            let mut telling = Telling { probes: self.probe.all(), processor: index };
-            let stop = unit.processor.run_followed(&mut port, until, &mut telling);
+            let mut telling = Telling {
+                probes: self.probe.all(),
+                processor: index,
+                paused_at: &mut unit.paused_at,
+                has_paused: false,
+            };
+            // It may have come here and stopped at once, for another reason.
+            let stop = match telling.pauses_at(unit.processor.pc()) {
+                true => Stop::Horizon,
+                false => unit.processor.run_followed(&mut port, until, &mut telling),
+            };
+            if telling.has_paused {
+                self.show_paused(index);
+                continue;
+            }
             self.handle_stop(index, stop);
             if !matches!(stop, Stop::Marker(_)) || !self.processors[index].is_active(until) {
                 return stop;
             }
         }
+    }
+
+    /// Lets the probes look at a processor that has paused for them, and at its memory.
+    #[inline(never)]
+    fn show_paused(&mut self, index: usize) {
+        let unit = &self.processors[index].processor;
+        let (at, pc) = (unit.now(), unit.pc());
+        let registers = std::array::from_fn(|register| unit.x(register));
+        let mut port = std::mem::take(&mut self.probe);
+        for probe in port.all() {
+            let read = &mut |address| self.read_words(index, address);
+            probe.paused(&mut Paused { at, processor: index, pc, registers, read });
+        }
+        self.probe = port;
     }
 
     /// Programs are followed from now on if a probe wants to, and otherwise no more.

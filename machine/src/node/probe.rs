@@ -178,6 +178,20 @@ pub enum Event {
     Packet(Packet),
 }
 
+/// A processor that has paused.
+pub struct Paused<'a> {
+    /// The instant at which it goes on at the earliest.
+    pub at: Time,
+    /// Which one of its node.
+    pub processor: usize,
+    /// Its next instruction.
+    pub pc: u64,
+    /// Its integer registers.
+    pub registers: [u64; 32],
+    /// Reads two doublewords of its process's memory, where there is any.
+    pub read: &'a mut dyn FnMut(u64) -> Option<[u64; 2]>,
+}
+
 /// What observes a node.
 pub trait Probe: Any + Debug + Send {
     /// Something happens at the instant `at`. It may be told early or late: a
@@ -202,6 +216,16 @@ pub trait Probe: Any + Debug + Send {
     /// A processor has called a function, or returned; its stack pointer and its register a0 there
     /// ([`Follower::jumped`](narthex_cores::follow::Follower::jumped)).
     fn jumped(&mut self, _processor: usize, _jump: Jump, _target: u64, _at: (u64, u64)) {}
+
+    /// Whether a processor is to pause before it executes the instruction at `pc`, to which it has
+    /// come, so that [`Probe::paused`] can look at it. Asked of processors whose programs are
+    /// followed. What the processor does is the same.
+    fn pauses_at(&mut self, _processor: usize, _pc: u64) -> bool {
+        false
+    }
+
+    /// A processor has paused, for this probe or for another one.
+    fn paused(&mut self, _processor: &mut Paused<'_>) {}
 
     /// A program marks the begin of a region at `at`, or else its end.
     fn region(&mut self, _at: Time, _processor: usize, _name: &str, _begins: bool) {}

@@ -42,6 +42,8 @@ pub struct NodeProcessor {
     pub(super) waiting: Waiting,
     /// How long it had polled when the run was found without progress.
     pub(super) polled_before: Option<Duration>,
+    /// The instruction before which it has paused for probes, if it has not gone on since.
+    pub(super) paused_at: Option<u64>,
 }
 
 /// Where a processor sits.
@@ -122,6 +124,7 @@ impl NodeProcessor {
             exchanges: None,
             waiting: Waiting::default(),
             polled_before: None,
+            paused_at: None,
         }
     }
 

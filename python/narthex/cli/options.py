@@ -182,6 +182,20 @@ TRAFFIC = typer.Option(
     help="Count who talks to whom, latencies of messages, and what was busy when: in the result of "
     "--json and on the page of --report.",
 )
+GOAL = typer.Option(
+    None,
+    "--goal",
+    metavar="FILE",
+    help="Write what the ranks of a program of MPI sent, received and computed into FILE, as "
+    "schedules in the text form of GOAL. The run takes longer.",
+)
+OTF2 = typer.Option(
+    None,
+    "--otf2",
+    metavar="FOLDER",
+    help="Write the calls of MPI, with messages and collectives, into the new FOLDER, as an "
+    "archive of OTF2. The run takes longer.",
+)
 PROFILE = typer.Option(
     None,
     "--profile",

@@ -36,6 +36,7 @@ from narthex.cli.options import (
     FILE,
     FIRMWARE,
     FROM,
+    GOAL,
     INPUT,
     INTERFACE,
     JOB,
@@ -44,6 +45,7 @@ from narthex.cli.options import (
     LIVE_PAGE,
     MACHINE,
     NODES,
+    OTF2,
     OUTPUT_FILES,
     PROFILE,
     PROFILE_BY_NODE,
@@ -121,6 +123,7 @@ def register(app: typer.Typer) -> None:
             "narthex run em3d 64 2 --nodes 4 --trace em3d.html --trace-functions",
             "narthex run em3d --profile - --profile-region main",
             "narthex run em3d --profile em3d.svg",
+            "narthex run ./program --goal program.goal --otf2 program-otf2",
             "narthex run em3d --trace em3d.pftrace --trace-from 3ms --trace-to 3.1ms",
             "narthex run em3d --live",
             "narthex run em3d --live-page em3d-now.html",
@@ -181,6 +184,8 @@ def run(
     trace_to: str | None = TRACE_TO,
     trace_functions: bool = TRACE_FUNCTIONS,
     traffic: bool = TRAFFIC,
+    goal: Path | None = GOAL,
+    otf2: Path | None = OTF2,
     profile: str | None = PROFILE,
     profile_region: str | None = PROFILE_REGION,
     profile_by_node: bool = PROFILE_BY_NODE,
@@ -192,7 +197,7 @@ def run(
     open_: bool = OPEN_OPTION,
 ) -> None:
     """Run a program and show where its time went."""
-    from narthex import jobs, running
+    from narthex import jobs, message_traces, running
     from narthex.cli.live import LiveView
     from narthex.live import Watched
     from narthex.programs import find
@@ -210,6 +215,7 @@ def run(
         check_writable(waves, "--waves")
     if live_page:
         check_writable(live_page, "--live-page")
+    messages = message_traces.check_places(goal, otf2)
     keeper = ProfileTarget(profile, by_node=profile_by_node)
     listed = [*job, *(jobs.read_file(job_file) if job_file else [])]
     guest, described = jobs.request(find(program) if program else None, listed, inform, over)
@@ -244,12 +250,19 @@ def run(
         sys.stderr if target.to_stdout else sys.stdout,
         goes_on=bool(report or plot or trace or target.is_file or keeper.file),
     )
-    observed = {"trace": timeline, "traffic": traffic, "profile": divided}
+    running.check_messages(wanted, messages)
+    observed: dict[str, Any] = {
+        "trace": timeline,
+        "traffic": traffic,
+        "profile": divided,
+        "mpi": messages,
+    }
     watched = Watched(f"Running {guest.name} on {wanted['interface']}", live_page)
     view = LiveView(watched, tables=live)
     if live or live_page:
         observed["standing"] = watched.hear
-    _simulate(wanted, guest, printer, target, page, picture, keeper, view, observed)
+    traces = (goal, otf2)
+    _simulate(wanted, guest, printer, target, page, picture, keeper, view, observed, traces)
     running.forget_checkpoint(wanted)
 
 
@@ -263,9 +276,10 @@ def _simulate(
     keeper: "ProfileTarget",
     view: "LiveView",
     observed: dict[str, Any],
+    traces: tuple[Path | None, Path | None],
 ) -> None:
     """Make a run, show it, and write what is wanted of it."""
-    from narthex import running
+    from narthex import message_traces, running
 
     lost: list[str] = []
     try:
@@ -283,6 +297,7 @@ def _simulate(
         _keep_what_was(error, printer, target, page, keeper)
     finish(
         printer.finish,
+        lambda: message_traces.write(document, *traces),
         lambda: target.write(document),
         lambda: page.write_document(document),
         lambda: picture.draw(document, lambda: _ledger(document)),
