@@ -284,7 +284,7 @@ fn failure_of(node: &Node) -> Failure {
             let place = node.place(process);
             format!("{place}: the program ended with exit code {code} at simulated time {at}")
         }
-        None => unreachable!("a node that stopped the run has failed"),
+        None | Some((_, _, Ended::Stopped)) => unreachable!("a node that stopped the run has failed"),
     };
     Failure::guest(message)
 }

@@ -26,6 +26,7 @@ from narthex.cli import (
     explaining,
     fitting,
     hardware,
+    interfering,
     machines,
     networks,
     projects,
@@ -75,7 +76,8 @@ app = typer.Typer(
     ),
 )
 for module in (
-    catalogue, runs, differing, explaining, experiments, sweeping, fitting, calibrating, networks,
+    catalogue, runs, interfering, differing, explaining, experiments, sweeping, fitting,
+    calibrating, networks,
     compiling, wrapping, checking, hardware, machines, projects, reporting, doctor,
 ):  # fmt: skip
     module.register(app)
