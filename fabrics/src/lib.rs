@@ -22,6 +22,7 @@
 
 pub mod faults;
 pub mod flow_control;
+mod job;
 pub mod latencies;
 pub mod link;
 pub mod load;
@@ -36,7 +37,8 @@ pub mod switch;
 pub mod terminal;
 pub mod topologies;
 
+pub use job::Job;
 pub use message_sizes::MessageSizes;
-pub use packet::{Frame, FrameKind, FrameSummary, Header, Job, NodeId, Packet, Placement, Rank};
+pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Packet, Placement, Rank};
 pub use parcel::{Credit, Mail, Parcel, Phase, Sending};
 pub use port::{NetworkPort, ProcessPort, Relay};

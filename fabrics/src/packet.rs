@@ -49,35 +49,6 @@ impl Placement {
     }
 }
 
-/// The processes of one job: the ranks by which its programs know each other, and where
-/// they run. Several jobs share a machine; none of them can name a process of another.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Job {
-    /// The process that has the job's rank 0.
-    pub first: Rank,
-    /// From the process of one of its ranks to that of the next.
-    pub stride: u16,
-    /// How many ranks it has.
-    pub ranks: u16,
-}
-
-impl Job {
-    /// The only job of a machine: all of its processes.
-    pub fn whole(placement: Placement) -> Self {
-        Job { first: Rank(0), stride: 1, ranks: placement.ranks() }
-    }
-
-    /// The process that has one of the job's ranks; none where the job has no such rank.
-    pub fn process(self, rank: Rank) -> Option<Rank> {
-        (rank.0 < self.ranks).then(|| Rank(self.first.0 + rank.0 * self.stride))
-    }
-
-    /// Which of the job's ranks one of its processes has.
-    pub fn rank_of(self, process: Rank) -> Rank {
-        Rank(process.0.wrapping_sub(self.first.0) / self.stride)
-    }
-}
-
 /// One network message: an eight-byte header that the interfaces read, and a
 /// payload that they only carry.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]

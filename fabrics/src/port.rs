@@ -30,9 +30,10 @@ use narthex_kernel::{Archive, Archived, Damage, Time};
 
 use crate::faults::{Faults, Lost};
 use crate::flow_control::{Arrival, Emitted, FlowControl, Occupancy, State, Statistics};
+use crate::job::Job;
 use crate::message_sizes::MessageSizes;
 use crate::networks::Network;
-use crate::packet::{Frame, Header, Job, NodeId, Packet, Placement, Rank};
+use crate::packet::{Frame, Header, NodeId, Packet, Placement, Rank};
 use crate::parcel::{Credit, Mail, Parcel, Phase, Sending};
 use crate::terminal::Terminal;
 
@@ -172,8 +173,13 @@ impl NetworkPort {
     }
 
     /// The job of one of its processes.
-    fn job_of(&self, own: Rank) -> Job {
-        self.jobs[usize::from(self.placement.process(own))]
+    fn job_of(&self, own: Rank) -> &Job {
+        &self.jobs[usize::from(self.placement.process(own))]
+    }
+
+    /// The rank of a process in the job that it shares with one of the port's own.
+    fn rank_in_job(&self, own: Rank, process: Rank) -> Rank {
+        self.job_of(own).rank_of(process).expect("both are of one job")
     }
 
     /// Sends a packet of one of its processes.
@@ -187,7 +193,7 @@ impl NetworkPort {
         self.changes += 1;
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        let header = header.with_peer(self.job_of(source).rank_of(source));
+        let header = header.with_peer(self.rank_in_job(source, source));
         let packet = Packet { source, destination, sequence, is_urgent, header, payload };
         self.flow.send(Box::new(packet), &mut self.emitted);
     }
@@ -345,6 +351,12 @@ impl NetworkPort {
             self.taken.push((self.placement.process(own), packet.is_urgent));
         }
         Some(packet)
+    }
+
+    /// Throws away what waits for a process.
+    pub fn discard(&mut self, process: u8) {
+        self.changes += 1;
+        while self.take_from_flow(self.placement.rank(self.own, process)).is_some() {}
     }
 
     /// The messages that the node's processes have sent, by size.

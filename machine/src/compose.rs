@@ -5,6 +5,7 @@ mod firmware;
 mod hardware;
 pub mod jobs;
 mod memories;
+mod nodes;
 mod programs;
 
 use std::borrow::Cow;
@@ -135,21 +136,22 @@ impl<'a> Blueprint<'a> {
     /// If there is no place for one, or a program's file cannot run.
     pub fn with_jobs_of(mut self, request: &RunRequest) -> Result<Self, Failure> {
         let placement = self.placement();
-        let places = jobs::places(request, placement)?;
+        let places = jobs::places(request, placement, self.seed)?;
         for JobRequest { program, args, elf, .. } in &request.jobs {
             let parsed = Program::parse(program, elf.as_slice()).map_err(Failure::usage)?;
             let line_bytes = self.whole.program_line_bytes();
             self.jobs.push(Job::new(parsed, (program, args), line_bytes, &self.frames, placement));
         }
         for (job, place) in self.jobs.iter_mut().zip(places) {
-            job.place = place;
+            job.set_place(place, placement);
         }
         Ok(self)
     }
 
     /// The job of a process; none if nothing runs there.
     fn job_of(&self, place: ProcessId) -> Option<&Job> {
-        self.jobs.iter().find(|job| job.has(place))
+        let process = self.placement().rank(place.node, place.process);
+        self.jobs.iter().find(|job| job.ranks.rank_of(process).is_some())
     }
 
     /// The processes of a node.
@@ -248,6 +250,10 @@ impl<'a> Blueprint<'a> {
         for place in self.processes_of(id).filter(|place| self.job_of(*place).is_none()) {
             node.leave_vacant(place.process.into());
         }
+        for place in self.processes_of(id) {
+            let times = self.job_of(place).map(|job| job.place.times).unwrap_or_default();
+            node.keep_to(place.process.into(), times);
+        }
         Ok(node)
     }
 
@@ -257,7 +263,7 @@ impl<'a> Blueprint<'a> {
         let placement = self.placement();
         let flow_control = config.flow_control.build(placement);
         let network = config.network.build(id, &self.surroundings());
-        let jobs = self.processes_of(id).map(|place| self.loaded(place).ranks(placement));
+        let jobs = self.processes_of(id).map(|place| self.loaded(place).ranks.clone());
         let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes())
             .with_jobs(jobs.collect());
         let network = match &config.faults {

@@ -1,7 +1,7 @@
 //! `narthex network`: the network of a machine alone, under synthetic load.
 
 use narthex_fabrics::NodeId;
-use narthex_fabrics::load::{Load, Measurement, Pattern, Verdict};
+use narthex_fabrics::load::{Demand, Load, Measurement, Pattern, Verdict};
 use narthex_fabrics::networks;
 use narthex_fabrics::topologies::{NODE_LINKS, Topology};
 use narthex_kernel::Time;
@@ -25,7 +25,11 @@ pub struct NetworkRequest {
     /// Who sends to whom.
     pub pattern: Pattern,
     /// The shares of its link that each node wants to use, in thousandths.
+    #[serde(default)]
     pub loads_permille: Vec<u32>,
+    /// Or, of closed loops, how many requests of each node have no reply.
+    #[serde(default)]
+    pub outstanding: Vec<u32>,
     /// Bytes of each packet, all that links carry for it.
     pub packet_bytes: u32,
     /// Cycles of the links before measuring.
@@ -62,10 +66,13 @@ pub fn network_load(
     let seed = request.seed.unwrap_or(machine.config.machine.seed);
     let threads = threads(request.threads)?;
     let mut points = Vec::new();
-    for &permille in &request.loads_permille {
+    let open = request.loads_permille.iter().map(|&permille| Demand::Permille(permille));
+    let closed = request.outstanding.iter().map(|&outstanding| Demand::Outstanding(outstanding));
+    let mut links = Value::Null;
+    for demand in open.chain(closed) {
         let load = Load {
             pattern: request.pattern.clone(),
-            permille,
+            demand,
             packet_bytes: request.packet_bytes,
             warm_up_cycles: request.warm_up_cycles,
             measured_cycles: request.measured_cycles,
@@ -78,7 +85,11 @@ pub fn network_load(
         let done = points.len();
         let measured = load.measure(network, nodes, threads, &mut |now| observer(done, now));
         let measured = measured.ok_or_else(|| Failure::guest("the measurement was interrupted"))?;
-        points.push(point(permille, &measured));
+        points.push(point(demand, &measured));
+        if links.is_null() {
+            let names = measured.links.iter().map(|(from, to, _)| json!({ "from": from, "to": to }));
+            links = names.collect();
+        }
     }
     let plan = network.plan(nodes);
     let from_first = |node: u32| plan.zero_load(NodeId(0), NodeId(node as u16), request.packet_bytes);
@@ -92,16 +103,26 @@ pub fn network_load(
         "link_bytes_per_second": network.links.of_kind(NODE_LINKS).0.as_u64() * network.links.clock.as_hz(),
         "switches": network.topology.switches(),
         "farthest_from_node_0_ps": farthest.as_ps(),
+        "links": links,
         "points": points,
     }))
 }
 
-fn point(permille: u32, measured: &Measurement) -> Value {
+fn point(demand: Demand, measured: &Measurement) -> Value {
     let Measurement { offered, accepted, accepted_least, verdict, latency, quarters, .. } = measured;
     let Measurement { spread, saturated_nodes, packets, window_cycles, links, end, events, .. } = measured;
     let busiest = links.iter().map(|(_, _, link)| link.busy.get().as_ps()).max().unwrap_or(0);
+    let whole_ps = end.as_ps().max(1) as f64;
+    let (load, outstanding) = match demand {
+        Demand::Permille(permille) => (Some(f64::from(permille) / 1000.0), None),
+        Demand::Outstanding(outstanding) => (None, Some(outstanding)),
+    };
     json!({
-        "load": f64::from(permille) / 1000.0,
+        "load": load,
+        "outstanding": outstanding,
+        "links_busy": links.iter().map(|(_, _, link)| {
+            (link.busy.get().as_ps() as f64 / whole_ps * 1e4).round() / 1e4
+        }).collect::<Vec<_>>(),
         "offered": offered,
         "accepted": accepted,
         "accepted_least": accepted_least,
@@ -121,7 +142,7 @@ fn point(permille: u32, measured: &Measurement) -> Value {
         "packets": packets,
         "cycles_before": window_cycles.0,
         "measured_cycles": window_cycles.1,
-        "busiest_link": busiest as f64 / end.as_ps().max(1) as f64,
+        "busiest_link": busiest as f64 / whole_ps,
         "simulated_ps": end.as_ps(),
         "events": events,
     })

@@ -205,14 +205,17 @@ pub fn simulate(
     }
 }
 
-/// The nodes and the switches of a run that is about to start.
+/// The nodes and the switches of a run, what its programs wrote before, and when it starts.
+type Parts = (Vec<Node>, Vec<Switch<Frame>>, (Written, Time));
+
+/// The parts of a run that is about to start.
 fn parts(
     request: &RunRequest,
     elf: &[u8],
     machine: &Machine,
     interface: Attached,
     monitor: &mut dyn Monitor,
-) -> Result<(Vec<Node>, Vec<Switch<Frame>>, (Written, Time)), Failure> {
+) -> Result<Parts, Failure> {
     let program = Program::parse(&request.program, elf).map_err(Failure::usage)?;
     let blueprint = Blueprint::new(&machine.config, interface, program, request)
         .with_surroundings(&request.surroundings)?
@@ -331,7 +334,7 @@ fn failure_of(node: &Node) -> Failure {
             let place = node.place(process);
             format!("{place}: the program ended with exit code {code} at simulated time {at}")
         }
-        None => unreachable!("a node that stopped the run has failed"),
+        None | Some((_, _, Ended::Stopped)) => unreachable!("a node that stopped the run has failed"),
     };
     Failure::guest(message)
 }

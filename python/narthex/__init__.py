@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from narthex.differences import Difference, diff
     from narthex.explanation import Explanation, explain
     from narthex.fitting import fit_logp
+    from narthex.interference import Interference, interfere
     from narthex.listing import catalogue, parameters
     from narthex.loads import NetworkLoad, network
     from narthex.results import Result, load
@@ -51,6 +52,7 @@ __all__ = [
     "Difference",
     "Experiments",
     "Explanation",
+    "Interference",
     "NarthexError",
     "NetworkLoad",
     "Outcome",
@@ -62,6 +64,7 @@ __all__ = [
     "experiment",
     "explain",
     "fit_logp",
+    "interfere",
     "load",
     "network",
     "parameters",
@@ -75,6 +78,7 @@ _HOMES = {
     "Difference": "narthex.differences",
     "Experiments": "narthex.validation",
     "Explanation": "narthex.explanation",
+    "Interference": "narthex.interference",
     "Outcome": "narthex.validation",
     "Result": "narthex.results",
     "__version__": "narthex._native",
@@ -85,6 +89,7 @@ _HOMES = {
     "experiment": "narthex.validation",
     "explain": "narthex.explanation",
     "fit_logp": "narthex.fitting",
+    "interfere": "narthex.interference",
     "load": "narthex.results",
     "network": "narthex.loads",
     "NetworkLoad": "narthex.loads",

@@ -22,6 +22,7 @@ RANGES = {
     "sender": range(1 << 16),
     "receiver": range(1 << 16),
     "cycles": range(1, 100_000_000 + 1),
+    "outstanding": range(1, 1_024 + 1),
     "states": range(1, 1 << 63),
     "events": range(1, 1 << 63),
     "evictions": range(1 << 32),

@@ -5,6 +5,7 @@ from typing import Any
 
 from narthex.errors import NarthexError
 from narthex.extras import polars as pl
+from narthex.jobs import nodes_of
 
 PS_PER_NS = 1_000
 
@@ -18,6 +19,9 @@ def jobs(document: dict[str, Any]) -> pl.DataFrame:
         "first_node": pl.Int64,
         "last_node": pl.Int64,
         "process": pl.Int64,
+        "nodes": pl.List(pl.Int64),
+        "start_ps": pl.Int64,
+        "until_ps": pl.Int64,
     }
     alone = {**document, "nodes": [0, len(document["nodes"])], "process": None}
     rows = [
@@ -28,6 +32,9 @@ def jobs(document: dict[str, Any]) -> pl.DataFrame:
             job["nodes"][0],
             job["nodes"][1] - 1,
             job["process"],
+            [*nodes_of(job)],
+            job.get("start_ps"),
+            job.get("until_ps"),
         )
         for number, job in enumerate(document.get("jobs", [alone]))
     ]

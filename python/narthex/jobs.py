@@ -1,14 +1,16 @@
 """The jobs of a run: several programs on one machine at a time.
 
-A job is a program with its arguments and, behind an `@`, the nodes on which it runs
-("gauss 64 @ 0-7"). It has one process on each of them, the first that is free on all, and
-its ranks count those nodes: its program runs as on a machine of its own and can name no
-process of another job (machine/src/compose/jobs.rs). A file of jobs is TOML:
+A job is a program with its arguments and, behind an `@`, where and when it runs
+("gauss 64 @ 0,4,8-11 start 1ms until 5ms"; machine/src/compose/nodes.rs reads that). It has one
+process on each of its nodes, the first that is free on all, and its ranks count those nodes: its
+program runs as on a machine of its own and can name no process of another job
+(machine/src/compose/jobs.rs). A file of jobs is TOML:
 
     [[job]]
     program = "em3d"
     arguments = ["256"]
     nodes = "0-7"
+    start = "1ms"
 """
 
 import shlex
@@ -30,6 +32,15 @@ class Job:
     program: str
     arguments: list[str] = field(default_factory=list)
     nodes: str | None = None
+    start: str | None = None
+    until: str | None = None
+
+    @property
+    def place(self) -> str | None:
+        """Where and when it runs, as the simulator reads it."""
+        times = {"start": self.start, "until": self.until}
+        told = [word for name, time in times.items() if time for word in (name, time)]
+        return " ".join([self.nodes or ALL_NODES, *told]) if told else self.nodes
 
 
 @dataclass
@@ -45,7 +56,7 @@ Jobs = Sequence[str | Job]
 
 
 def read(text: str) -> Job:
-    """Read a job as `--job` takes it: "PROGRAM ARGS... [@ NODES]"."""
+    """Read a job as `--job` takes it: "PROGRAM ARGS... [@ [NODES] [start TIME] [until TIME]]"."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -65,7 +76,7 @@ def _nodes_of(words: list[str]) -> tuple[list[str], str | None]:
     places = [index for index, word in enumerate(words) if word.startswith("@")]
     if not places:
         return words, None
-    nodes = "".join(words[places[-1] :]).removeprefix("@")
+    nodes = " ".join(words[places[-1] :]).removeprefix("@").strip()
     return words[: places[-1]], nodes
 
 
@@ -91,7 +102,7 @@ def request(
             raise NarthexError("name a program, or jobs with --job 'PROGRAM ARGS'", USAGE)
         first, *known = known
         program = find(first.program)
-        described = {"args": first.arguments, "job_nodes": first.nodes or ALL_NODES}
+        described = {"args": first.arguments, "job_nodes": first.place or ALL_NODES}
     further = [_described(job, interface, progress) for job in known]
     return program, described | ({"jobs": further} if further else {})
 
@@ -101,7 +112,7 @@ def _described(job: Job, interface: str, progress: Progress | None) -> dict[str,
     return {
         "program": program.name,
         "args": job.arguments,
-        "nodes": job.nodes,
+        "nodes": job.place,
         "elf": program.elf(progress, interface).hex(),
     }
 
@@ -112,6 +123,12 @@ def words(document: dict[str, Any]) -> str:
     return " + ".join(" ".join([job["program"], *job["arguments"]]) for job in jobs)
 
 
+def nodes_of(job: dict[str, Any]) -> Sequence[int]:
+    """Return the nodes of a document's job, in the order of its ranks."""
+    listed: Sequence[int] = job.get("node_list") or range(*job["nodes"])
+    return listed
+
+
 def job_at(document: dict[str, Any], node: int, process: int) -> str:
     """Return the job of a process: its program, and where others run that, its arguments.
 
@@ -119,8 +136,7 @@ def job_at(document: dict[str, Any], node: int, process: int) -> str:
     """
     jobs = document.get("jobs", [])
     for job in jobs:
-        begin, end = job["nodes"]
-        if begin <= node < end and job["process"] == process:
+        if node in nodes_of(job) and job["process"] == process:
             program = str(job["program"])
             is_alone = sum(other["program"] == program for other in jobs) == 1
             return program if is_alone else " ".join([program, *job["arguments"]])

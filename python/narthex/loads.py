@@ -57,7 +57,8 @@ class NetworkLoad(Saved):
     def points(self) -> "polars.DataFrame":
         """A row for each load: shares of a link's bandwidth, and latencies in nanoseconds.
 
-        `state` is "steady", "saturated", where there is no latency, or "not steady", where the
+        Points of a closed loop have the number of requests `outstanding` and no load. `state` is
+        "steady", "saturated", where there is no latency, or "not steady", where the
         mean still changes at the end of the longest window. `spread` is half of the range of the
         mean latencies of the window's quarters, as a share of the mean.
         """
@@ -66,6 +67,7 @@ class NetworkLoad(Saved):
         rows = [
             {
                 "load": point["load"],
+                "outstanding": point["outstanding"],
                 "accepted": point["accepted"],
                 "accepted_least": point["accepted_least"],
                 "latency_ns": _ns(point["latency_mean_ps"]),
@@ -84,7 +86,7 @@ class NetworkLoad(Saved):
             }
             for point in self.document["points"]
         ]
-        return pl.DataFrame(rows)
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def latency_ns(self) -> float | None:
         """Return the mean latency at the only load; none where it is saturated or not steady."""
@@ -121,29 +123,49 @@ class NetworkLoad(Saved):
 
     def curve(self) -> "Chart":
         """Return latency over offered load as a chart of a page; see `plot`."""
-        from narthex.charts.curves import curves
-        from narthex.report.parts import Cell, Chart, Table, columns, number
-
-        points = self.points.filter(self.points["state"] == "steady").to_dicts()
-        rows = [
-            {"x": point["load"], "interface": "", "value": point["latency_ns"]} for point in points
-        ]
-        across = "offered load, share of a link's bandwidth"
-        drawn = curves(rows, "mean latency, ns", [""], x=across, series=None)
-        named = columns("offered load", "mean latency, ns", numbers=["mean latency, ns"])
-        cells: list[list[Cell]] = [[f"{row['x']:g}", number(row["value"], 1)] for row in rows]
-        behind = Table("Mean latency over load", named, cells, is_folded=True)
-        return Chart(self.title, f"Mean latency over {across}", drawn, behind)
+        return curve_of([("", self)], self.title)
 
     def _without_latency(self) -> str:
         """Say which loads are not drawn, and why."""
         told = ""
         for state in ("saturated", "not steady"):
             loads = [
-                f"{each['load']:g}" for each in self.document["points"] if each["state"] == state
+                f"{each['load'] or each['outstanding']:g}"
+                for each in self.document["points"]
+                if each["state"] == state
             ]
             told += f"; {state} at {', '.join(loads)}" if loads else ""
         return told
+
+
+def curve_of(found: "Sequence[tuple[str, NetworkLoad]]", title: str) -> "Chart":
+    """Return mean latencies of several networks, by their names, as a chart of a page.
+
+    Over the offered load; where one is a closed loop, over what the networks accept.
+    """
+    from narthex.charts.curves import curves
+    from narthex.report.parts import Cell, Chart, Table, columns, number
+
+    is_open = all(
+        point["load"] is not None for _, each in found for point in each.document["points"]
+    )
+    key, words = ("load", "offered load") if is_open else ("accepted", "accepted load")
+    rows: list[dict[str, Any]] = [
+        {"x": round(point[key], 4), "interface": name, "value": point["latency_ns"]}
+        for name, each in found
+        for point in each.points.filter(each.points["state"] == "steady").to_dicts()
+    ]
+    across, unit = f"{words}, share of a link's bandwidth", "mean latency, ns"
+    names = [name for name, _ in found]
+    drawn = curves(rows, unit, names, x=across, series="network" if len(names) > 1 else None)
+    first = ["network"] if len(names) > 1 else []
+    cells: list[list[Cell]] = [
+        [*([row["interface"]] if first else []), f"{row['x']:g}", number(row["value"], 1)]
+        for row in rows
+    ]
+    named = columns(*first, words, unit, numbers=[unit])
+    behind = Table("Mean latency over load", named, cells, is_folded=True)
+    return Chart(title, f"Mean latency over {across}", drawn, behind)
 
 
 def _ns(time_ps: float | None) -> float | None:
@@ -159,7 +181,8 @@ def network(
     machine: str | Path = MACHINE,
     *,
     pattern: str | Path | Sequence[int] | Sequence[Sequence[int]] = "uniform",
-    loads: Sequence[float] = LOADS,
+    loads: Sequence[float] | None = None,
+    outstanding: Sequence[int] = (),
     nodes: int | None = None,
     packet_bytes: int = PACKET_BYTES,
     set: Settings = (),  # noqa: A002 - the option's name on the command line
@@ -171,8 +194,9 @@ def network(
 ) -> NetworkLoad:
     """Measure the latency and the throughput of a machine's network at each load.
 
-    A load is the share of its link's bandwidth that each node wants to use. Measured is in
-    windows, the first of `measured_cycles`, each next one twice as long, up to 32 times as long,
+    A load is the share of its link's bandwidth that each node wants to use. With `outstanding`,
+    each node has so many requests without a reply at any time instead: a closed loop. Measured is
+    in windows, the first of `measured_cycles`, each next one twice as long, up to 32 times as long,
     until one shows a steady state or that the network is saturated.
 
     `pattern` is a name, or the destination of each node, or in row *i* the shares in which node *i*
@@ -192,14 +216,19 @@ def network(
         "nodes": arguments.whole_number_or_none("nodes", nodes),
         "set": arguments.settings(set),
         "pattern": _pattern(pattern),
-        "loads_permille": [_permille(load) for load in loads],
+        "loads_permille": [
+            _permille(load) for load in (() if outstanding else LOADS if loads is None else loads)
+        ],
+        "outstanding": [arguments.whole_number("outstanding", each) for each in outstanding],
         "packet_bytes": arguments.whole_number("bytes", packet_bytes),
         "warm_up_cycles": arguments.whole_number("cycles", warm_up_cycles),
         "measured_cycles": arguments.whole_number("cycles", measured_cycles),
         "seed": arguments.whole_number_or_none("seed", seed),
         "threads": arguments.whole_number("threads", threads),
     }
-    if not request["loads_permille"]:
+    if outstanding and loads is not None:
+        raise NarthexError("a closed loop (outstanding) has no loads: give one of them")
+    if not request["loads_permille"] and not outstanding:
         raise NarthexError("loads must name at least one load, such as 0.1")
     return NetworkLoad(json.loads(_native.network_load(json.dumps(request), observer)))
 

@@ -203,10 +203,11 @@ class Result(Loaded):
 
     @property
     def jobs(self) -> "polars.DataFrame":
-        """What ran, a row a job: job, program, arguments, first_node, last_node, process.
+        """What ran, a row a job: job, program, arguments, first_node, last_node, process, nodes.
 
-        Jobs count from 0; `process` is the number that a job's processes have on their nodes. A
-        run of one program is one job, whose process is null: it has all processes of its nodes.
+        `start_ps` and `until_ps` are there for jobs that have such times. Jobs count from 0;
+        `process` is the number that a job's processes have on their nodes. A run of one program
+        is one job, whose process is null: it has all processes of its nodes.
         """
         from narthex import frames
 

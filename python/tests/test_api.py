@@ -57,9 +57,12 @@ def test_a_run_without_switches_says_which_machines_have_them(result):
 
 
 def test_jobs_are_a_frame_of_where_each_program_ran(result):
-    assert result.jobs.rows() == [(0, "roundtrip", "8 20 5", 0, 1, None)]
-    several = narthex.run(jobs=["hello @ 0-1", "hello there @ 2"], nodes=3).jobs
-    assert several.drop("job").rows() == [("hello", "", 0, 1, 0), ("hello", "there", 2, 2, 0)]
+    assert result.jobs.rows() == [(0, "roundtrip", "8 20 5", 0, 1, None, [0, 1], None, None)]
+    several = narthex.run(jobs=["hello @ 0-1", "hello there @ 2 start 1us"], nodes=3).jobs
+    assert several.drop("job").rows() == [
+        ("hello", "", 0, 1, 0, [0, 1], None, None),
+        ("hello", "there", 2, 2, 0, [2], 1_000_000, None),
+    ]
 
 
 def test_the_ledger_adds_up_to_the_elapsed_time_to_the_picosecond(result):

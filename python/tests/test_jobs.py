@@ -28,7 +28,8 @@ int main(int argc, char **argv) {
 def test_a_job_is_read_with_its_nodes() -> None:
     assert jobs.read("gauss 64") == jobs.Job("gauss", ["64"], None)
     assert jobs.read("gauss 64 @ 0-7") == jobs.Job("gauss", ["64"], "0-7")
-    assert jobs.read("gauss 64 @0 - 7") == jobs.Job("gauss", ["64"], "0-7")
+    assert jobs.read("gauss 64 @0 - 7") == jobs.Job("gauss", ["64"], "0 - 7")
+    assert jobs.Job("gauss", start="1ms", until="2ms").place == "all start 1ms until 2ms"
     assert jobs.read("'my program' -x 'a b'") == jobs.Job("my program", ["-x", "a b"], None)
 
 
@@ -138,3 +139,92 @@ def test_the_terminal_names_the_job_of_each_report(capsys: pytest.CaptureFixture
     shown = capsys.readouterr().out
     assert "em3d 64 + gauss 16 on CNI32Qm, 4 nodes" in shown
     assert any(line.split()[:2] == ["gauss", "2"] for line in shown.splitlines())
+
+
+def _round_trip(result: narthex.Result, job: int) -> float:
+    on = jobs.nodes_of(result.document["jobs"][job])
+    name = "round-trip latency"
+    (value,) = [each["value"] for each in result.reported(name) if each["node"] in on]
+    return float(value)
+
+
+def test_a_job_on_listed_nodes_in_any_order_runs_as_on_neighbours() -> None:
+    alone = narthex.run("roundtrip", 64, 5, nodes=2)
+    placed = narthex.run(jobs=["roundtrip 64 5 @ 5,2", "hello @ 0-6:3"], nodes=8)
+    assert _round_trip(placed, 0) == alone.value("round-trip latency")
+    first, second = placed.document["jobs"]
+    assert (first["nodes"], first["node_list"]) == ([2, 6], [5, 2])
+    assert second["node_list"] == [0, 3, 6]
+    assert placed.jobs["nodes"].to_list() == [[5, 2], [0, 3, 6]]
+    assert jobs.job_at(placed.document, 5, 0) == "roundtrip"
+    assert jobs.job_at(placed.document, 4, 0) == ""
+
+
+def test_random_nodes_follow_the_seed_and_stand_in_the_result() -> None:
+    def places(seed: int) -> list[list[int]]:
+        result = narthex.run(jobs=["hello @ 0-3", "hello @ random:4"], nodes=16, seed=seed)
+        return [[*jobs.nodes_of(job)] for job in result.document["jobs"]]
+
+    assert places(1) == places(1) != places(2)
+    assert set(places(1)[1]) <= {*range(4, 16)}
+
+
+def test_a_job_begins_at_its_start_and_does_what_it_does_elsewhere() -> None:
+    alone = narthex.run("roundtrip", 64, 5, nodes=2)
+    late = narthex.run(jobs=["hello @ 2", "roundtrip 64 5 @ 0-1 start 50us"], nodes=3, threads=2)
+    assert late.value("round-trip latency") == alone.value("round-trip latency")
+    assert late.document["simulated_ps"] == alone.document["simulated_ps"] + 50_000_000
+    assert late.document["jobs"][1]["start_ps"] == 50_000_000
+
+
+def test_a_job_that_is_stopped_leaves_the_network_to_the_others() -> None:
+    """Its packets would keep the links of the switches that the other job's must cross."""
+    stopped = "bandwidth 256 100000 @ 0,2 until 100us"
+    result = narthex.run(
+        jobs=[stopped, "roundtrip 64 200 @ 1,3"], machine="cluster", nodes=4, interface="CNI512Q"
+    )
+    assert [job.get("stopped", False) for job in result.document["jobs"]] == [True, False]
+    assert result.document["simulated_ps"] > 100_000_000
+    alone = narthex.run(
+        jobs=["roundtrip 64 200 @ 1,3"], machine="cluster", nodes=4, interface="CNI512Q"
+    )
+    assert _round_trip(result, 1) < 2 * _round_trip(alone, 0)
+
+
+def test_interference_is_the_ratio_to_a_job_alone_on_the_same_nodes() -> None:
+    told = ["bandwidth 256 20 @ 0,2", "bandwidth 256 20 @ 1,3", "roundtrip 8 5 @ 4-5"]
+    found = narthex.interfere(told, nodes=6, interface="CNI512Q")
+    rows = found.frame.rows(named=True)
+    assert [(row["job"], row["beside"]) for row in rows[:3]] == [
+        ("bandwidth 256 20 (0)", "bandwidth 256 20 (1)"),
+        ("bandwidth 256 20 (0)", "roundtrip 8 5"),
+        ("bandwidth 256 20 (0)", "all"),
+    ]
+    assert {row["slowdown"] for row in rows} == {1.0}, "an ideal network has no contention"
+    shared = narthex.interfere(
+        ["bandwidth 256 50 @ 0,3", "bandwidth 256 50 @ 1,2"],
+        machine="cluster",
+        nodes=4,
+        interface="CNI512Q",
+        set={"network.topology": '{kind="mesh", dimensions=[4, 1]}', "network.links.width": "1B"},
+    )
+    slowdowns = shared.frame["slowdown"].to_list()
+    assert slowdowns == [pytest.approx(2, rel=0.01)] * 2, "they share the link from 1 to 2"
+    with pytest.raises(NarthexError, match="name two or more, not 1"):
+        narthex.interfere(["hello"])
+
+
+def test_a_sweep_places_jobs(tmp_path: Path) -> None:
+    table = narthex.sweep(
+        {
+            "name": "places",
+            "jobs": ["roundtrip 64 5 @ {place}"],
+            "nodes": 4,
+            "parameters": {"place": ["0,3", "1,2"]},
+        },
+        jobs=1,
+        output=tmp_path / "places",
+    )
+    report = next(each for each in table.columns if each.startswith("round_trip_latency"))
+    assert table[report].n_unique() == 1
+    assert table["place"].to_list() == ["0,3", "1,2"]

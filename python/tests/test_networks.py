@@ -89,7 +89,7 @@ def test_the_command_prints_a_row_for_each_load(capsys: pytest.CaptureFixture[st
     assert command("network", "--pattern", "transpose", "--load", "1", "--cycles", "2000") == 0
     assert "saturated" in capsys.readouterr().out
     assert command("network", "cluster", "--load", "some") == 2
-    assert "loads are numbers with commas" in capsys.readouterr().err
+    assert "expected numbers with commas" in capsys.readouterr().err
 
 
 def test_a_file_says_who_sends_to_whom(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,3 +245,46 @@ def test_a_drawing_has_a_curve_for_each_direction_of_a_link() -> None:
 def test_a_run_on_an_ideal_network_has_none() -> None:
     document = narthex.run("hello", interface="CNI32Qm", nodes=2).document
     assert "network" not in document
+
+
+def test_a_closed_loop_sends_no_more_than_the_network_carries() -> None:
+    found = narthex.network(
+        "cluster", outstanding=[1, 64], warm_up_cycles=2_000, measured_cycles=5_000
+    )
+    one, many = found.points.to_dicts()
+    assert (one["load"], one["outstanding"], one["state"]) == (None, 1, "steady")
+    assert one["accepted"] < many["accepted"] < 1
+    assert one["latency_ns"] < many["latency_ns"]
+    with pytest.raises(
+        narthex.NarthexError, match="outstanding must be a whole number from 1 to 1"
+    ):
+        narthex.network("cluster", outstanding=[2000])
+    with pytest.raises(narthex.NarthexError, match="give one of them"):
+        narthex.network("cluster", outstanding=[1], loads=[0.1])
+
+
+def test_several_curves_are_measured_in_one_call_and_drawn_on_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, json_file = tmp_path / "page.html", tmp_path / "curves.json"
+    words = ["network", "cluster", "--nodes", "16", "--cycles", "1000", "--load", "0.1,0.2"]
+    words += [
+        "--vary",
+        'network.topology={kind="mesh", dimensions=[4, 4]},{kind="crossbar", ports=16}',
+    ]
+    words += ["--pattern", "uniform,neighbour", "--report", str(page), "--json", str(json_file)]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 0, capsys.readouterr()
+    curves = json.loads(json_file.read_text())["curves"]
+    mesh = 'network.topology={kind="mesh", dimensions=[4, 4]}'
+    assert [curve["name"] for curve in curves[:2]] == [
+        f"uniform, {mesh}",
+        'uniform, network.topology={kind="crossbar", ports=16}',
+    ]
+    first = curves[0]
+    assert len(first["links"]) == len(first["points"][0]["links_busy"]) == 2 * 16 + 2 * 24
+    assert max(first["points"][1]["links_busy"]) == pytest.approx(
+        first["points"][1]["busiest_link"], abs=1e-4
+    )
+    assert "binding" in page.read_text() or '"input": "range"' in page.read_text()

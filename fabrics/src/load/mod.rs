@@ -1,9 +1,12 @@
 //! Networks alone, under synthetic load: what a network carries, and how long it
 //! takes, without processors or interfaces.
 //!
-//! Each node is a source of its own that does not listen: it hands over a packet at
-//! each cycle of its link with the same probability, however many wait (open loop),
-//! and takes what arrives at once. A measurement has three parts (Dally and Towles,
+//! Each node is a source that hands over packets and takes what arrives at once. In an open
+//! loop it does not listen: it makes a packet at each cycle of its link with the same
+//! probability, however many wait. In a closed loop each packet is a request that its receiver
+//! answers with a reply as long, and a source has the same number of requests without a reply at
+//! any time: it slows down with the network, as processors do that wait (Dally and Towles,
+//! Section 24.2), and there is no load beyond what the network carries. A measurement has three parts (Dally and Towles,
 //! Principles and Practices of Interconnection Networks, Chapter 23):
 //!
 //! ```text
@@ -59,8 +62,8 @@ const MOST_CYCLES: u64 = 100_000_000;
 pub struct Load {
     /// Who sends to whom.
     pub pattern: Pattern,
-    /// The share of its link that each node wants to use, in thousandths.
-    pub permille: u32,
+    /// How much they send.
+    pub demand: Demand,
     /// Bytes of each packet, all that links carry for it.
     pub packet_bytes: u32,
     /// Cycles of the links before measuring.
@@ -70,6 +73,19 @@ pub struct Load {
     /// Where random streams start.
     pub seed: u64,
 }
+
+/// What decides when a node makes packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Demand {
+    /// In an open loop: the share of its link that each node wants to use, in thousandths.
+    Permille(u32),
+    /// In a closed loop: the requests of each node that have no reply.
+    Outstanding(u32),
+}
+
+/// Requests without a reply that a node may have, at most.
+const MOST_OUTSTANDING: u32 = 1024;
 
 /// What came of it.
 #[derive(Clone, Debug)]
@@ -112,8 +128,15 @@ impl Load {
     pub fn problems(&self, nodes: u32, network: &switched::Config) -> Vec<(&'static str, String)> {
         let buffer_bytes = network.switches.buffer.as_u64() as u32;
         let mut problems = self.pattern.problems(nodes, &network.topology);
-        if !(1..=ALL_PERMILLE).contains(&self.permille) {
-            problems.push(("load", format!("{} thousandths are not from 1 to 1000", self.permille)));
+        match self.demand {
+            Demand::Permille(wrong) if !(1..=ALL_PERMILLE).contains(&wrong) => {
+                problems.push(("load", format!("{wrong} thousandths are not from 1 to 1000")));
+            }
+            Demand::Outstanding(wrong) if !(1..=MOST_OUTSTANDING).contains(&wrong) => {
+                let message = format!("{wrong} requests are not from 1 to {MOST_OUTSTANDING}");
+                problems.push(("outstanding", message));
+            }
+            _ => {}
         }
         if self.packet_bytes == 0 || self.packet_bytes > buffer_bytes {
             let message = format!(
@@ -170,7 +193,7 @@ impl Load {
     ) -> Option<Measurement> {
         let (end, length) = (schedule.windows.begin(window + 1), schedule.windows.length(window));
         let is_last = window + 1 == MOST_WINDOWS;
-        let takes_all = self.permille == ALL_PERMILLE;
+        let takes_all = self.demand == Demand::Permille(ALL_PERMILLE);
         let mut stands = run_until(simulation, end, observer)?;
         sources(simulation).for_each(|source| source.note_backlog(end));
         let backlogs: Vec<_> = sources(simulation).map(|source| source.backlog(window)).collect();

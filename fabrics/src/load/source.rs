@@ -6,10 +6,10 @@ use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::random::Stream;
 use narthex_kernel::{Clock, Duration, EventQueue, Time};
 
-use super::Load;
 use super::patterns::Destinations;
 use super::steadiness::Backlog;
 use super::windows::{QUARTERS, Windows};
+use super::{Demand, Load};
 use crate::latencies::{Detail, Latencies};
 use crate::packet::NodeId;
 use crate::parcel::{Credit, Mail, Sending};
@@ -23,8 +23,10 @@ pub(super) struct Schedule {
     nodes: u32,
     packet_bytes: u32,
     cycle: Clock,
-    /// Each cycle a packet is made if a random number is below this.
+    /// In an open loop, each cycle a packet is made if a random number is below this.
     threshold: u64,
+    /// In a closed loop, a node's requests without a reply.
+    outstanding: u32,
     /// What a link takes for a packet.
     pub serialization: Duration,
     /// When is measured.
@@ -68,17 +70,31 @@ impl Schedule {
         let serialization = plan.timings.of_nodes().serialization(load.packet_bytes);
         let cycles = u128::from(serialization.as_ps() / cycle.cycles(1).as_ps().max(1)).max(1);
         // A probability as a share of 2^64, computed with integers only.
-        let threshold = (u128::from(load.permille) << 64) / (1000 * cycles);
+        let (permille, outstanding) = match load.demand {
+            Demand::Permille(permille) => (permille, 0),
+            Demand::Outstanding(outstanding) => (0, outstanding),
+        };
+        let threshold = (u128::from(permille) << 64) / (1000 * cycles);
         Schedule {
             destinations: load.pattern.destinations(nodes, &plan.topology),
             nodes,
             packet_bytes: load.packet_bytes,
             cycle,
+            outstanding,
             threshold: threshold.min(u128::from(u64::MAX)) as u64,
             serialization,
             windows,
         }
     }
+}
+
+/// What a packet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cargo {
+    /// In a closed loop its receiver answers it.
+    Request,
+    /// The answer.
+    Reply,
 }
 
 /// What can happen at a source.
@@ -94,7 +110,7 @@ pub(super) enum Event {
 pub(super) struct Source {
     own: NodeId,
     schedule: Arc<Schedule>,
-    pub terminal: Terminal<()>,
+    pub terminal: Terminal<Cargo>,
     pub events: EventQueue<Event>,
     random: Stream,
     /// The cycle at which the next packet is made.
@@ -124,7 +140,13 @@ impl Source {
             waiting_at_begin: 0,
             next_quarter: (0, schedule.windows.begin),
         };
-        source.schedule_next();
+        match schedule.outstanding {
+            0 => source.schedule_next(),
+            outstanding => {
+                let first = Time::ZERO + schedule.cycle.cycles(1);
+                (0..outstanding).for_each(|_| source.events.schedule(first, Event::Make));
+            }
+        }
         source
     }
 
@@ -173,19 +195,29 @@ impl Source {
         }
     }
 
-    fn handle(&mut self, now: Time, event: Event, outbox: &mut Outbox<Mail<()>>) {
+    fn make_request(&mut self, now: Time) {
+        let Schedule { ref destinations, nodes, .. } = *self.schedule;
+        let destination = destinations.next(self.own, nodes, &mut self.random);
+        self.make(now, destination, Cargo::Request);
+    }
+
+    fn make(&mut self, now: Time, destination: NodeId, cargo: Cargo) {
+        self.terminal.hand_over(now, destination, self.schedule.packet_bytes, 0, cargo);
+        if let Some(quarter) = self.schedule.windows.quarter_at(now) {
+            self.quarters[quarter].made += 1;
+        }
+    }
+
+    fn handle(&mut self, now: Time, event: Event, outbox: &mut Outbox<Mail<Cargo>>) {
         self.note_backlog(now);
         let windows = self.schedule.windows;
-        let mut send = |(arrival, partition, mail): Sending<()>| outbox.send(arrival, partition, mail);
+        let mut send = |(arrival, partition, mail): Sending<Cargo>| outbox.send(arrival, partition, mail);
         match event {
             Event::Make => {
-                let Schedule { ref destinations, nodes, packet_bytes, .. } = *self.schedule;
-                let destination = destinations.next(self.own, nodes, &mut self.random);
-                self.terminal.hand_over(now, destination, packet_bytes, 0, ());
-                if let Some(quarter) = windows.quarter_at(now) {
-                    self.quarters[quarter].made += 1;
+                self.make_request(now);
+                if self.schedule.outstanding == 0 {
+                    self.schedule_next();
                 }
-                self.schedule_next();
             }
             Event::LinkFree => {}
             Event::Credit(credit) => self.terminal.credit(credit),
@@ -201,6 +233,12 @@ impl Source {
                     self.quarters[quarter].latency_sum_ps += latency.as_ps();
                     self.latencies[quarter / QUARTERS].record(latency);
                 }
+                if self.schedule.outstanding > 0 && now < windows.given_up() {
+                    match parcel.cargo {
+                        Cargo::Request => self.make(now, parcel.source, Cargo::Reply),
+                        Cargo::Reply => self.make_request(now),
+                    }
+                }
             }
         }
         if let Some(at) = self.terminal.inject(now, &mut send) {
@@ -212,11 +250,11 @@ impl Source {
 /// A partition of a network under load.
 pub(super) enum Part {
     Source(Box<Source>),
-    Switch(Box<Switch<()>>),
+    Switch(Box<Switch<Cargo>>),
 }
 
 impl Partition for Part {
-    type Payload = Mail<()>;
+    type Payload = Mail<Cargo>;
 
     fn next_time(&self) -> Option<Time> {
         match self {
@@ -225,7 +263,7 @@ impl Partition for Part {
         }
     }
 
-    fn advance(&mut self, outbox: &mut Outbox<Mail<()>>) {
+    fn advance(&mut self, outbox: &mut Outbox<Mail<Cargo>>) {
         match self {
             Part::Source(source) => {
                 while let Some((now, event)) = source.events.pop_before(outbox.until()) {
@@ -236,7 +274,7 @@ impl Partition for Part {
         }
     }
 
-    fn deliver(&mut self, envelope: Envelope<Mail<()>>) {
+    fn deliver(&mut self, envelope: Envelope<Mail<Cargo>>) {
         match self {
             Part::Source(source) => source.events.receive(envelope, |mail| match mail {
                 Mail::Parcel { parcel, .. } => {

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use narthex_kernel::{Bytes, Duration};
 
 use super::*;
+use crate::packet::NodeId;
 use crate::switch::{self, Arbitration, QueueKind, Routes, Switching};
 use crate::topologies::{self, fat_tree, mesh, torus};
 
@@ -61,7 +62,7 @@ fn measured(
 ) -> Measurement {
     let load = Load {
         pattern,
-        permille,
+        demand: Demand::Permille(permille),
         packet_bytes: PACKET_BYTES,
         warm_up_cycles: 3_000,
         measured_cycles,
@@ -197,7 +198,7 @@ fn nodes_that_saturate_before_others_are_named() {
 fn a_load_without_a_packet_is_neither_steady_nor_saturated() {
     let load = Load {
         pattern: Pattern::Uniform,
-        permille: 1,
+        demand: Demand::Permille(1),
         packet_bytes: PACKET_BYTES,
         warm_up_cycles: 0,
         measured_cycles: 2,
@@ -218,7 +219,7 @@ fn a_load_of_a_whole_link_has_no_latency_even_if_it_is_carried() {
 fn a_measurement_is_the_same_on_any_number_of_threads() {
     let load = Load {
         pattern: Pattern::HotSpot,
-        permille: 60,
+        demand: Demand::Permille(60),
         packet_bytes: PACKET_BYTES,
         warm_up_cycles: 500,
         measured_cycles: 250,
@@ -237,7 +238,7 @@ fn a_measurement_is_the_same_on_any_number_of_threads() {
 fn a_load_that_cannot_be_is_refused_with_its_key() {
     let load = Load {
         pattern: Pattern::Transpose,
-        permille: 1001,
+        demand: Demand::Permille(1001),
         packet_bytes: 4096,
         warm_up_cycles: 0,
         measured_cycles: 0,
@@ -245,4 +246,40 @@ fn a_load_that_cannot_be_is_refused_with_its_key() {
     };
     let keys: Vec<&str> = load.problems(63, &mesh()).into_iter().map(|(key, _)| key).collect();
     assert_eq!(keys, ["pattern", "load", "packet_bytes", "cycles"]);
+}
+
+/// With one request at a time and nobody else there, a reply comes after twice the latency without
+/// load: by Little's law (Dally and Towles, Section 24.2) what a node sends follows.
+#[test]
+fn a_closed_loop_of_one_request_takes_turns_with_its_reply() {
+    let network = mesh();
+    let far: Vec<u32> = (0..NODES).map(|own| if own == 0 { NODES - 1 } else { own }).collect();
+    let load = Load {
+        pattern: Pattern::Permutation(far.clone()),
+        demand: Demand::Outstanding(1),
+        packet_bytes: PACKET_BYTES,
+        warm_up_cycles: 3_000,
+        measured_cycles: 20_000,
+        seed: 1,
+    };
+    let measured = load.measure(&network, NODES, Threads::UpTo(1), &mut |_| true).expect("it ends");
+    let plan = network.plan(NODES);
+    let (there, own) = (plan.zero_load(NodeId(0), NodeId(63), PACKET_BYTES), |node: u16| {
+        plan.zero_load(NodeId(node), NodeId(node), PACKET_BYTES)
+    });
+    assert_eq!(measured.verdict, Verdict::Steady);
+    // A reply may find one packet of node 63's own loop on its link.
+    let longest = there + plan.timings.of_nodes().serialization(PACKET_BYTES);
+    let largest = measured.latency.counted().maximum().expect("packets came");
+    assert!((there.as_ps()..=longest.as_ps()).contains(&largest), "{largest}");
+    // Node 63 has its own loop beside the replies to node 0.
+    let rate = |round: Duration| 1.0 / round.as_ps() as f64;
+    let each = (1..NODES as u16 - 1).map(|node| rate(own(node))).sum::<f64>();
+    let serialization = plan.timings.of_nodes().serialization(PACKET_BYTES).as_ps() as f64;
+    let least = serialization * (each + rate(there)) / f64::from(NODES);
+    assert!((0.99 * least..1.03 * least).contains(&measured.accepted), "{least}: {}", measured.accepted);
+    let two = Load { demand: Demand::Outstanding(2), ..load };
+    let twice = two.measure(&network, NODES, Threads::UpTo(1), &mut |_| true).expect("it ends");
+    // Never more than a link carries.
+    assert!((measured.accepted + 0.1..=1.0).contains(&twice.accepted), "{}", twice.accepted);
 }

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use super::NetworkPort;
-use crate::packet::{Header, Job, NodeId, Packet, Rank};
+use crate::job::Job;
+use crate::packet::{Header, NodeId, Packet, Rank};
 
 /// A node's end of the fabric as one of its processes has it.
 #[derive(Debug)]
@@ -29,20 +30,20 @@ impl ProcessPort<'_> {
     }
 
     /// The job of this process.
-    pub fn job(&self) -> Job {
+    pub fn job(&self) -> &Job {
         self.port.job_of(self.own)
     }
 
     /// Whether other jobs have a part of the machine.
     pub fn shares_machine(&self) -> bool {
-        self.port.jobs.iter().any(|job| job.ranks < self.port.placement.ranks())
+        self.port.jobs.iter().any(|job| job.ranks() < self.port.placement.ranks())
     }
 
     /// The job of a process of the same node, and its rank in it.
-    pub fn job_on_node(&self, process: u8) -> (Job, Rank) {
+    pub fn job_on_node(&self, process: u8) -> (&Job, Rank) {
         let rank = self.port.placement.rank(self.port.own, process);
         let job = self.port.job_of(rank);
-        (job, job.rank_of(rank))
+        (job, self.port.rank_in_job(rank, rank))
     }
 
     /// Refuses a rank that no process of the job has.
@@ -54,7 +55,7 @@ impl ProcessPort<'_> {
         if job.process(destination).is_some() {
             return Ok(());
         }
-        let (ranks, name) = (job.ranks, placement.name(destination));
+        let (ranks, name) = (job.ranks(), placement.name(destination));
         let existing = match placement.processes {
             _ if ranks != placement.ranks() => format!("its job has the ranks 0 to {}", ranks - 1),
             1 => format!("nodes are 0 to {}", ranks - 1),

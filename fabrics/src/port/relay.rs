@@ -108,7 +108,7 @@ impl ProcessPort<'_> {
     pub fn hand_to(&mut self, process: u8, header: Header, payload: Vec<u8>) {
         let destination = self.rank_of(process);
         let source = header.peer();
-        let header = header.with_peer(self.port.job_of(destination).rank_of(source));
+        let header = header.with_peer(self.port.rank_in_job(destination, source));
         let packet = Packet { source, destination, sequence: 0, is_urgent: false, header, payload };
         let relay = self.relay_mut();
         relay.to_processes[usize::from(process)].push_back(Box::new(packet));

@@ -157,7 +157,7 @@ fn a_rank_that_no_process_has_is_refused_with_those_that_there_are() {
 
 /// Process 0 of both nodes is one job, process 1 of both another.
 fn port_of_jobs(own: u16) -> NetworkPort {
-    let job = |process| Job { first: Rank(process), stride: 2, ranks: 2 };
+    let job = |process| Job::even(Rank(process), 2, 2);
     port(own, PLACEMENT, 2).with_jobs(vec![job(0), job(1)])
 }
 

@@ -28,9 +28,9 @@ pub struct Agent {
 
 impl Agent {
     /// Who owns a byte of DRAM.
-    pub fn owner_of(&self, offset: u64) -> Option<Owner> {
+    pub fn owner_of(&self, offset: u64) -> Option<&Owner> {
         let place = self.dram.partition_point(|&(end, _)| end <= offset);
-        self.dram.get(place).map(|&(_, owner)| owner)
+        self.dram.get(place).map(|(_, owner)| owner)
     }
 }
 
@@ -75,10 +75,10 @@ impl Sarc {
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         }
-        let job = context.network.job();
+        let job = context.network.job().clone();
         let own = context.network.own();
         let owner = |flags: u64| {
-            let shared_with = (flags & request::SHARED != 0).then_some(job);
+            let shared_with = (flags & request::SHARED != 0).then(|| job.clone());
             Owner { process: own, number: process, shared_with }
         };
         match request {
@@ -152,16 +152,16 @@ impl Sarc {
     /// Tile, first line and number of the lines that a request names, which its process owns.
     fn named(&self, owner: Owner, words: &Words) -> Result<(u16, usize, usize), CallError> {
         let [address, lines, ..] = *words;
-        let (tile, first, lines) = self.place(owner, address, lines)?;
+        let (tile, first, lines) = self.place(&owner, address, lines)?;
         let own = &self.state.tiles[usize::from(tile)].lines;
-        let is_its = |line| own.state(line).owner.is_some_and(|its| its.process == owner.process);
+        let is_its = |line| own.state(line).owner.as_ref().is_some_and(|its| its.process == owner.process);
         if !(first..first + lines).all(is_its) {
             return Err(CallError::BadAddress);
         }
         Ok((tile, first, lines))
     }
 
-    fn place(&self, owner: Owner, address: u64, lines: u64) -> Result<(u16, usize, usize), CallError> {
+    fn place(&self, owner: &Owner, address: u64, lines: u64) -> Result<(u16, usize, usize), CallError> {
         let address = self.place_of(owner.number, address)?;
         let Some(Spot::Line(chip, tile, offset)) = self.space.at(address) else {
             return Err(CallError::BadAddress);
@@ -203,7 +203,7 @@ impl Sarc {
         system: &mut dyn OperatingSystem,
     ) -> Result<(), CallError> {
         let [address, lines, buffer, ..] = *words;
-        let (tile, first, lines) = self.place(owner, address, lines)?;
+        let (tile, first, lines) = self.place(&owner, address, lines)?;
         let own = &self.state.tiles[usize::from(tile)].lines;
         if (first..first + lines).any(|line| own.state(line).owner.is_some()) {
             return Err(CallError::Busy);
@@ -217,7 +217,8 @@ impl Sarc {
             let word =
                 |own: usize| u64::from_le_bytes(words[own * 8..own * 8 + 8].try_into().expect("eight"));
             let is_shared = word(0) & state::SHARED != 0;
-            let owner = Owner { shared_with: owner.shared_with.filter(|_| is_shared), ..owner };
+            let shared_with = owner.shared_with.clone().filter(|_| is_shared);
+            let owner = Owner { shared_with, ..owner };
             let state = LineState {
                 role: Role::of(word(0) & state::ROLE).ok_or(CallError::Invalid)?,
                 tag: word(1),
@@ -233,9 +234,9 @@ impl Sarc {
 
     /// What a line of any tile is, for those who may use it.
     fn query(&self, asks: Owner, words: &mut Words) -> Result<(), CallError> {
-        let (tile, line, _) = self.place(asks, words[0], 1)?;
+        let (tile, line, _) = self.place(&asks, words[0], 1)?;
         let lines = &self.state.tiles[usize::from(tile)].lines;
-        let is_its = lines.state(line).owner.is_some_and(|owner| owner.lets(asks.process));
+        let is_its = lines.state(line).owner.as_ref().is_some_and(|owner| owner.lets(asks.process));
         words[1] = if is_its { lines.state_word(line, 0) } else { 0 };
         Ok(())
     }

@@ -225,9 +225,9 @@ impl Lines {
             return Err("a line goes back to the cache by the system (FREE)".into());
         }
         self.leave_first_level(line);
-        let before = *self.state(line);
+        let before = self.state(line).clone();
         let tag = if self.lacks(Rule::ClearingTheTag) { before.tag } else { 0 };
-        *self.state_mut(line) = LineState { role, tag, ..before };
+        *self.state_mut(line) = LineState { role, tag, ..before.clone() };
         let checked = match role {
             Role::Counter => {
                 (0..4).try_for_each(|own| check_notified(self.word(line, counter::NOTIFICATIONS + own)))

@@ -11,7 +11,7 @@ use super::registers::{LINE_BYTES, LINE_WORDS, Role, state};
 use super::rules::Rule;
 
 /// Who may use a line.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Owner {
     /// The process.
     pub process: Rank,
@@ -24,17 +24,12 @@ pub struct Owner {
 impl Owner {
     /// Whether a process may use what this one owns.
     pub fn lets(&self, process: Rank) -> bool {
-        self.process == process || self.shared_with.is_some_and(|job| has(job, process))
+        self.process == process || self.shared_with.as_ref().is_some_and(|job| job.rank_of(process).is_some())
     }
 }
 
-/// Whether a process belongs to a job.
-fn has(job: Job, process: Rank) -> bool {
-    (0..job.ranks).any(|rank| job.process(Rank(rank)) == Some(process))
-}
-
 /// What is known of a line beside its bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct LineState {
     /// What it is.
     pub role: Role,
@@ -187,12 +182,12 @@ impl Lines {
 
     /// What a load of a word of a line's state shows.
     pub fn state_word(&self, line: usize, word: u64) -> u64 {
-        let LineState { role, tag, owner, is_selected, .. } = self.states[line];
+        let &LineState { role, tag, ref owner, is_selected, .. } = &self.states[line];
         if word == 1 {
             return tag;
         }
         let selected = if is_selected { state::FIRST_LEVEL } else { 0 };
-        let of_owner = owner.map_or(0, |owner| {
+        let of_owner = owner.as_ref().map_or(0, |owner| {
             let shared = if owner.shared_with.is_some() { state::SHARED } else { 0 };
             state::LOCKED | shared | selected | u64::from(owner.number) << state::OWNER_SHIFT
         });

@@ -102,11 +102,11 @@ impl Lines {
     /// The items of a queue are in scratchpad lines of its owner.
     pub(super) fn check_shape(&self, line: usize, value: u64) -> Result<(), Problem> {
         let shape = Shape::of(value)?;
-        let owner = self.state(line).owner;
+        let owner = &self.state(line).owner;
         let body = line + 1..line + 1 + shape.lines();
         let is_its = |line: usize| {
             line < self.count()
-                && self.state(line).owner == owner
+                && self.state(line).owner == *owner
                 && self.state(line).role == Role::Scratchpad
         };
         match body.clone().find(|&line| !is_its(line)) {

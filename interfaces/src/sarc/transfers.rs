@@ -79,7 +79,7 @@ impl Sarc {
 
     /// Refuses a line that a process may not use.
     pub(super) fn check_line(&self, process: Rank, tile: u16, line: usize) -> Result<(), Problem> {
-        match self.state.tiles[usize::from(tile)].lines.state(line).owner {
+        match &self.state.tiles[usize::from(tile)].lines.state(line).owner {
             Some(owner) if owner.lets(process) => Ok(()),
             Some(owner) => Err(format!(
                 "{} belongs to process {} of its chip, which shares it with nobody else",
@@ -298,8 +298,8 @@ impl Sarc {
     }
 
     fn owner_of(&self, tile: u16, line: usize) -> Rank {
-        let owner = self.state.tiles[usize::from(tile)].lines.state(line).owner;
-        owner.map_or(Rank(0), |owner| owner.process)
+        let owner = &self.state.tiles[usize::from(tile)].lines.state(line).owner;
+        owner.as_ref().map_or(Rank(0), |owner| owner.process)
     }
 
     /// An engine makes packets as long as it may.

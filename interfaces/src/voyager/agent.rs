@@ -145,9 +145,8 @@ impl Voyager {
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         }
-        let own = context.network.own();
-        let job = context.network.job();
-        self.fill_translation(process, job, job.rank_of(own));
+        let (job, rank) = context.network.job_on_node(process);
+        self.fill_translation(process, job, rank);
         self.end_closing(process, system)?;
         match request {
             request::OPEN => self.open(process, &mut words, system)?,
@@ -165,7 +164,7 @@ impl Voyager {
     }
 
     /// A process's translation table gets all ranks of its job, each with its receive queues.
-    fn fill_translation(&mut self, process: u8, job: Job, rank: Rank) {
+    fn fill_translation(&mut self, process: u8, job: &Job, rank: Rank) {
         let own = &mut self.state.agent.ranks[usize::from(process)];
         if own.is_some() {
             return;
@@ -173,7 +172,7 @@ impl Voyager {
         *own = Some(rank.0);
         let layout = &self.build.layout;
         let queues = u64::from(layout.queues);
-        let destinations = (u64::from(job.ranks) * queues).min(layout.destinations);
+        let destinations = (u64::from(job.ranks()) * queues).min(layout.destinations);
         for destination in 0..destinations {
             let rank = Rank((destination / queues) as u16);
             let Some((node, there)) = self.place_of(job, rank) else { continue };
@@ -193,7 +192,7 @@ impl Voyager {
     }
 
     /// The node of a rank of a job, and which of its processes it is.
-    fn place_of(&self, job: Job, rank: Rank) -> Option<(u16, u8)> {
+    fn place_of(&self, job: &Job, rank: Rank) -> Option<(u16, u8)> {
         let Rank(process) = job.process(rank)?;
         let processes = u16::from(self.build.layout.processes);
         Some((process / processes, (process % processes) as u8))

@@ -117,7 +117,7 @@ impl WarmIdentity {
             return Some(format!("it is of narthex {}, and this is narthex {}", self.version, asked.version));
         }
         let program = |of: &WarmIdentity| {
-            format!("'{}'", [&[of.program.clone()], &of.arguments[..]].concat().join(" "))
+            format!("'{}'", [std::slice::from_ref(&of.program), &of.arguments[..]].concat().join(" "))
         };
         if (&self.program, &self.arguments) != (&asked.program, &asked.arguments) {
             return Some(format!("it is of program {}; the run asks for {}", program(self), program(asked)));

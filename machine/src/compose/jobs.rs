@@ -16,37 +16,57 @@ use std::sync::Arc;
 
 use narthex_cores::Code;
 use narthex_cores::linux::Program;
-use narthex_fabrics::{NodeId, Placement, Rank};
+use narthex_fabrics::{NodeId, Placement};
 use narthex_memory::main_memory::Image;
 use narthex_memory::page_frames::PageFrames;
 
-use super::ProcessId;
+use super::nodes::{self, Nodes};
 use crate::request::{Failure, JobRequest, RunRequest};
 
-/// What stands for all nodes of a machine.
-const ALL: &str = "all";
+pub use super::nodes::Times;
 
 /// The processes of a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// The nodes on which it has processes.
-    pub nodes: Range<u32>,
+    /// The nodes on which it has processes, in the order of its ranks.
+    pub nodes: Vec<u16>,
     /// Its processes on each of them.
     pub processes: Range<u8>,
+    /// When they begin, and when they are stopped.
+    pub times: Times,
 }
 
 impl Place {
     /// All processes of a machine.
     fn whole(placement: Placement) -> Self {
-        Place { nodes: 0..placement.nodes.into(), processes: 0..placement.processes }
+        Place {
+            nodes: (0..placement.nodes).collect(),
+            processes: 0..placement.processes,
+            times: Times::default(),
+        }
     }
 
-    /// Whether both have a process in common.
-    fn meets(&self, other: &Place) -> bool {
-        let nodes = self.nodes.start < other.nodes.end && other.nodes.start < self.nodes.end;
-        let processes =
-            self.processes.start < other.processes.end && other.processes.start < self.processes.end;
-        nodes && processes
+    /// Its ranks, as the ports of its nodes translate them.
+    pub fn ranks(&self, placement: Placement) -> narthex_fabrics::Job {
+        let Place { nodes, processes, .. } = self;
+        let first = placement.rank(NodeId(nodes[0]), processes.start);
+        let distances = nodes.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
+        let stride = distances.reduce(|one, other| one.filter(|_| one == other)).unwrap_or(Some(1));
+        let of_node = processes.len() as u16;
+        let ranks = nodes.len() as u16 * of_node;
+        match stride {
+            Some(stride) if of_node == 1 => {
+                narthex_fabrics::Job::even(first, stride * u16::from(placement.processes), ranks)
+            }
+            Some(1) if of_node == u16::from(placement.processes) => {
+                narthex_fabrics::Job::even(first, 1, ranks)
+            }
+            _ => {
+                let of =
+                    |&node: &u16| processes.clone().map(move |process| placement.rank(NodeId(node), process));
+                narthex_fabrics::Job::listed(nodes.iter().flat_map(of).collect())
+            }
+        }
     }
 }
 
@@ -62,6 +82,8 @@ pub struct Job {
     pub arguments: Vec<String>,
     /// Its processes.
     pub place: Place,
+    /// Their ranks.
+    pub ranks: narthex_fabrics::Job,
 }
 
 impl Job {
@@ -82,28 +104,14 @@ impl Job {
             arguments: std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect(),
             program: Arc::new(program),
             place: Place::whole(placement),
+            ranks: narthex_fabrics::Job::whole(placement),
         }
     }
 
-    /// Whether a process is one of this job.
-    pub fn has(&self, place: ProcessId) -> bool {
-        self.place.nodes.contains(&place.node.0.into()) && self.place.processes.contains(&place.process)
-    }
-
-    /// Its ranks, as the ports of its nodes translate them.
-    pub fn ranks(&self, placement: Placement) -> narthex_fabrics::Job {
-        let Place { nodes, processes } = &self.place;
-        let (first, ranks) = (nodes.start as u16, nodes.len() as u16);
-        if processes.len() == usize::from(placement.processes) {
-            let processes = u16::from(placement.processes);
-            return narthex_fabrics::Job {
-                first: Rank(first * processes),
-                stride: 1,
-                ranks: ranks * processes,
-            };
-        }
-        let first = placement.rank(NodeId(first), processes.start);
-        narthex_fabrics::Job { first, stride: placement.processes.into(), ranks }
+    /// Its processes are these.
+    pub fn set_place(&mut self, place: Place, placement: Placement) {
+        self.ranks = place.ranks(placement);
+        self.place = place;
     }
 }
 
@@ -112,7 +120,7 @@ impl Job {
 ///
 /// # Errors
 /// If a job is on nodes that the machine lacks, or no process is free for it.
-pub fn places(request: &RunRequest, placement: Placement) -> Result<Vec<Place>, Failure> {
+pub fn places(request: &RunRequest, placement: Placement, seed: u64) -> Result<Vec<Place>, Failure> {
     if request.jobs.is_empty() && request.job_nodes.is_none() {
         return Ok(vec![Place::whole(placement)]);
     }
@@ -121,22 +129,34 @@ pub fn places(request: &RunRequest, placement: Placement) -> Result<Vec<Place>, 
     let further =
         further.map(|JobRequest { program, args, nodes, .. }| (words(program, args), nodes.as_deref()));
     let jobs: Vec<(String, Option<&str>)> = std::iter::once(first).chain(further).collect();
+    let mut taken = vec![false; placement.ranks().into()];
     let mut places: Vec<Place> = Vec::new();
-    for (name, nodes) in &jobs {
-        let nodes = nodes_of(name, *nodes, placement.nodes.into())?;
-        let of = |process: u8| Place { nodes: nodes.clone(), processes: process..process + 1 };
-        let is_free = |place: &Place| !places.iter().any(|taken| taken.meets(place));
-        let Some(place) = (0..placement.processes).map(of).find(is_free) else {
-            let (first, last, processes) = (nodes.start, nodes.end - 1, placement.processes);
-            return Err(Failure::usage(format!(
-                "job '{name}' needs a process on each of the nodes {first} to {last}, and the jobs before it have \
-                 taken those that there are ({processes} on each node: machine.processors_per_node); give it \
-                 other nodes ('{name} @ FIRST-LAST'), or the machine more processors \
+    for (number, (name, text)) in jobs.iter().enumerate() {
+        let refused = |problem| Failure::usage(format!("job '{name}' {problem}"));
+        let (nodes, times) = nodes::read(text.unwrap_or_default(), placement.nodes).map_err(refused)?;
+        let is_free = |node: u16, process| !taken[usize::from(placement.rank(NodeId(node), process).0)];
+        let on = |process: u8| match &nodes {
+            Nodes::Listed(nodes) => nodes.iter().all(|&node| is_free(node, process)).then(|| nodes.clone()),
+            Nodes::Random { count, seed: own } => {
+                let free = (0..placement.nodes).filter(|&node| is_free(node, process)).collect();
+                nodes::draw(free, *count, own.unwrap_or(seed), number)
+            }
+        };
+        let Some((process, on)) = (0..placement.processes).find_map(|process| Some((process, on(process)?)))
+        else {
+            let (wanted, processes) = (nodes.in_words(), placement.processes);
+            return Err(refused(format!(
+                "needs a process on each of {wanted}, and the jobs before it have taken those that there are \
+                 ({processes} on each node: machine.processors_per_node); give it other nodes \
+                 ('{name} @ FIRST-LAST'), or the machine more processors \
                  (--set machine.processors_per_node={})",
                 jobs.len()
             )));
         };
-        places.push(place);
+        for &node in &on {
+            taken[usize::from(placement.rank(NodeId(node), process).0)] = true;
+        }
+        places.push(Place { nodes: on, processes: process..process + 1, times });
     }
     Ok(places)
 }
@@ -145,31 +165,10 @@ fn words(program: &str, arguments: &[String]) -> String {
     std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
 }
 
-/// The nodes of a job: "0-7" or "3"; all of them if none are named.
-fn nodes_of(job: &str, text: Option<&str>, nodes: u32) -> Result<Range<u32>, Failure> {
-    let Some(text) = text.filter(|text| *text != ALL) else { return Ok(0..nodes) };
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let range = match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
-        (Ok(first), Ok(last)) if first <= last => first..last.saturating_add(1),
-        _ => {
-            return Err(Failure::usage(format!(
-                "job '{job}' is on nodes '{text}'; expected a node or a first and a last one, such as 0-7"
-            )));
-        }
-    };
-    match range.end <= nodes {
-        true => Ok(range),
-        false => Err(Failure::usage(format!(
-            "job '{job}' is on nodes '{text}', and the machine has the nodes 0 to {}; ask for more with \
-             --nodes {}, or for fewer ranks",
-            nodes - 1,
-            range.end
-        ))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use narthex_fabrics::Rank;
+
     use super::*;
 
     const PLACEMENT: Placement = Placement { nodes: 4, processes: 2 };
@@ -193,39 +192,55 @@ mod tests {
 
     #[test]
     fn a_job_has_the_first_process_that_is_free_on_all_of_its_nodes() {
-        let places = |first, further: &[_]| -> Vec<(Range<u32>, Range<u8>)> {
-            let places = places(&request(first, further), PLACEMENT).expect("there is room");
+        let places = |first, further: &[_]| -> Vec<(Vec<u16>, Range<u8>)> {
+            let places = places(&request(first, further), PLACEMENT, 7).expect("there is room");
             places.into_iter().map(|place| (place.nodes, place.processes)).collect()
         };
-        assert_eq!(places(None, &[]), [(0..4, 0..2)], "one job has all processes");
-        assert_eq!(places(None, &[None]), [(0..4, 0..1), (0..4, 1..2)]);
+        assert_eq!(places(None, &[]), [(vec![0, 1, 2, 3], 0..2)], "one job has all processes");
+        assert_eq!(places(None, &[None]), [(vec![0, 1, 2, 3], 0..1), (vec![0, 1, 2, 3], 1..2)]);
         assert_eq!(
             places(Some("0-1"), &[Some("2-3"), Some("1-2"), Some("0")]),
-            [(0..2, 0..1), (2..4, 0..1), (1..3, 1..2), (0..1, 1..2)]
+            [(vec![0, 1], 0..1), (vec![2, 3], 0..1), (vec![1, 2], 1..2), (vec![0], 1..2)]
         );
+        assert_eq!(places(Some("0-3:2"), &[Some("3,1")]), [(vec![0, 2], 0..1), (vec![3, 1], 0..1)]);
+    }
+
+    #[test]
+    fn a_random_job_is_where_nodes_are_free_and_its_seed_decides_where() {
+        let placement = Placement { nodes: 64, processes: 1 };
+        let drawn = |text, seed| {
+            let places = places(&request(Some("0-31"), &[Some(text)]), placement, seed).expect("room");
+            places[1].nodes.clone()
+        };
+        let nodes = drawn("random:8", 1);
+        assert!(nodes.len() == 8 && nodes.iter().all(|node| (32..64).contains(node)), "{nodes:?}");
+        assert_eq!(drawn("random:8", 1), nodes);
+        assert_ne!(drawn("random:8", 2), nodes, "the run's seed");
+        assert_eq!(drawn("random:8:1", 2), nodes, "its own");
+        let request = request(Some("0-31"), &[Some("random:33")]);
+        let refused = places(&request, placement, 1).unwrap_err().message;
+        assert!(refused.contains("needs a process on each of 33 random nodes"), "{refused}");
+    }
+
+    #[test]
+    fn even_nodes_need_no_table_and_others_keep_their_order() {
+        let of = |nodes: &[u16], processes: Range<u8>| {
+            Place { nodes: nodes.to_vec(), processes, times: Times::default() }.ranks(PLACEMENT)
+        };
+        assert_eq!(of(&[1, 2, 3], 1..2), narthex_fabrics::Job::even(Rank(3), 2, 3));
+        assert_eq!(of(&[1, 3], 0..1), narthex_fabrics::Job::even(Rank(2), 4, 2));
+        assert_eq!(of(&[0, 1, 2, 3], 0..2), narthex_fabrics::Job::whole(PLACEMENT));
+        assert_eq!(of(&[2, 0], 0..1), narthex_fabrics::Job::listed(vec![Rank(4), Rank(0)]));
     }
 
     #[test]
     fn a_job_without_room_or_on_nodes_that_there_are_not_is_refused() {
-        let refused = |first, further: &[_]| places(&request(first, further), PLACEMENT).unwrap_err().message;
+        let refused =
+            |first, further: &[_]| places(&request(first, further), PLACEMENT, 7).unwrap_err().message;
         let full = refused(None, &[None, Some("3")]);
-        assert!(full.starts_with("job 'gauss 64' needs a process on each of the nodes 3 to 3"), "{full}");
+        assert!(full.starts_with("job 'gauss 64' needs a process on each of node 3"), "{full}");
         assert!(full.contains("machine.processors_per_node=3"), "{full}");
         let beyond = refused(Some("0-7"), &[]);
         assert!(beyond.starts_with("job 'em3d' is on nodes '0-7', and the machine has the nodes 0 to 3"));
-        for wrong in ["3-1", "a", "", "1-"] {
-            assert!(
-                refused(Some(wrong), &[]).contains("expected a node or a first and a last one"),
-                "{wrong}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_ranks_of_a_job_are_its_nodes_one_behind_the_other() {
-        let job = narthex_fabrics::Job { first: Rank(3), stride: 2, ranks: 2 };
-        let own = [0, 1, 2].map(|rank| job.process(Rank(rank)));
-        assert_eq!(own, [Some(Rank(3)), Some(Rank(5)), None]);
-        assert_eq!([3, 5].map(|process| job.rank_of(Rank(process))), [Rank(0), Rank(1)]);
     }
 }

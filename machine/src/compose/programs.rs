@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use narthex_cores::linux::{Invocation, Protection, SystemCalls, start};
 use narthex_cores::{InOrder, Processor};
+use narthex_fabrics::Rank;
 use narthex_interfaces::Device;
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::information::InformationPage;
@@ -13,7 +14,7 @@ use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::{AgentId, ProcessorMemory};
 
-use super::jobs::Place;
+use super::jobs::{Job, Place};
 use super::{Blueprint, ProcessId, Running};
 use crate::config::ProcessorPart;
 use crate::node::memory::NodeMemory;
@@ -133,11 +134,12 @@ impl Blueprint<'_> {
 
     /// What the information page tells a process.
     fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
-        let Place { nodes, processes } = &self.loaded(place).place;
+        let Job { place: Place { nodes, processes, .. }, ranks, .. } = self.loaded(place);
+        let rank = ranks.rank_of(self.placement().rank(place.node, place.process)).unwrap_or(Rank(0));
         let overrides: Vec<(&str, u64)> =
             layouts.iter().flat_map(|layout| layout.overrides.iter().copied()).collect();
         let page = InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
-            ("node", u64::from(u32::from(place.node.0).saturating_sub(nodes.start))),
+            ("node", u64::from(rank.0) / processes.len() as u64),
             ("nodes", nodes.len() as u64),
             ("process", u64::from(place.process.saturating_sub(processes.start))),
             ("packet_bytes", self.packet_bytes()),

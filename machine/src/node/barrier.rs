@@ -22,12 +22,12 @@ impl Node {
         let program = self.processes[process].program.clone();
         let (begun, arrivals) = (program.address_of(BEGUN)?, program.address_of(ARRIVALS)?);
         let index = self.processes[process].processors.start;
-        let (job, own) = self.network.of_process(process as u8).job_on_node(process as u8);
+        let (job, own) = self.job_of(process);
         let [barrier, _] = self.read_words(index, begun)?;
-        for round in (0..u16::BITS).take_while(|&round| 1 << round < u32::from(job.ranks)) {
+        for round in (0..u16::BITS).take_while(|&round| 1 << round < u32::from(job.ranks())) {
             let [arrived, _] = self.read_words(index, arrivals + 8 * u64::from(round))?;
             if arrived < barrier {
-                let ranks = u32::from(job.ranks);
+                let ranks = u32::from(job.ranks());
                 let from = (u32::from(own.0) + ranks - (1 << round)) % ranks;
                 return job.process(Rank(from as u16)).map(|from| Awaited::Barrier { from, barrier });
             }

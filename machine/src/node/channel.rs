@@ -36,10 +36,11 @@ impl Node {
         let table = if function == RECEIVE { INCOMING } else { OUTGOING };
         let program = self.processes[process].program.clone();
         let [table, _] = self.read_words(index, program.address_of(table)?)?;
-        let (job, _) = self.network.of_process(process as u8).job_on_node(process as u8);
+        let (job, _) = self.job_of(process);
         let mut found: Vec<(u16, u8)> = Vec::new();
         for word in self.words_below(index, behind) {
-            let Some((peer, number, credits)) = self.end_at(index, table, u64::from(job.ranks), word) else {
+            let Some((peer, number, credits)) = self.end_at(index, table, u64::from(job.ranks()), word)
+            else {
                 continue;
             };
             if (function == RECEIVE || credits == 0) && !found.contains(&(peer, number)) {

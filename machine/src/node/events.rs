@@ -39,6 +39,10 @@ pub(super) enum Event {
     /// The time is over for which a processor's thread sleeps, if it is that sleep
     /// still.
     SleepOver(usize, u64),
+    /// The job of a process begins.
+    Start(usize),
+    /// The job of a process is over.
+    Stop(usize),
     /// Devices assert these interrupt lines of a processor from now on.
     Lines(usize, u64),
     /// Packets have come to or gone from the network port's relay.
@@ -111,6 +115,8 @@ impl Node {
                 self.network.end_step();
             }
             Event::SleepOver(index, sleep) => self.end_sleep(now, index, sleep),
+            Event::Start(process) => self.start_process(now, process),
+            Event::Stop(process) => self.stop_process(now, process),
         }
     }
 
@@ -129,6 +135,7 @@ impl Node {
         if let Some(process) = arrival.packet {
             self.got_further(now);
             self.announce_packet(now, process);
+            self.discard_if_stopped(process);
         }
         if arrival.room {
             self.offer_room(now);

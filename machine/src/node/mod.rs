@@ -59,6 +59,7 @@ mod foresight;
 mod held;
 mod horizons;
 mod interrupts;
+mod jobs;
 pub(crate) mod memory;
 mod mpi;
 mod on_chip;
@@ -369,6 +370,8 @@ impl Partition for Node {
                     | Event::Timer(..)
                     | Event::Lines(..)
                     | Event::SleepOver(..)
+                    | Event::Start(_)
+                    | Event::Stop(_)
                     | Event::Parcel
                     | Event::Credit(_)
                     | Event::LinkFree

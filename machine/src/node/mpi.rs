@@ -43,7 +43,7 @@ impl Node {
         let [flags, _] = self.read_words(index, request + FLAGS)?;
         let function = self.text(index, function);
         let place = format!("{function} on {}", self.text(index, communicator + NAME));
-        let (job, _) = self.network.of_process(process as u8).job_on_node(process as u8);
+        let (job, _) = self.job_of(process);
         let to = if peer == ANY_SOURCE { None } else { job.process(Rank(peer as u16)) };
         let message = if to.is_some() { "its message" } else { "a message of any rank" };
         let what = match tag {

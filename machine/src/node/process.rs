@@ -57,7 +57,7 @@ impl Process {
     /// Whether it has ended otherwise than well, and when.
     pub fn failure(&self) -> Option<(Time, &Ended)> {
         match &self.ended {
-            None | Some((_, Ended::Exited(0))) => None,
+            None | Some((_, Ended::Exited(0) | Ended::Stopped)) => None,
             Some((at, ended)) => Some((*at, ended)),
         }
     }
@@ -77,6 +77,8 @@ pub enum Personality {
 pub enum Ended {
     /// It exited with this code.
     Exited(u8),
+    /// The time of its job was over.
+    Stopped,
     /// It did something wrong; the text says what, where, and in which state.
     Failed(String),
     /// Its node came to an instant that does not end; the text says why.

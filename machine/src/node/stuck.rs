@@ -332,6 +332,7 @@ impl Node {
             place: self.place(index),
             ended: self.processes[index].ended.as_ref().map(|(at, ended)| match ended {
                 Ended::Exited(code) => (*at, *code),
+                Ended::Stopped => (*at, 0),
                 Ended::Failed(_) | Ended::Endless(_) => (*at, u8::MAX),
             }),
             threads,

@@ -135,8 +135,8 @@ impl Node {
     pub fn met_at(&self) -> Result<Time, String> {
         let since = &self.meeting.as_ref().expect("its processes meet").waits_since;
         let mut latest = Time::ZERO;
-        for process in 0..self.programs() {
-            latest = latest.max(since[process].ok_or_else(|| self.place(process))?);
+        for (process, since) in since.iter().enumerate().take(self.programs()) {
+            latest = latest.max(since.ok_or_else(|| self.place(process))?);
         }
         Ok(latest)
     }

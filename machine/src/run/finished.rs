@@ -13,7 +13,7 @@ use super::written::Written;
 use crate::compose::jobs::{self, Place};
 use crate::config::Machine;
 use crate::node::counts::sizes_json;
-use crate::node::{Node, Personality, Process, Region, Report};
+use crate::node::{Ended, Node, Personality, Process, Region, Report};
 use crate::request::{HardwareRequest, RunRequest, WarmRequest};
 use crate::sha256::sha256;
 use crate::surroundings::written_json;
@@ -86,7 +86,7 @@ impl Finished {
             document["network"] = network;
         }
         if !request.jobs.is_empty() || request.job_nodes.is_some() {
-            document["jobs"] = jobs_json(request, elf, nodes);
+            document["jobs"] = jobs_json(request, elf, nodes, machine.config.machine.seed);
         }
         if let Some(network) = network::on_chip_document(nodes) {
             document["network_on_chip"] = network;
@@ -113,20 +113,34 @@ impl Finished {
 }
 
 /// The jobs of a run that has several, with their places.
-fn jobs_json(request: &RunRequest, elf: &[u8], nodes: &[Node]) -> Value {
+fn jobs_json(request: &RunRequest, elf: &[u8], nodes: &[Node], seed: u64) -> Value {
     let placement = Placement { nodes: nodes.len() as u16, processes: nodes[0].programs() as u8 };
-    let places = jobs::places(request, placement).expect("the run has been placed so");
+    let places = jobs::places(request, placement, seed).expect("the run has been placed so");
     let first = (&request.program, &request.args, elf);
     let further = request.jobs.iter().map(|job| (&job.program, &job.args, &*job.elf));
     let jobs = std::iter::once(first).chain(further).zip(places);
-    let json = jobs.map(|((program, arguments, elf), Place { nodes, processes })| {
-        json!({
+    let json = jobs.map(|((program, arguments, elf), Place { nodes: on, processes, times })| {
+        let (first, last) = (on.iter().min().expect("a job has nodes"), on.iter().max().expect("it has"));
+        let mut job = json!({
             "program": program,
             "arguments": arguments,
             "binary_sha256": sha256(elf),
-            "nodes": [nodes.start, nodes.end],
+            "nodes": [first, last + 1],
             "process": processes.start,
-        })
+        });
+        if !on.iter().copied().eq(*first..=*last) {
+            job["node_list"] = json!(on);
+        }
+        for (key, time) in [("start_ps", times.start), ("until_ps", times.until)] {
+            if let Some(time) = time {
+                job[key] = time.as_ps().into();
+            }
+        }
+        let of = |node: &u16| &nodes[usize::from(*node)].processes[usize::from(processes.start)];
+        if on.iter().any(|node| matches!(of(node).ended, Some((_, Ended::Stopped)))) {
+            job["stopped"] = true.into();
+        }
+        job
     });
     json.collect()
 }

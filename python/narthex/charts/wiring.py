@@ -38,6 +38,10 @@ WIDTH = 640
 LARGEST_HEIGHT = 560
 
 
+STATE = "state"
+"""The number of the state that a drawing shows, as its slider has it."""
+
+
 def places_of(switches: Sequence[str]) -> dict[str, Place]:
     """Return where each switch stands, one unit from its neighbours."""
     for pattern, placed in ((GRID, _grid), (LEVEL, _levels), (GROUP, _groups)):
@@ -129,10 +133,11 @@ def _nodes(links: Iterable[dict[str, Any]], switches: dict[str, Place]) -> dict[
     return places
 
 
-def drawn(links: list[dict[str, Any]], unit: str) -> Spec:
+def drawn(links: list[dict[str, Any]], unit: str, states: Sequence[str] = ()) -> Spec:
     """Draw a network of `links`, each with `from`, `to` and `value`, as a specification.
 
-    The colour of a link is stronger for a larger value; `unit` says what it is.
+    The colour of a link is stronger for a larger value; `unit` says what it is. With several
+    `states` a link has `values` instead, one for each of them, and a slider chooses.
     """
     from narthex.charts.curves import shades
     from narthex.charts.looks import finish
@@ -147,7 +152,8 @@ def drawn(links: list[dict[str, Any]], unit: str) -> Spec:
         for name, (x, y) in places.items()
     ]
     x, y, height = _axes(list(places.values()))
-    shade, told = shades([link["value"] for link in links])
+    each = [value for link in links for value in link.get("values", [link.get("value")])]
+    shade, told = shades(each)
     tooltip = [alt.Tooltip("from:N"), alt.Tooltip("to:N")]
     tooltip.append(alt.Tooltip("value:Q", title=unit, format=",.3~f"))
     lines = (
@@ -169,7 +175,17 @@ def drawn(links: list[dict[str, Any]], unit: str) -> Spec:
     boxes = dot.transform_filter("datum.is == 'switch'").mark_square(
         size=70, color="var(--text)", opacity=1
     )
-    chart = alt.layer(lines, nodes, boxes).properties(height=height)
+    if states:
+        shown = alt.param(
+            name=STATE,
+            value=0,
+            bind=alt.binding_range(min=0, max=len(states) - 1, step=1, name=" "),
+        )
+        lines = lines.transform_calculate(value=f"datum.values[{STATE}]").add_params(shown)
+        title = alt.Title(alt.ExprRef(f"{list(states)}[{STATE}]"), anchor="start")
+        chart = alt.layer(lines, nodes, boxes).properties(height=height, title=title)
+    else:
+        chart = alt.layer(lines, nodes, boxes).properties(height=height)
     return finish(chart)
 
 
@@ -199,7 +215,7 @@ def _curve(number: int, link: dict[str, Any], places: dict[str, Place]) -> Rows:
         (x + to_x) / 2 + BEND * (to_y - y),
         (y + to_y) / 2 - BEND * (to_x - x),
     )
-    told = {"link": number, "from": link["from"], "to": link["to"], "value": link["value"]}
+    told = {"link": number, **{key: link[key] for key in link if key != "step"}}
     return [
         {**told, "step": step, "x": at_x, "y": at_y}
         for step, (at_x, at_y) in enumerate(((x, y), middle, (to_x, to_y)))

@@ -26,6 +26,7 @@ from narthex.cli import (
     explaining,
     fitting,
     hardware,
+    interfering,
     machines,
     networks,
     projects,
@@ -77,8 +78,9 @@ app = typer.Typer(
     ),
 )
 for module in (
-    catalogue, runs, differing, explaining, experiments, sweeping, fitting, calibrating, networks,
-    schedules, compiling, wrapping, checking, hardware, machines, projects, reporting, doctor,
+    catalogue, runs, interfering, differing, explaining, experiments, sweeping, fitting,
+    calibrating, networks, schedules, compiling, wrapping, checking, hardware, machines, projects,
+    reporting, doctor,
 ):  # fmt: skip
     module.register(app)
 

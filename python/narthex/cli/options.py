@@ -117,8 +117,9 @@ JOB = typer.Option(
     [],
     "--job",
     metavar="'PROGRAM ARGS [@ NODES]'",
-    help="A program that runs beside the others, with one process on each of its nodes (0-7; "
-    "all if none are named). May be repeated; PROGRAM, if given, is the first job.",
+    help="A program that runs beside the others, with one process on each of its nodes (0-7, "
+    "0-7:2, 0,4,9-11, or random:4; all if none are named). Behind them: start TIME, until TIME. "
+    "May be repeated; PROGRAM, if given, is the first job.",
 )
 JOB_FILE = typer.Option(
     None, "--job-file", metavar="FILE", help="A TOML file of such jobs: [[job]] tables."

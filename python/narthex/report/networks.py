@@ -1,9 +1,12 @@
 """Networks of a run: of switches (latencies, traffic, busy links), and on chip (busy links)."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from narthex.charts import curves, looks, wiring
-from narthex.report.parts import Chart, Facts, Section, Table, columns, number
+from narthex.report.parts import Cell, Chart, Facts, Section, Table, columns, number
+
+if TYPE_CHECKING:
+    from narthex.loads import NetworkLoad
 
 Document = dict[str, Any]
 
@@ -117,6 +120,38 @@ def links(carried: list[Document], whole_ps: int) -> Chart:
         " of its way, and the stronger the longer it was busy"
     )
     return Chart("Links", told, wiring.drawn(rows, unit), table)
+
+
+def under_load(found: "NetworkLoad") -> list[Chart]:
+    """Draw a network alone by how busy its links are, at each load that a slider chooses."""
+    document = found.document
+    carried, points = document["links"], document["points"]
+    if len(carried) > LARGEST_LINKS:
+        return []
+    states = [told_load(point) for point in points]
+    rows = [
+        {**link, "values": [100 * point["links_busy"][place] for point in points]}
+        for place, link in enumerate(carried)
+    ]
+    unit = "busy, percent"
+    cells: list[list[Cell]] = [
+        [link["from"], link["to"], *(number(value, 1) for value in link["values"])] for link in rows
+    ]
+    table = Table("Links", columns("from", "to", *states, numbers=states), cells, is_folded=True)
+    told = (
+        "Switches and what is attached to them, at the load that the slider chooses. A link is a"
+        " curve for each direction, to the right of its way, and the stronger the longer it was"
+        " busy; the shades are the same at all loads"
+    )
+    drawing = wiring.drawn(rows, unit, states)
+    return [Chart(f"Links under {found.pattern} traffic", told, drawing, table)]
+
+
+def told_load(point: Document) -> str:
+    """Say how much a point's nodes send."""
+    if point["load"] is not None:
+        return f"load {point['load']:g}"
+    return f"{point['outstanding']} outstanding"
 
 
 def _map(title: str, description: str, rows: looks.Rows, unit: str) -> Chart:

@@ -135,6 +135,8 @@ class Definition:
     """One that comes with Narthex, or a file: `./mine.c` is beside the sweep's."""
     args: str = ""
     """The program's arguments, as on the command line."""
+    jobs: list[str] = field(default_factory=list)
+    """Programs beside it, as `--job` takes them; the first is the program, if none is named."""
     machine: str = DEFAULT_MACHINE
     """A preset, or a file, from where the sweep's is."""
     interface: str = DEFAULT_INTERFACE
@@ -179,7 +181,9 @@ class Definition:
         every = asdict(self)
         left_out = {"name", "title", "threads", "slurm", "parameters", "zip", "timeout"}
         left_out |= {
-            key for key in (*SURROUNDINGS, "firmware", "start_from", "until") if not every[key]
+            key
+            for key in (*SURROUNDINGS, "firmware", "start_from", "jobs", "until")
+            if not every[key]
         }
         axes = {"parameters": [self.parameters], "zip": self.zip}
         return {key: every[key] for key in every.keys() - left_out} | {

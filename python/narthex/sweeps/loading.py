@@ -142,7 +142,8 @@ def _check_names(definition: Definition, given: dict[str, Any], place: str) -> N
 def _check_use(definition: Definition, place: str) -> None:
     """Refuse a parameter without an effect, and braces around something else."""
     known = [axis.name for axis in definition.axes]
-    texts = [getattr(definition, key) for key in _TEMPLATES] + definition.set
+    texts = [getattr(definition, key) for key in _TEMPLATES]
+    texts += [*definition.set, *definition.jobs]
     texts += [
         *definition.env,
         *definition.files,
@@ -160,11 +161,14 @@ def _check_use(definition: Definition, place: str) -> None:
         if name not in used and name not in RUN_KEYS and "." not in name:
             raise NarthexError(
                 f"{place}: parameter '{name}' changes nothing: write {{{name}}} where its value"
-                f" goes (in args, interface, program, machine, set, env, input or files), or name a"
-                f" key of the machine with its table (bus.clock), or one of {', '.join(RUN_KEYS)}"
+                f" goes (in args, jobs, interface, program, machine, set, env, input or files), or"
+                " name a key of the machine with its table (bus.clock), or one of"
+                f" {', '.join(RUN_KEYS)}"
             )
-    if not definition.program and "program" not in known:
-        raise NarthexError(f"{place}: 'program' is missing")
+    if not definition.program and "program" not in known and not definition.jobs:
+        raise NarthexError(f"{place}: 'program' is missing, and there are no 'jobs'")
+    if definition.jobs and not definition.program and (definition.args or "args" in known):
+        raise NarthexError(f"{place}: 'args' are of 'program', which is missing")
 
 
 def _check_sample(definition: Definition, place: str) -> None:

@@ -8,7 +8,7 @@ import gzip
 import json
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from narthex import _native, compiler
 from narthex.arguments import value_text
 from narthex.errors import USAGE, NarthexError
 from narthex.identity import digest, machine_of, run_key, simulator
+from narthex.jobs import Job
+from narthex.jobs import read as read_job
+from narthex.jobs import request as jobs_request
 from narthex.programs import Program, find
 from narthex.running import request, simulate, warm_request
 from narthex.surroundings import Surroundings, identity
@@ -25,7 +28,7 @@ from narthex.sweeps.loading import PLACEHOLDER
 from narthex.sweeps.points import Assignment, points
 from narthex.sweeps.work import Task
 
-_NOT_OF_MACHINE = ("program", "args", "interface", "firmware", "surroundings")
+_NOT_OF_MACHINE = ("program", "args", "interface", "firmware", "surroundings", "jobs", "job_nodes")
 """Parts of a request that say nothing of its machine."""
 
 
@@ -118,7 +121,10 @@ def _runs(
     runs: dict[str, Run] = {}
     names: set[str] = set()
     for point in points(definition):
+        jobs = [_job(folder, definition, each, point) for each in definition.jobs]
         path = _beside(folder, _filled(definition, "program", point))
+        if not path:
+            path = jobs[0].program
         if path not in programs:
             programs[path] = find(path)
             compile_program(programs[path])
@@ -126,7 +132,8 @@ def _runs(
         firmware = [_firmware_beside(folder, each) for each in definition.firmware]
         found = _surroundings(folder, definition, point)
         warm = definition.start_from and folder / _fill(definition.start_from, definition, point)
-        run = _run(definition, point, programs[path], file, firmware, found, warm, resolve)
+        guests = (programs[path], jobs)
+        run = _run(definition, point, guests, file, firmware, found, warm, resolve)
         if run.name in names:
             raise NarthexError(
                 f"two runs have the name '{run.name}': a value stands there twice; leave one out"
@@ -145,7 +152,8 @@ def try_interfaces(plan: Plan) -> None:
     """Refuse an interface that does not exist, before hours have gone by.
 
     Each is tried for an instant, on two nodes of the first machine that it is to
-    run on: the whole may be for a cluster's memory, not for that of this host.
+    run on, if its jobs name none: the whole may be for a cluster's memory, not for
+    that of this host.
     """
     tried = set()
     for run in plan.runs:
@@ -153,8 +161,9 @@ def try_interfaces(plan: Plan) -> None:
             continue
         tried.add(run.request["interface"])
         try:
-            few = {**run.request, "nodes": min(run.nodes, 2)}
-            few.pop("warm", None)  # it is of all nodes
+            has_places = {"jobs", "job_nodes"} & run.request.keys()
+            few = run.request if has_places else {**run.request, "nodes": min(run.nodes, 2)}
+            few = {key: value for key, value in few.items() if key != "warm"}  # it is of all nodes
             simulate(few, run.guest, lambda _time_ps: False)
         except NarthexError as error:
             has_run = error.document is not None  # the program refuses its arguments, on few nodes
@@ -165,18 +174,23 @@ def try_interfaces(plan: Plan) -> None:
 def _run(
     definition: Definition,
     point: Assignment,
-    guest: Program,
+    programs: tuple[Program, list[Job]],
     machine: str,
     firmware: list[str],
     surroundings: Surroundings,
     start_from: Path | None,
     resolve: Callable[[str], dict[str, Any]],
 ) -> Run:
+    guest, beside = programs
+    is_first = not _filled(definition, "program", point)
+    interface = _filled(definition, "interface", point)
+    _, described = jobs_request(None if is_first else guest, beside, interface=interface)
     asked = request(
         guest,
         _words(_filled(definition, "args", point)),
         machine=machine,
-        interface=_filled(definition, "interface", point),
+        jobs=described,
+        interface=interface,
         nodes=point.get("nodes", definition.nodes),
         set=_settings(definition, point),
         firmware=firmware,
@@ -204,6 +218,11 @@ def _run(
 
 def _resolved(asked: str) -> dict[str, Any]:
     return machine_of(json.loads(asked))
+
+
+def _job(folder: Path, definition: Definition, text: str, point: Assignment) -> Job:
+    job = read_job(_fill(text, definition, point))
+    return replace(job, program=_beside(folder, job.program))
 
 
 def _settings(definition: Definition, point: Assignment) -> list[str]:

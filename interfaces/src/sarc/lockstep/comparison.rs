@@ -190,7 +190,7 @@ impl<'a, H: Hardware> Lockstep<'a, H> {
     /// The lines of the hardware are the model's where they differ.
     fn take_over(&mut self, model: &Reference) {
         for line in differing(&*self.hardware, model).collect::<Vec<_>>() {
-            self.hardware.set_line(line, model.line(line).1, *model.lines().state(line));
+            self.hardware.set_line(line, model.line(line).1, model.lines().state(line).clone());
         }
     }
 

@@ -97,11 +97,11 @@ impl Arrays {
     }
 
     /// What is known of a line; `job` is that of those who share it.
-    pub fn state(&self, line: usize, job: Job) -> LineState {
+    pub fn state(&self, line: usize, job: &Job) -> LineState {
         let own = u64::from(self.states[line]);
         let role = self.role(line);
         let number = (own >> OWNER_SHIFT) as u8;
-        let shared_with = (own & SHARED != 0).then_some(job);
+        let shared_with = (own & SHARED != 0).then(|| job.clone());
         let owner = Owner { process: Rank(number.into()), number, shared_with };
         LineState {
             role,
@@ -114,7 +114,7 @@ impl Arrays {
 
     /// Replaces all that is known of a line, and its bytes.
     pub fn set_line(&mut self, line: usize, bytes: &[u8], state: &LineState) {
-        let owner = state.owner.map_or(0, |owner| {
+        let owner = state.owner.as_ref().map_or(0, |owner| {
             let shared = if owner.shared_with.is_some() { SHARED } else { 0 };
             shared | u64::from(owner.number) << OWNER_SHIFT
         });

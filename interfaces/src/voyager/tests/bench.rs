@@ -144,7 +144,7 @@ impl Bench {
     /// The same, where the processes of each number are a job of their own.
     pub fn of_jobs(settings: &[(&str, Value)]) -> Self {
         let mut bench = Bench::with(settings);
-        let job = |process| Job { first: Rank(process), stride: 2, ranks: 2 };
+        let job = |process| Job::even(Rank(process), 2, 2);
         for Node { port, .. } in &mut bench.nodes {
             port.set_jobs(vec![job(0), job(1)]);
         }

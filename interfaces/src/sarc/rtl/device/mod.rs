@@ -359,7 +359,7 @@ impl RtlSarc {
     }
 
     /// The kernel agent sees the lines of the tiles, and what it changes of them is changed.
-    fn with_lines<R>(&mut self, job: Job, call: impl FnOnce(&mut Sarc) -> R) -> R {
+    fn with_lines<R>(&mut self, job: &Job, call: impl FnOnce(&mut Sarc) -> R) -> R {
         for (tile, around) in self.tiles.iter().zip(&mut self.around.state.tiles) {
             for line in 0..tile.arrays.lines() {
                 let state = tile.arrays.state(line, job);
@@ -375,7 +375,7 @@ impl RtlSarc {
         for (tile, around) in self.tiles.iter_mut().zip(&mut self.around.state.tiles) {
             let lines = std::mem::replace(&mut around.lines, Lines::new(l2_bytes));
             for line in 0..tile.arrays.lines() {
-                let state = LineState { is_above: false, ..*lines.state(line) };
+                let state = LineState { is_above: false, ..lines.state(line).clone() };
                 if state == tile.arrays.state(line, job) {
                     continue;
                 }
@@ -466,8 +466,8 @@ impl Device for RtlSarc {
     ) -> Result<i64, CallError> {
         self.catch_up(context);
         self.statistics.calls.increment();
-        let job = context.network.job();
-        let answered = self.with_lines(job, |around| around.call(seat, context, call, system));
+        let job = context.network.job().clone();
+        let answered = self.with_lines(&job, |around| around.call(seat, context, call, system));
         self.await_edge(context);
         answered
     }

@@ -1,0 +1,116 @@
+"""`narthex interfere`: what jobs cost each other."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from narthex import notation
+from narthex.cli.console import (
+    JSON_OPTION,
+    SET_OPTION,
+    JsonTarget,
+    Waiting,
+    examples,
+    finish,
+)
+from narthex.cli.options import (
+    AT_A_TIME,
+    FRESH,
+    JOB,
+    JOB_FILE,
+    MACHINE,
+    NODES,
+    SEED,
+    THREADS,
+    UNTIL,
+)
+from narthex.cli.reporting import PLOT_OPTION, PlotTarget
+from narthex.cli.tables import print_table
+from narthex.running import DEFAULT_INTERFACE
+
+if TYPE_CHECKING:
+    from narthex.interference import Interference
+
+TWO_JOBS = "--job 'em3d 64 @ 0-7:2' --job 'bandwidth 256 50 @ 1,3'"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "interfere",
+        epilog=examples(
+            f"narthex interfere {TWO_JOBS} --machine cluster --nodes 8",
+            "narthex interfere --job-file jobs.toml --plot slowdown.svg",
+        ),
+    )(interfere)
+
+
+def interfere(
+    job: list[str] = JOB,
+    job_file: Path | None = JOB_FILE,
+    by: str | None = typer.Option(
+        None, "--by", help="Measure jobs by this report; each by its first if not given."
+    ),
+    machine: str = MACHINE,
+    interface: str = typer.Option(
+        DEFAULT_INTERFACE, "--interface", "-i", metavar="NAME", help="The network interface."
+    ),
+    nodes: int | None = NODES,
+    set_: list[str] = SET_OPTION,
+    seed: int | None = SEED,
+    threads: int = THREADS,
+    until: str | None = UNTIL,
+    jobs: int = AT_A_TIME,
+    fresh: bool = FRESH,
+    json_file: str | None = JSON_OPTION,
+    plot: Path | None = PLOT_OPTION,
+) -> None:
+    """Run jobs together, alone and in pairs, and show how much each costs the others."""
+    from narthex import interference
+    from narthex.jobs import Job, read_file
+
+    target, picture = JsonTarget(json_file), PlotTarget(plot)
+    listed: list[str | Job] = [*job, *(read_file(job_file) if job_file else [])]
+    with Waiting("Running the jobs") as waiting:
+
+        def told(done: int, all_: int, _left_s: float | None) -> None:
+            waiting.update(f"{done} of {all_} runs")
+
+        found = interference.interfere(
+            listed,
+            by=by,
+            machine=machine,
+            interface=interface,
+            nodes=nodes,
+            set=set_,
+            seed=seed,
+            threads=threads,
+            until=until,
+            fresh=fresh,
+            at_a_time=jobs,
+            progress=told,
+        )
+    finish(
+        lambda: target.write(found.document),
+        lambda: picture.draw(found.document, lambda: (found.map(), found.title)),
+        lambda: None if target.to_stdout else show(found),
+    )
+
+
+def show(found: "Interference") -> None:
+    """Print a row for each job and what runs beside it."""
+    rows = [
+        (
+            row["job"],
+            row["beside"],
+            row["measure"],
+            notation.text(row["alone"]),
+            notation.text(row["value"]),
+            row["unit"],
+            "-" if row["slowdown"] is None else f"{row['slowdown']:.3f} x",
+        )
+        for row in found.document["matrix"]
+    ]
+    names = ["job", "beside", "measured by", "alone", "beside it", "unit", "slowdown"]
+    print_table(found.title, names, rows, ["alone", "beside it", "slowdown"])
