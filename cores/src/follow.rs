@@ -93,7 +93,6 @@ mod tests {
     struct Heard {
         executed: Vec<(u64, u64)>,
         jumps: Vec<(Jump, u64, u64)>,
-        pause: Option<u64>,
     }
 
     impl Follower for Heard {
@@ -105,10 +104,6 @@ mod tests {
 
         fn jumped(&mut self, jump: Jump, target: u64, _: u64, result: u64) {
             self.jumps.push((jump, target, result));
-        }
-
-        fn pauses_at(&mut self, pc: u64) -> bool {
-            self.pause == Some(pc)
         }
     }
 
@@ -149,19 +144,5 @@ mod tests {
         assert_eq!((alone.now(), alone.retired()), (followed.now(), followed.retired()));
         assert_eq!(alone.registers(), followed.registers());
         assert!(heard.executed.is_sorted_by_key(|(at, _)| *at));
-    }
-
-    #[test]
-    fn a_processor_pauses_where_its_follower_wants_and_goes_on_as_if_it_had_not() {
-        let code = assemble::assemble(0x1000, PROGRAM).unwrap();
-        let mut processor = Processor::<Functional>::new(&Config::simple(), Code::new(0x1000, &code).into());
-        processor.set_pc(0x1000);
-        let mut heard = Heard { pause: Some(0x1010), ..Heard::default() };
-        let mut memory = FlatMemory::new();
-        let stop = processor.run_followed(&mut memory, Time::NEVER, &mut heard);
-        assert_eq!((stop, processor.pc(), heard.executed.len()), (Stop::Horizon, 0x1010, 2));
-        heard.pause = None;
-        assert_eq!(processor.run_followed(&mut memory, Time::NEVER, &mut heard), Stop::SystemCall);
-        assert_eq!(processor.x(6), 1);
     }
 }
