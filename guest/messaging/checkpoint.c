@@ -1,5 +1,5 @@
-/* Where a program offers a warm checkpoint: behind a barrier, so that all nodes are there. Apart, so
- * that programs without it stay as they are. */
+/* Where a program offers a warm checkpoint: behind a barrier, so that all nodes are there. Apart,
+ * so that programs without it stay as they are. */
 #include "messaging/narthex.h"
 #include "runtime/information.h"
 #include "runtime/simulator_calls.h"
