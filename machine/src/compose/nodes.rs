@@ -9,9 +9,7 @@
 //! ```
 
 use narthex_kernel::random::Stream;
-use narthex_kernel::{Duration, Time};
-
-use crate::config::did_you_mean;
+use narthex_kernel::{Duration, Time, did_you_mean};
 
 /// What stands for all nodes of a machine.
 const ALL: &str = "all";

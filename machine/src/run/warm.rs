@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use narthex_kernel::{Time, did_you_mean};
 use narthex_kernel::simulation::Ending;
+use narthex_kernel::{Time, did_you_mean};
 
 use super::Running;
 use crate::checkpoint::file;
