@@ -131,7 +131,8 @@ def _runs(
         file = _beside(folder, _filled(definition, "machine", point))
         firmware = [_firmware_beside(folder, each) for each in definition.firmware]
         found = _surroundings(folder, definition, point)
-        warm = definition.start_from and folder / _fill(definition.start_from, definition, point)
+        given = definition.start_from
+        warm = None if given is None else folder / _fill(given, definition, point)
         guests = (programs[path], jobs)
         run = _run(definition, point, guests, file, firmware, found, warm, resolve)
         if run.name in names:
