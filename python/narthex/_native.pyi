@@ -18,6 +18,7 @@ def run(
     trace: str | None = None,
     traffic: bool = False,
     profile: str | None = None,
+    mpi: str | None = None,
     standing: Callable[[str], object] | None = None,
 ) -> str: ...
 def silence() -> tuple[float, float] | None: ...
