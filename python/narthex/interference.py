@@ -91,7 +91,8 @@ class Interference(Saved):
         ]
         named = columns("job", "beside", "slowdown", numbers=["slowdown"])
         told = "How many times slower each job is beside others than alone"
-        drawn = heat_map(drawn_rows, "slowdown", ("job", "beside"))
+        # A job that is not slower is pale, however little the others are.
+        drawn = heat_map(drawn_rows, "slowdown", ("job", "beside"), span=(1, 2))
         return Chart("Slowdown", told, drawn, Table(told, named, cells, is_folded=True))
 
     def _repr_html_(self) -> str:

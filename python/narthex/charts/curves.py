@@ -203,18 +203,24 @@ def _dashes(rows: Rows) -> "alt.StrokeDashValue | alt.StrokeDash":
     )
 
 
-def heat_map(rows: Rows, unit: str, titles: tuple[str | None, str | None] = (None, None)) -> Spec:
+def heat_map(
+    rows: Rows,
+    unit: str,
+    titles: tuple[str | None, str | None] = (None, None),
+    span: Sequence[float] = (),
+) -> Spec:
     """Draw a field for each `row` and `column`: a stronger colour for a larger `value`.
 
     The palest colour is the smallest value that there is, the strongest the largest; a row whose
-    `value` is None has an empty field. `titles` are the words at the axes, downwards and across.
+    `value` is None has an empty field. `titles` are the words at the axes, downwards and across;
+    the colours reach at least over the values of `span`.
     """
     from narthex.extras import altair as alt
 
     names = [row["row"] for row in rows]
     plain = alt.Axis(domain=False, ticks=False, labelAngle=0, labelOverlap=True)
     there = [row for row in rows if row["value"] is not None]
-    shade, told = shades([row["value"] for row in there])
+    shade, told = shades([*span, *(row["value"] for row in there)])
     across = list(dict.fromkeys(row["column"] for row in rows))
     chart = (
         alt.Chart(alt.Data(values=there))
