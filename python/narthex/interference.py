@@ -1,10 +1,5 @@
 """What jobs cost each other: each alone, beside each other one, and all together.
 
-    >>> import narthex
-    >>> found = narthex.interfere(["roundtrip 64 20 @ 0,2", "bandwidth 256 20 @ 1,3"], nodes=4)
-    >>> found.frame["beside"].unique().sort().to_list()
-    ['all', 'bandwidth 256 20', 'roundtrip 64 20']
-
 In every run a job has the nodes that it has when all run together, also where these are drawn at
 random, so that the runs differ in nothing else than the jobs beside it. Runs are kept: the
 command goes on where it was interrupted.
@@ -120,6 +115,11 @@ def interfere(
     `by`, or else by its first report; where several of its processes report it, by the mean.
     `at_a_time` runs are made at a time; that changes no result. Runs that were made before are not
     made again, but with `fresh`. Raises `NarthexError` when a run fails, or a job reports nothing.
+
+    >>> import narthex
+    >>> found = narthex.interfere(["roundtrip 64 20 @ 0,2", "bandwidth 256 20 @ 1,3"], nodes=4)
+    >>> found.frame["beside"].to_list()
+    ['bandwidth 256 20', 'roundtrip 64 20']
     """
     known = [jobs.read(each) if isinstance(each, str) else each for each in listed]
     if len(known) < 2:
