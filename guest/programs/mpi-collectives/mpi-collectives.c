@@ -1,7 +1,7 @@
 /* Time of MPI's collectives, from a moment at which all ranks call until the last one returns.
  *
  *     mpi-collectives [COLLECTIVE [BYTES [RANKS [COUNT [WARM-UP]]]]]
- *                        by default barrier, 8 bytes, all ranks, 10 calls, 3 to warm up
+ *                        by default barrier, 8 bytes, all ranks, 20 calls, 50 to warm up
  *
  * COLLECTIVE is barrier, bcast, allreduce or alltoall. */
 #include <mpi.h>
@@ -10,7 +10,7 @@
 #include "../pattern.h"
 
 /* The common start is this long after the latest rank's clock, and up to a pause more. */
-enum { SLACK_NS = 20000, LARGEST_PAUSE_NS = 255 };
+enum { SLACK_NS = 100000, LARGEST_PAUSE_NS = 255 };
 
 static MPI_Comm comm;
 static int rank, size;
@@ -141,8 +141,8 @@ int main(int count, char **values) {
     MPI_Init(&count, &values);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int ranks = (int)argument(count, values, 3, "ranks", 1, size, size);
-    long measured = argument(count, values, 4, "count", 1, 1000000, 10);
-    long warm_up = argument(count, values, 5, "warm-up", 0, 1000000, 3);
+    long measured = argument(count, values, 4, "count", 1, 1000000, 20);
+    long warm_up = argument(count, values, 5, "warm-up", 0, 1000000, 50);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm);
     if (comm != MPI_COMM_NULL) {
