@@ -132,6 +132,32 @@ def test_a_program_checks_its_own_result(program, told):
     assert simulated(program, 6, "CNI512Q") == [told]
 
 
+def test_a_message_rate_is_that_of_the_senders_that_are_asked_for():
+    one, two = (
+        narthex.run("mpi-bandwidth", 16, 8, 2, 1, senders, 3, interface="CNI32Qm", nodes=4)
+        for senders in (1, 2)
+    )
+    for done in (one, two):
+        assert done.value("MPI bandwidth") == pytest.approx(16 * done.value("MPI message rate"))
+    statistics = [done.document["nodes"][2]["statistics"] for done in (one, two)]
+    sent = [each["messages_sent"] for each in statistics]
+    assert sent[1] - sent[0] >= 3 * 8, "rank 2 sends three windows only when it is a sender"
+
+
+@pytest.mark.parametrize("collective", ["barrier", "bcast", "allreduce", "alltoall"])
+def test_a_collective_takes_longer_among_more_ranks(collective):
+    def taken_ns(ranks: int) -> float:
+        asked = ("mpi-collectives", collective, 8, ranks, 2, 2)
+        return narthex.run(*asked, interface="CNI512Q", nodes=5).value("MPI collective")
+
+    assert 1000 < taken_ns(2) < taken_ns(5)
+
+
+def test_an_unknown_collective_is_refused():
+    with pytest.raises(NarthexError, match="is \"gather\"; allowed are barrier, bcast, allreduce"):
+        narthex.run("mpi-collectives", "gather", interface="CNI512Q", nodes=2)
+
+
 def overhead_cycles(program: str) -> float:
     """What a round costs rank 0 beside waiting: one message sent, one received."""
     rounds = 200
