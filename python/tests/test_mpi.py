@@ -147,15 +147,15 @@ def test_a_message_rate_is_that_of_the_senders_that_are_asked_for():
 @pytest.mark.parametrize("collective", ["barrier", "bcast", "allreduce", "alltoall"])
 def test_a_collective_takes_longer_among_more_ranks(collective):
     def taken_ns(ranks: int) -> float:
-        asked = ("mpi-collectives", collective, 8, ranks, 2, 2)
+        asked = ("mpi-collective-latency", collective, 8, ranks, 2, 2)
         return narthex.run(*asked, interface="CNI512Q", nodes=5).value("MPI collective")
 
     assert 1000 < taken_ns(2) < taken_ns(5)
 
 
 def test_an_unknown_collective_is_refused():
-    with pytest.raises(NarthexError, match="is \"gather\"; allowed are barrier, bcast, allreduce"):
-        narthex.run("mpi-collectives", "gather", interface="CNI512Q", nodes=2)
+    with pytest.raises(NarthexError, match='is "gather"; allowed are barrier, bcast, allreduce'):
+        narthex.run("mpi-collective-latency", "gather", interface="CNI512Q", nodes=2)
 
 
 def overhead_cycles(program: str) -> float:

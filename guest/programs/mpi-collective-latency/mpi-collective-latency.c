@@ -1,6 +1,6 @@
 /* Time of MPI's collectives, from a moment at which all ranks call until the last one returns.
  *
- *     mpi-collectives [COLLECTIVE [BYTES [RANKS [COUNT [WARM-UP]]]]]
+ *     mpi-collective-latency [COLLECTIVE [BYTES [RANKS [COUNT [WARM-UP]]]]]
  *                        by default barrier, 8 bytes, all ranks, 20 calls, 50 to warm up
  *
  * COLLECTIVE is barrier, bcast, allreduce or alltoall. */
@@ -96,9 +96,10 @@ static const struct collective *collective_called(const char *name) {
     for (size_t index = 0; index < sizeof collectives / sizeof *collectives; index++)
         if (strcmp(collectives[index].name, name) == 0)
             return &collectives[index];
-    narthex_fail("mpi-collectives: argument 1 (collective) is \"%s\"; allowed are barrier, bcast, "
-                 "allreduce, alltoall",
-                 name);
+    narthex_fail(
+        "mpi-collective-latency: argument 1 (collective) is \"%s\"; allowed are barrier, bcast, "
+        "allreduce, alltoall",
+        name);
 }
 
 /* The latest of all ranks' times. */
@@ -137,7 +138,8 @@ int main(int count, char **values) {
     bytes = (size_t)argument(count, values, 2, "bytes", 1, 1 << 20, 8);
     narthex_check(
         collective->call != call_allreduce || bytes % sizeof(double) == 0,
-        "mpi-collectives: argument 2 (bytes) is %zu; allreduce adds up numbers of 8 bytes", bytes);
+        "mpi-collective-latency: argument 2 (bytes) is %zu; allreduce adds up numbers of 8 bytes",
+        bytes);
     MPI_Init(&count, &values);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int ranks = (int)argument(count, values, 3, "ranks", 1, size, size);
