@@ -17,6 +17,7 @@ import pytest
 import narthex
 from narthex import mpi
 from narthex.assets import GUEST
+from narthex.documentation import DOCS
 from narthex.errors import NarthexError
 
 TESTS = GUEST / "programs" / "tests"
@@ -96,6 +97,16 @@ def test_the_library_on_the_host_is_a_world_of_one_rank(tmp_path, reference):
     binary = native.build([TESTS / "mpi-messages.c"], tmp_path / "messages")
     done = subprocess.run([binary], capture_output=True, text=True, check=True)
     assert sorted(done.stdout.splitlines()) == reference("mpi-messages", 1)
+
+
+def test_each_call_of_public_programs_is_in_the_program_that_the_page_says():
+    page = (DOCS / "mpi.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`MPI_.*?) \| .* \| `(mpi-\w+)` \|$", page, flags=re.MULTILINE)
+    assert len(rows) > 10
+    for calls, program in rows:
+        source = (TESTS / f"{program}.c").read_text() + (TESTS / "mpi_test.h").read_text()
+        for call in re.findall(r"`(\w+)`", calls):
+            assert re.search(rf"\b{call}\(", source), f"{program} does not call {call}"
 
 
 INTERFACES = {
