@@ -60,39 +60,22 @@ static int allgather(struct exchange *exchange, enum collective kind) {
     return finish_schedule(schedule, exchange->request);
 }
 
-#define ARGUMENTS                                                                                  \
-    const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,    \
-        MPI_Datatype receive_type, MPI_Comm comm
-#define SAME_LENGTHS                                                                               \
-    SEND_BLOCKS(send_count, NULL, NULL, send_type),                                                \
-        RECEIVE_BLOCKS(receive_count, NULL, NULL, receive_type), .handle = comm,                   \
-        .function = FUNCTION
-
-int PMPI_Allgather(ARGUMENTS) {
-    return allgather(&(struct exchange){SAME_LENGTHS}, ALLGATHER);
+int PMPI_Allgather(ONE_LENGTH_PARAMETERS, MPI_Comm comm) {
+    return allgather(&(struct exchange){ONE_LENGTH}, ALLGATHER);
 }
 MPI_NAME(Allgather);
 
-int PMPI_Iallgather(ARGUMENTS, MPI_Request *request) {
-    return allgather(&(struct exchange){SAME_LENGTHS, .request = request}, ALLGATHER);
+int PMPI_Iallgather(ONE_LENGTH_PARAMETERS, MPI_Comm comm, MPI_Request *request) {
+    return allgather(&(struct exchange){ONE_LENGTH, .request = request}, ALLGATHER);
 }
 MPI_NAME(Iallgather);
 
-#define V_ARGUMENTS                                                                                \
-    const void *send, int send_count, MPI_Datatype send_type, void *receive,                       \
-        const int receive_counts[], const int displacements[], MPI_Datatype receive_type,          \
-        MPI_Comm comm
-#define LENGTHS                                                                                    \
-    SEND_BLOCKS(send_count, NULL, NULL, send_type),                                                \
-        RECEIVE_BLOCKS(0, receive_counts, displacements, receive_type), .handle = comm,            \
-        .function = FUNCTION
-
-int PMPI_Allgatherv(V_ARGUMENTS) {
-    return allgather(&(struct exchange){LENGTHS}, ALLGATHERV);
+int PMPI_Allgatherv(RECEIVED_LENGTHS_PARAMETERS, MPI_Comm comm) {
+    return allgather(&(struct exchange){RECEIVED_LENGTHS}, ALLGATHERV);
 }
 MPI_NAME(Allgatherv);
 
-int PMPI_Iallgatherv(V_ARGUMENTS, MPI_Request *request) {
-    return allgather(&(struct exchange){LENGTHS, .request = request}, ALLGATHERV);
+int PMPI_Iallgatherv(RECEIVED_LENGTHS_PARAMETERS, MPI_Comm comm, MPI_Request *request) {
+    return allgather(&(struct exchange){RECEIVED_LENGTHS, .request = request}, ALLGATHERV);
 }
 MPI_NAME(Iallgatherv);

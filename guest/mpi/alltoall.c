@@ -103,21 +103,13 @@ static int all_to_all(struct exchange *exchange, enum collective kind) {
     return finish_schedule(schedule, exchange->request);
 }
 
-#define ARGUMENTS                                                                                  \
-    const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,    \
-        MPI_Datatype receive_type, MPI_Comm comm
-#define SAME_LENGTHS                                                                               \
-    SEND_BLOCKS(send_count, NULL, NULL, send_type),                                                \
-        RECEIVE_BLOCKS(receive_count, NULL, NULL, receive_type), .handle = comm,                   \
-        .function = FUNCTION
-
-int PMPI_Alltoall(ARGUMENTS) {
-    return all_to_all(&(struct exchange){SAME_LENGTHS}, ALLTOALL);
+int PMPI_Alltoall(ONE_LENGTH_PARAMETERS, MPI_Comm comm) {
+    return all_to_all(&(struct exchange){ONE_LENGTH}, ALLTOALL);
 }
 MPI_NAME(Alltoall);
 
-int PMPI_Ialltoall(ARGUMENTS, MPI_Request *request) {
-    return all_to_all(&(struct exchange){SAME_LENGTHS, .request = request}, ALLTOALL);
+int PMPI_Ialltoall(ONE_LENGTH_PARAMETERS, MPI_Comm comm, MPI_Request *request) {
+    return all_to_all(&(struct exchange){ONE_LENGTH, .request = request}, ALLTOALL);
 }
 MPI_NAME(Ialltoall);
 

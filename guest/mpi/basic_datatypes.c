@@ -3,22 +3,24 @@
 
 #include "mpi/datatypes.h"
 
+/* A type of `data` bytes that lie in these runs of `type`, the last of which ends at `end`. */
+#define TYPE(handle, number, type, kind, data, end, count, ...)                                    \
+    [number] = {.mark = DATATYPE_MARK,                                                             \
+                .element = kind,                                                                   \
+                .is_contiguous = sizeof(type) == (data),                                           \
+                .is_committed = true,                                                              \
+                .alignment = _Alignof(type),                                                       \
+                .size = data,                                                                      \
+                .extent = sizeof(type),                                                            \
+                .true_extent = end,                                                                \
+                .runs = count,                                                                     \
+                .run = (struct run[]){__VA_ARGS__},                                                \
+                .references = 1,                                                                   \
+                .name = #handle}
+
 /* One block. */
 #define BASIC(handle, number, type, kind)                                                          \
-    [number] = {DATATYPE_MARK,                                                                     \
-                kind,                                                                              \
-                true,                                                                              \
-                true,                                                                              \
-                _Alignof(type),                                                                    \
-                sizeof(type),                                                                      \
-                0,                                                                                 \
-                sizeof(type),                                                                      \
-                0,                                                                                 \
-                sizeof(type),                                                                      \
-                1,                                                                                 \
-                (struct run[]){{0, sizeof(type), 1, 0}},                                           \
-                1,                                                                                 \
-                #handle}
+    TYPE(handle, number, type, kind, sizeof(type), sizeof(type), 1, {0, sizeof(type), 1, 0})
 
 /* A value and an int, which may have padding between and behind them. */
 #define PAIR_OF(type)                                                                              \
@@ -30,21 +32,9 @@
 #define PAIR_SIZE(type) (sizeof(type) + sizeof(int))
 #define IS_DENSE(type) (sizeof(PAIR_OF(type)) == PAIR_SIZE(type))
 #define PAIR(handle, number, type, kind)                                                           \
-    [number] = {DATATYPE_MARK,                                                                     \
-                kind,                                                                              \
-                IS_DENSE(type),                                                                    \
-                true,                                                                              \
-                _Alignof(PAIR_OF(type)),                                                           \
-                PAIR_SIZE(type),                                                                   \
-                0,                                                                                 \
-                sizeof(PAIR_OF(type)),                                                             \
-                0,                                                                                 \
-                INDEX_AT(type) + sizeof(int),                                                      \
-                IS_DENSE(type) ? 1 : 2,                                                            \
-                (struct run[]){{0, IS_DENSE(type) ? PAIR_SIZE(type) : sizeof(type), 1, 0},         \
-                               {INDEX_AT(type), sizeof(int), 1, 0}},                               \
-                1,                                                                                 \
-                #handle}
+    TYPE(handle, number, PAIR_OF(type), kind, PAIR_SIZE(type), INDEX_AT(type) + sizeof(int),       \
+         IS_DENSE(type) ? 1 : 2, {0, IS_DENSE(type) ? PAIR_SIZE(type) : sizeof(type), 1, 0},       \
+         {INDEX_AT(type), sizeof(int), 1, 0})
 
 /* The numbers are those of the handles, less MPI_DATATYPE_NULL's. */
 const struct datatype basic_types[BASIC_TYPES] = {

@@ -48,11 +48,12 @@ const char *error_name(int class);
 #define FIND_DATATYPE(type, handle) FIND_DATATYPE_IN(FUNCTION, type, handle)
 
 /* For functions that no communicator is given to: MPI must be active. */
-#define CHECK_ACTIVE()                                                                             \
+#define CHECK_ACTIVE_IN(function)                                                                  \
     do {                                                                                           \
         if (__builtin_expect(mpi_state != ACTIVE, 0))                                              \
-            return mpi_error_communicator(MPI_COMM_WORLD, FUNCTION);                               \
+            return mpi_error_communicator(MPI_COMM_WORLD, function);                               \
     } while (0)
+#define CHECK_ACTIVE() CHECK_ACTIVE_IN(FUNCTION)
 
 #define CHECK_COUNT_IN(function, count)                                                            \
     CHECK_IN(function, (count) >= 0, MPI_ERR_COUNT,                                                \

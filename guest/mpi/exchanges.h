@@ -28,6 +28,23 @@ struct exchange {
 #define SEND_BLOCKS(...) .send = {(void *)(uintptr_t)send, __VA_ARGS__}
 #define RECEIVE_BLOCKS(...) .receive = {receive, __VA_ARGS__}
 
+/* Parameters of the functions whose blocks have one length, and of those that receive blocks of
+ * several; and the exchange that these make. */
+#define ONE_LENGTH_PARAMETERS                                                                      \
+    const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,    \
+        MPI_Datatype receive_type
+#define ONE_LENGTH                                                                                 \
+    SEND_BLOCKS(send_count, NULL, NULL, send_type),                                                \
+        RECEIVE_BLOCKS(receive_count, NULL, NULL, receive_type), .handle = comm,                   \
+        .function = FUNCTION
+#define RECEIVED_LENGTHS_PARAMETERS                                                                \
+    const void *send, int send_count, MPI_Datatype send_type, void *receive,                       \
+        const int receive_counts[], const int displacements[], MPI_Datatype receive_type
+#define RECEIVED_LENGTHS                                                                           \
+    SEND_BLOCKS(send_count, NULL, NULL, send_type),                                                \
+        RECEIVE_BLOCKS(0, receive_counts, displacements, receive_type), .handle = comm,            \
+        .function = FUNCTION
+
 /* Finds the communicator, and checks the root. */
 int find_exchange(struct exchange *exchange);
 

@@ -80,147 +80,125 @@ static void scatter_by_tree(struct schedule *schedule, const struct exchange *ex
         step_copy(schedule, packed(&tree, 0, 1, size), own);
 }
 
-static void gather_straight(struct schedule *schedule, const struct exchange *exchange,
-                            struct elements own) {
+/* Whether the blocks of all ranks are received, by the root, or sent by it. */
+static bool gathers(enum collective kind) {
+    return kind == GATHER || kind == GATHERV;
+}
+
+/* The block of a rank among those of the root. */
+static struct elements block_at_root(const struct exchange *exchange, enum collective kind,
+                                     int rank) {
+    return gathers(kind) ? block_of(&exchange->receive, exchange->receive_type, rank)
+                         : block_of(&exchange->send, exchange->send_type, rank);
+}
+
+/* The block of this rank, which in place is that among the root's. */
+static struct elements own_block(const struct exchange *exchange, enum collective kind) {
+    if (exchange->is_in_place)
+        return block_at_root(exchange, kind, exchange->comm->rank);
+    return gathers(kind) ? block_of(&exchange->send, exchange->send_type, 0)
+                         : block_of(&exchange->receive, exchange->receive_type, 0);
+}
+
+static void go_straight(struct schedule *schedule, const struct exchange *exchange,
+                        enum collective kind, struct elements own) {
     const struct communicator *comm = exchange->comm;
+    bool is_gather = gathers(kind);
     if (comm->rank != exchange->root) {
-        step_send(schedule, exchange->root, own);
+        (is_gather ? step_send : step_receive)(schedule, exchange->root, own);
         return;
     }
     for (int rank = 0; rank < comm->size; rank++) {
-        struct elements block = block_of(&exchange->receive, exchange->receive_type, rank);
+        struct elements block = block_at_root(exchange, kind, rank);
         if (rank != comm->rank)
-            step_receive(schedule, rank, block);
+            (is_gather ? step_receive : step_send)(schedule, rank, block);
         else if (!exchange->is_in_place)
-            step_copy(schedule, own, block);
+            step_copy(schedule, is_gather ? own : block, is_gather ? block : own);
     }
 }
 
-static void scatter_straight(struct schedule *schedule, const struct exchange *exchange,
-                             struct elements own) {
-    const struct communicator *comm = exchange->comm;
-    if (comm->rank != exchange->root) {
-        step_receive(schedule, exchange->root, own);
-        return;
-    }
-    for (int rank = 0; rank < comm->size; rank++) {
-        struct elements block = block_of(&exchange->send, exchange->send_type, rank);
-        if (rank != comm->rank)
-            step_send(schedule, rank, block);
-        else if (!exchange->is_in_place)
-            step_copy(schedule, block, own);
-    }
+/* Checks what this rank sends and receives: the root has blocks of all ranks. */
+static int find_blocks(struct exchange *exchange, enum collective kind, bool is_root) {
+    int size = exchange->comm->size, error = MPI_SUCCESS;
+    if (gathers(kind) || is_root)
+        error = find_send_blocks(exchange, gathers(kind) ? 1 : size);
+    if (!error && (!gathers(kind) || is_root))
+        error = find_receive_blocks(exchange, gathers(kind) ? size : 1);
+    return error;
 }
 
-static int gather(struct exchange *exchange, enum collective kind) {
+static int gather_or_scatter(struct exchange *exchange, enum collective kind) {
     int error = find_exchange(exchange);
-    bool is_root = !error && exchange->comm->rank == exchange->root;
-    if (!error)
-        error = find_send_blocks(exchange, 1);
-    if (!error && is_root)
-        error = find_receive_blocks(exchange, exchange->comm->size);
     if (error)
         return error;
     struct communicator *comm = exchange->comm;
+    bool is_root = comm->rank == exchange->root;
+    error = find_blocks(exchange, kind, is_root);
+    if (error)
+        return error;
     CHECK_IN(exchange->function, is_root || !exchange->is_in_place, MPI_ERR_BUFFER,
              "MPI_IN_PLACE is for the root");
     struct schedule *schedule = begin_collective(comm, kind, exchange->root, exchange->function);
-    struct elements own = exchange->is_in_place
-                              ? block_of(&exchange->receive, exchange->receive_type, comm->rank)
-                              : block_of(&exchange->send, exchange->send_type, 0);
+    struct elements own = own_block(exchange, kind);
     size_t bytes = own.count * own.type->size;
-    if (kind == GATHER && bytes > 0 && bytes <= TREE_BYTES)
+    bool has_one_length = kind == GATHER || kind == SCATTER;
+    if (!has_one_length || bytes == 0 || bytes > TREE_BYTES)
+        go_straight(schedule, exchange, kind, own);
+    else if (kind == GATHER)
         gather_by_tree(schedule, exchange, own, bytes);
     else
-        gather_straight(schedule, exchange, own);
-    return finish_schedule(schedule, exchange->request);
-}
-
-static int scatter(struct exchange *exchange, enum collective kind) {
-    int error = find_exchange(exchange);
-    bool is_root = !error && exchange->comm->rank == exchange->root;
-    if (!error && is_root)
-        error = find_send_blocks(exchange, exchange->comm->size);
-    if (!error)
-        error = find_receive_blocks(exchange, 1);
-    if (error)
-        return error;
-    struct communicator *comm = exchange->comm;
-    CHECK_IN(exchange->function, is_root || !exchange->is_in_place, MPI_ERR_BUFFER,
-             "MPI_IN_PLACE is for the root");
-    struct schedule *schedule = begin_collective(comm, kind, exchange->root, exchange->function);
-    struct elements own = exchange->is_in_place
-                              ? block_of(&exchange->send, exchange->send_type, comm->rank)
-                              : block_of(&exchange->receive, exchange->receive_type, 0);
-    size_t bytes = own.count * own.type->size;
-    if (kind == SCATTER && bytes > 0 && bytes <= TREE_BYTES)
         scatter_by_tree(schedule, exchange, own, bytes);
-    else
-        scatter_straight(schedule, exchange, own);
     return finish_schedule(schedule, exchange->request);
 }
 
-#define GATHER_ARGUMENTS                                                                           \
-    const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,    \
-        MPI_Datatype receive_type, int root, MPI_Comm comm
-#define SAME_LENGTHS                                                                               \
-    SEND_BLOCKS(send_count, NULL, NULL, send_type),                                                \
-        RECEIVE_BLOCKS(receive_count, NULL, NULL, receive_type), .root = root, .handle = comm,     \
-        .function = FUNCTION
-
-int PMPI_Gather(GATHER_ARGUMENTS) {
-    return gather(&(struct exchange){SAME_LENGTHS}, GATHER);
+int PMPI_Gather(ONE_LENGTH_PARAMETERS, int root, MPI_Comm comm) {
+    return gather_or_scatter(&(struct exchange){ONE_LENGTH, .root = root}, GATHER);
 }
 MPI_NAME(Gather);
 
-int PMPI_Igather(GATHER_ARGUMENTS, MPI_Request *request) {
-    return gather(&(struct exchange){SAME_LENGTHS, .request = request}, GATHER);
+int PMPI_Igather(ONE_LENGTH_PARAMETERS, int root, MPI_Comm comm, MPI_Request *request) {
+    return gather_or_scatter(&(struct exchange){ONE_LENGTH, .root = root, .request = request},
+                             GATHER);
 }
 MPI_NAME(Igather);
 
-int PMPI_Scatter(GATHER_ARGUMENTS) {
-    return scatter(&(struct exchange){SAME_LENGTHS}, SCATTER);
+int PMPI_Scatter(ONE_LENGTH_PARAMETERS, int root, MPI_Comm comm) {
+    return gather_or_scatter(&(struct exchange){ONE_LENGTH, .root = root}, SCATTER);
 }
 MPI_NAME(Scatter);
 
-int PMPI_Iscatter(GATHER_ARGUMENTS, MPI_Request *request) {
-    return scatter(&(struct exchange){SAME_LENGTHS, .request = request}, SCATTER);
+int PMPI_Iscatter(ONE_LENGTH_PARAMETERS, int root, MPI_Comm comm, MPI_Request *request) {
+    return gather_or_scatter(&(struct exchange){ONE_LENGTH, .root = root, .request = request},
+                             SCATTER);
 }
 MPI_NAME(Iscatter);
 
-#define GATHERV_ARGUMENTS                                                                          \
-    const void *send, int send_count, MPI_Datatype send_type, void *receive,                       \
-        const int receive_counts[], const int displacements[], MPI_Datatype receive_type,          \
-        int root, MPI_Comm comm
-#define LENGTHS_TO_RECEIVE                                                                         \
-    SEND_BLOCKS(send_count, NULL, NULL, send_type),                                                \
-        RECEIVE_BLOCKS(0, receive_counts, displacements, receive_type), .root = root,              \
-        .handle = comm, .function = FUNCTION
-
-int PMPI_Gatherv(GATHERV_ARGUMENTS) {
-    return gather(&(struct exchange){LENGTHS_TO_RECEIVE}, GATHERV);
+int PMPI_Gatherv(RECEIVED_LENGTHS_PARAMETERS, int root, MPI_Comm comm) {
+    return gather_or_scatter(&(struct exchange){RECEIVED_LENGTHS, .root = root}, GATHERV);
 }
 MPI_NAME(Gatherv);
 
-int PMPI_Igatherv(GATHERV_ARGUMENTS, MPI_Request *request) {
-    return gather(&(struct exchange){LENGTHS_TO_RECEIVE, .request = request}, GATHERV);
+int PMPI_Igatherv(RECEIVED_LENGTHS_PARAMETERS, int root, MPI_Comm comm, MPI_Request *request) {
+    return gather_or_scatter(&(struct exchange){RECEIVED_LENGTHS, .root = root, .request = request},
+                             GATHERV);
 }
 MPI_NAME(Igatherv);
 
-#define SCATTERV_ARGUMENTS                                                                         \
+#define SENT_LENGTHS_PARAMETERS                                                                    \
     const void *send, const int send_counts[], const int displacements[], MPI_Datatype send_type,  \
-        void *receive, int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm
-#define LENGTHS_TO_SEND                                                                            \
+        void *receive, int receive_count, MPI_Datatype receive_type
+#define SENT_LENGTHS                                                                               \
     SEND_BLOCKS(0, send_counts, displacements, send_type),                                         \
-        RECEIVE_BLOCKS(receive_count, NULL, NULL, receive_type), .root = root, .handle = comm,     \
+        RECEIVE_BLOCKS(receive_count, NULL, NULL, receive_type), .handle = comm,                   \
         .function = FUNCTION
 
-int PMPI_Scatterv(SCATTERV_ARGUMENTS) {
-    return scatter(&(struct exchange){LENGTHS_TO_SEND}, SCATTERV);
+int PMPI_Scatterv(SENT_LENGTHS_PARAMETERS, int root, MPI_Comm comm) {
+    return gather_or_scatter(&(struct exchange){SENT_LENGTHS, .root = root}, SCATTERV);
 }
 MPI_NAME(Scatterv);
 
-int PMPI_Iscatterv(SCATTERV_ARGUMENTS, MPI_Request *request) {
-    return scatter(&(struct exchange){LENGTHS_TO_SEND, .request = request}, SCATTERV);
+int PMPI_Iscatterv(SENT_LENGTHS_PARAMETERS, int root, MPI_Comm comm, MPI_Request *request) {
+    return gather_or_scatter(&(struct exchange){SENT_LENGTHS, .root = root, .request = request},
+                             SCATTERV);
 }
 MPI_NAME(Iscatterv);

@@ -4,6 +4,9 @@
 #include "messaging/narthex.h"
 #include "mpi/errors.h"
 
+/* No communicator is given to these functions: their errors are the world's. */
+static struct communicator *const comm = NULL;
+
 static struct group empty = {GROUP_MARK, 1, 0, MPI_UNDEFINED};
 
 struct group *new_group(int size) {
@@ -61,7 +64,6 @@ int PMPI_Comm_group(MPI_Comm handle, MPI_Group *newgroup) {
 MPI_NAME(Comm_group);
 
 int PMPI_Group_size(MPI_Group handle, int *size) {
-    struct communicator *comm = NULL;
     FIND_GROUP(group, handle);
     *size = group->size;
     return MPI_SUCCESS;
@@ -69,7 +71,6 @@ int PMPI_Group_size(MPI_Group handle, int *size) {
 MPI_NAME(Group_size);
 
 int PMPI_Group_rank(MPI_Group handle, int *rank) {
-    struct communicator *comm = NULL;
     FIND_GROUP(group, handle);
     *rank = group->rank;
     return MPI_SUCCESS;
@@ -78,7 +79,6 @@ MPI_NAME(Group_rank);
 
 int PMPI_Group_translate_ranks(MPI_Group group1, int count, const int ranks1[], MPI_Group group2,
                                int ranks2[]) {
-    struct communicator *comm = NULL;
     FIND_GROUP(one, group1);
     FIND_GROUP(other, group2);
     CHECK_COUNT(count);
@@ -94,7 +94,6 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int count, const int ranks1[], 
 MPI_NAME(Group_translate_ranks);
 
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int *result) {
-    struct communicator *comm = NULL;
     FIND_GROUP(one, group1);
     FIND_GROUP(other, group2);
     *result = one->size == other->size ? MPI_IDENT : MPI_UNEQUAL;
@@ -125,7 +124,6 @@ static struct group *group_for(int most) {
 }
 
 int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup) {
-    struct communicator *comm = NULL;
     FIND_GROUP(one, group1);
     FIND_GROUP(other, group2);
     struct group *group = group_for(one->size + other->size);
@@ -137,7 +135,6 @@ int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup) {
 MPI_NAME(Group_union);
 
 int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup) {
-    struct communicator *comm = NULL;
     FIND_GROUP(one, group1);
     FIND_GROUP(other, group2);
     struct group *group = group_for(one->size);
@@ -148,7 +145,6 @@ int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group *newgr
 MPI_NAME(Group_intersection);
 
 int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group *newgroup) {
-    struct communicator *comm = NULL;
     FIND_GROUP(one, group1);
     FIND_GROUP(other, group2);
     struct group *group = group_for(one->size);
@@ -194,7 +190,6 @@ static int select_ranks(const struct group *old, int count, const int ranks[], b
 }
 
 int PMPI_Group_incl(MPI_Group handle, int count, const int ranks[], MPI_Group *newgroup) {
-    struct communicator *comm = NULL;
     FIND_GROUP(group, handle);
     CHECK_COUNT(count);
     return select_ranks(group, count, ranks, true, newgroup, FUNCTION);
@@ -202,7 +197,6 @@ int PMPI_Group_incl(MPI_Group handle, int count, const int ranks[], MPI_Group *n
 MPI_NAME(Group_incl);
 
 int PMPI_Group_excl(MPI_Group handle, int count, const int ranks[], MPI_Group *newgroup) {
-    struct communicator *comm = NULL;
     FIND_GROUP(group, handle);
     CHECK_COUNT(count);
     return select_ranks(group, count, ranks, false, newgroup, FUNCTION);
@@ -238,7 +232,6 @@ static int select_ranges(const struct group *old, int count, int ranges[][3], bo
 }
 
 int PMPI_Group_range_incl(MPI_Group handle, int count, int ranges[][3], MPI_Group *newgroup) {
-    struct communicator *comm = NULL;
     FIND_GROUP(group, handle);
     CHECK_COUNT(count);
     return select_ranges(group, count, ranges, true, newgroup, FUNCTION);
@@ -246,7 +239,6 @@ int PMPI_Group_range_incl(MPI_Group handle, int count, int ranges[][3], MPI_Grou
 MPI_NAME(Group_range_incl);
 
 int PMPI_Group_range_excl(MPI_Group handle, int count, int ranges[][3], MPI_Group *newgroup) {
-    struct communicator *comm = NULL;
     FIND_GROUP(group, handle);
     CHECK_COUNT(count);
     return select_ranges(group, count, ranges, false, newgroup, FUNCTION);
@@ -254,7 +246,6 @@ int PMPI_Group_range_excl(MPI_Group handle, int count, int ranges[][3], MPI_Grou
 MPI_NAME(Group_range_excl);
 
 int PMPI_Group_free(MPI_Group *handle) {
-    struct communicator *comm = NULL;
     FIND_GROUP(group, *handle);
     if (group != &empty)
         release_group(group);

@@ -91,6 +91,25 @@ int PMPI_Win_get_group(MPI_Win handle, MPI_Group *group) {
 }
 MPI_NAME(Win_get_group);
 
+#define CHECK_TARGET_IN(function, rank)                                                            \
+    CHECK_IN(function, (unsigned)(rank) < (unsigned)comm->size, MPI_ERR_RANK,                      \
+             "the target is rank %d, and ranks are 0 to %d", (rank), comm->size - 1)
+#define CHECK_TARGET(rank) CHECK_TARGET_IN(FUNCTION, rank)
+
+/* Flushes are the same to the target as to the origin alone: answers come from the target. */
+static int flush(MPI_Win handle, int rank, const char *function) {
+    FIND_WINDOW_IN(function, window, handle);
+    CHECK_TARGET_IN(function, rank);
+    flush_window(window, rank, function);
+    return MPI_SUCCESS;
+}
+
+static int flush_all(MPI_Win handle, const char *function) {
+    FIND_WINDOW_IN(function, window, handle);
+    flush_whole_window(window, function);
+    return MPI_SUCCESS;
+}
+
 int PMPI_Win_fence(int assertions, MPI_Win handle) {
     (void)assertions;
     FIND_WINDOW(window, handle);
@@ -116,10 +135,6 @@ static void unlock(struct window *window, int rank, const char *function) {
     send_to_window(window, rank, (struct window_header){.kind = UNLOCK}, NULL, 0);
     flush_window(window, rank, function);
 }
-
-#define CHECK_TARGET(rank)                                                                         \
-    CHECK((unsigned)(rank) < (unsigned)comm->size, MPI_ERR_RANK,                                   \
-          "the target is rank %d, and ranks are 0 to %d", (rank), comm->size - 1)
 
 int PMPI_Win_lock(int type, int rank, int assertions, MPI_Win handle) {
     (void)assertions;
@@ -158,32 +173,22 @@ int PMPI_Win_unlock_all(MPI_Win handle) {
 MPI_NAME(Win_unlock_all);
 
 int PMPI_Win_flush(int rank, MPI_Win handle) {
-    FIND_WINDOW(window, handle);
-    CHECK_TARGET(rank);
-    flush_window(window, rank, FUNCTION);
-    return MPI_SUCCESS;
+    return flush(handle, rank, FUNCTION);
 }
 MPI_NAME(Win_flush);
 
 int PMPI_Win_flush_all(MPI_Win handle) {
-    FIND_WINDOW(window, handle);
-    flush_whole_window(window, FUNCTION);
-    return MPI_SUCCESS;
+    return flush_all(handle, FUNCTION);
 }
 MPI_NAME(Win_flush_all);
 
 int PMPI_Win_flush_local(int rank, MPI_Win handle) {
-    FIND_WINDOW(window, handle);
-    CHECK_TARGET(rank);
-    flush_window(window, rank, FUNCTION);
-    return MPI_SUCCESS;
+    return flush(handle, rank, FUNCTION);
 }
 MPI_NAME(Win_flush_local);
 
 int PMPI_Win_flush_local_all(MPI_Win handle) {
-    FIND_WINDOW(window, handle);
-    flush_whole_window(window, FUNCTION);
-    return MPI_SUCCESS;
+    return flush_all(handle, FUNCTION);
 }
 MPI_NAME(Win_flush_local_all);
 

@@ -51,12 +51,13 @@ enum { WINDOW_MARK = 0x77696e64 };
 /* The window of a handle; NULL if it is none. */
 struct window *find_window(MPI_Win handle);
 
-#define FIND_WINDOW(window, handle)                                                                \
+#define FIND_WINDOW_IN(function, window, handle)                                                   \
     struct window *window = find_window(handle);                                                   \
     struct communicator *comm = window ? window->comm : NULL;                                      \
-    CHECK_ACTIVE();                                                                                \
-    CHECK(window, MPI_ERR_WIN, "the window is %s",                                                 \
-          (handle) == MPI_WIN_NULL ? "MPI_WIN_NULL" : "none: it has been freed, or never set")
+    CHECK_ACTIVE_IN(function);                                                                     \
+    CHECK_IN(function, window, MPI_ERR_WIN, "the window is %s",                                    \
+             (handle) == MPI_WIN_NULL ? "MPI_WIN_NULL" : "none: it has been freed, or never set")
+#define FIND_WINDOW(window, handle) FIND_WINDOW_IN(FUNCTION, window, handle)
 
 enum window_message_kind { PUT, GET, ACCUMULATE, GET_ACCUMULATE, COMPARE, LOCK, UNLOCK };
 

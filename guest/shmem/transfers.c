@@ -55,34 +55,35 @@ static void copy_elements(void *dest, ptrdiff_t step, const void *source, ptrdif
         memmove(to, from, width);
 }
 
-static void iput(const char *function, shmem_ctx_t context, void *dest, const void *source,
-                 ptrdiff_t dst, ptrdiff_t sst, size_t width, size_t count, int pe) {
+/* A strided put, or get. */
+static void transfer_strided(const char *function, shmem_ctx_t context, void *dest,
+                             const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t width,
+                             size_t count, int pe, bool puts) {
     int target = shmem_target(function, context, pe);
     if (count == 0)
         return;
-    uint64_t place = place_of_elements(function, dest, dst, width, count);
+    uint64_t place =
+        place_of_elements(function, puts ? dest : source, puts ? dst : sst, width, count);
+    bool is_remote = shmem_is_in_scratchpad(place);
     dst *= (ptrdiff_t)width, sst *= (ptrdiff_t)width;
     if (target == shmem_pe)
         copy_elements(dest, dst, source, sst, width, count);
-    else if (shmem_is_in_scratchpad(place))
-        remote_put_strided(target, place, dst, source, sst, width, count);
+    else if (puts)
+        (is_remote ? remote_put_strided : shmem_request_put_strided)(target, place, dst, source,
+                                                                     sst, width, count);
     else
-        shmem_request_put_strided(target, place, dst, source, sst, width, count);
+        (is_remote ? remote_get_strided : shmem_request_get_strided)(target, place, sst, dest, dst,
+                                                                     width, count);
+}
+
+static void iput(const char *function, shmem_ctx_t context, void *dest, const void *source,
+                 ptrdiff_t dst, ptrdiff_t sst, size_t width, size_t count, int pe) {
+    transfer_strided(function, context, dest, source, dst, sst, width, count, pe, true);
 }
 
 static void iget(const char *function, shmem_ctx_t context, void *dest, const void *source,
                  ptrdiff_t dst, ptrdiff_t sst, size_t width, size_t count, int pe) {
-    int target = shmem_target(function, context, pe);
-    if (count == 0)
-        return;
-    uint64_t place = place_of_elements(function, source, sst, width, count);
-    dst *= (ptrdiff_t)width, sst *= (ptrdiff_t)width;
-    if (target == shmem_pe)
-        copy_elements(dest, dst, source, sst, width, count);
-    else if (shmem_is_in_scratchpad(place))
-        remote_get_strided(target, place, sst, dest, dst, width, count);
-    else
-        shmem_request_get_strided(target, place, sst, dest, dst, width, count);
+    transfer_strided(function, context, dest, source, dst, sst, width, count, pe, false);
 }
 
 void shmem_put_strided(const char *function, void *dest, const void *source, ptrdiff_t dst,

@@ -17,6 +17,7 @@ import pytest
 import narthex
 from narthex import mpi
 from narthex.assets import GUEST
+from narthex.documentation import DOCS
 from narthex.errors import NarthexError
 
 TESTS = GUEST / "programs" / "tests"
@@ -98,6 +99,16 @@ def test_the_library_on_the_host_is_a_world_of_one_rank(tmp_path, reference):
     assert sorted(done.stdout.splitlines()) == reference("mpi-messages", 1)
 
 
+def test_each_call_of_public_programs_is_in_the_program_that_the_page_says():
+    page = (DOCS / "mpi.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`MPI_.*?) \| .* \| `(mpi-\w+)` \|$", page, flags=re.MULTILINE)
+    assert len(rows) > 10
+    for calls, program in rows:
+        source = (TESTS / f"{program}.c").read_text() + (TESTS / "mpi_test.h").read_text()
+        for call in re.findall(r"`(\w+)`", calls):
+            assert re.search(rf"\b{call}\(", source), f"{program} does not call {call}"
+
+
 INTERFACES = {
     "hpca98": ["NI64w+Udma", "NI16w+Blkbuf", "CNI0Qm", "CNI4", "CNI16Qm", "CNI32Qm+Throttle"],
     "isca96": ["NI2w on io-bus", "CNI512Q on io-bus"],
@@ -130,6 +141,32 @@ def test_messages_of_both_kinds_arrive_over_every_interface(machine, interface):
 )
 def test_a_program_checks_its_own_result(program, told):
     assert simulated(program, 6, "CNI512Q") == [told]
+
+
+def test_a_message_rate_is_that_of_the_senders_that_are_asked_for():
+    one, two = (
+        narthex.run("mpi-bandwidth", 16, 8, 2, 1, senders, 3, interface="CNI32Qm", nodes=4)
+        for senders in (1, 2)
+    )
+    for done in (one, two):
+        assert done.value("MPI bandwidth") == pytest.approx(16 * done.value("MPI message rate"))
+    statistics = [done.document["nodes"][2]["statistics"] for done in (one, two)]
+    sent = [each["messages_sent"] for each in statistics]
+    assert sent[1] - sent[0] >= 3 * 8, "rank 2 sends three windows only when it is a sender"
+
+
+@pytest.mark.parametrize("collective", ["barrier", "bcast", "allreduce", "alltoall"])
+def test_a_collective_takes_longer_among_more_ranks(collective):
+    def taken_ns(ranks: int) -> float:
+        asked = ("mpi-collective-latency", collective, 8, ranks, 2, 2)
+        return narthex.run(*asked, interface="CNI512Q", nodes=5).value("MPI collective")
+
+    assert 1000 < taken_ns(2) < taken_ns(5)
+
+
+def test_an_unknown_collective_is_refused():
+    with pytest.raises(NarthexError, match='is "gather"; allowed are barrier, bcast, allreduce'):
+        narthex.run("mpi-collective-latency", "gather", interface="CNI512Q", nodes=2)
 
 
 def overhead_cycles(program: str) -> float:

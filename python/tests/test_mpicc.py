@@ -153,8 +153,8 @@ def test_it_shows_its_command_and_answers_for_the_compiler():
     ("text", "told"),
     [
         (
-            "#include <mpi.h>\nint main(void) { return MPI_Ialltoallw(0); }",
-            "MPI_Ialltoallw is not in Narthex's MPI; the nearest that is there is MPI_Ialltoall",
+            "#include <mpi.h>\nint main(void) { return MPI_Alltoallw_init(0); }",
+            "MPI_Alltoallw_init is not in Narthex's MPI; the nearest that is there is MPI_Alltoallw",
         ),
         (
             "int MPI_Waital(void);\nint main(void) { return MPI_Waital(); }",

@@ -85,14 +85,16 @@ def natively(program, *arguments, **environment):
     )
 
 
-def test_all_parts_hold_for_one_pe_natively(built):
-    done = natively(built("shmem"))
+@pytest.mark.parametrize("program", ["shmem", "shmem-collectives"])
+def test_all_parts_hold_for_one_pe_natively(built, program):
+    done = natively(built(program))
     assert (done.returncode, done.stdout) == (0, "OpenSHMEM: all over 1 PEs\n"), done.stderr
 
 
+@pytest.mark.parametrize("program", ["shmem", "shmem-collectives"])
 @pytest.mark.parametrize("where", ALL_PARTS, ids=named)
-def test_all_parts_hold(where):
-    assert "OpenSHMEM: all over" in run(**where)[1]
+def test_all_parts_hold(where, program):
+    assert "OpenSHMEM: all over" in run(program=program, **where)[1]
 
 
 def test_no_interface_is_left_out():
@@ -165,16 +167,17 @@ MISTAKES = {
 @pytest.mark.parametrize("what", MISTAKES)
 def test_a_wrong_call_names_pe_function_and_what_is_allowed(what):
     with pytest.raises(narthex.NarthexError, match=rf"(?s)PE \d calls {MISTAKES[what]}") as told:
-        run(what, interface="CNI32Qm", nodes=3)
+        run(what, program="shmem-wrong", interface="CNI32Qm", nodes=3)
     assert told.value.exit_code == 1
 
 
 def test_an_exit_of_one_pe_ends_all():
-    assert "OpenSHMEM" not in run("good-exit", interface="CNI32Qm", nodes=3)[1]
+    done = run("good-exit", program="shmem-wrong", interface="CNI32Qm", nodes=3)
+    assert "OpenSHMEM" not in done[1]
 
 
 def test_the_environment_states_the_symmetric_heap(built):
-    program = built("shmem")
+    program = built("shmem-wrong")
     done = natively(program, "end", SHMEM_SYMMETRIC_SIZE="64K")
     begin, end = re.search(r"heap, (0x\w+) to (0x\w+)", done.stderr).groups()
     assert int(end, 16) + 1 - int(begin, 16) == 64 << 10

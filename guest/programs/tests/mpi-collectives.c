@@ -97,6 +97,10 @@ static void test_reducing(int count) {
     memcpy(in, out, (size_t)count * sizeof(int));
     MPI_Allreduce(MPI_IN_PLACE, in, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     result("allreduce in place", count, count);
+    memcpy(in, out, (size_t)count * sizeof(int));
+    MPI_Reduce(rank == 0 ? MPI_IN_PLACE : in, rank == 0 ? in : NULL, count, MPI_INT, MPI_SUM, 0,
+               MPI_COMM_WORLD);
+    result("reduce in place", count, rank == 0 ? count : 0);
     for (int index = 0; index < 2 * count; index++)
         out[index] = (rank * 31 + index * 7 + 3) % 9973;
     MPI_Reduce(out, in, count / 2, pair, composed, size - 1, MPI_COMM_WORLD);
@@ -134,14 +138,16 @@ static void test_elements(void) {
     float sum, quarter = rank / 4.0f;
     unsigned char bits = (unsigned char)(1 << rank % 8), all;
     long double large = rank, largest;
+    long long many = 1LL << 40, total;
     MPI_Allreduce(&place, &found, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
     MPI_Allreduce(&pair, &least, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
     MPI_Allreduce(&factor, &product, 1, MPI_C_DOUBLE_COMPLEX, MPI_PROD, MPI_COMM_WORLD);
     MPI_Allreduce(&quarter, &sum, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&bits, &all, 1, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
     MPI_Allreduce(&large, &largest, 1, MPI_LONG_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    say("elements: %g at %d, %d at %d, %g %g, %g, %d, %g", found.value, found.index, least.value,
-        least.index, creal(product), cimag(product), sum, all, (double)largest);
+    MPI_Allreduce(&many, &total, 1, MPI_LONG_LONG_INT, MPI_SUM, MPI_COMM_WORLD);
+    say("elements: %g at %d, %d at %d, %g %g, %g, %d, %g, %lld", found.value, found.index,
+        least.value, least.index, creal(product), cimag(product), sum, all, (double)largest, total);
 }
 
 /* Several at once, on two communicators, in between messages. */

@@ -179,12 +179,27 @@ static void test_errors(void) {
     MPI_Comm_free(&comm);
 }
 
+/* Time is that of each library: what all have in common is that it goes on. */
+static void test_time(void) {
+    double start = MPI_Wtime(), tick = MPI_Wtick();
+    MPI_Barrier(MPI_COMM_WORLD);
+    while (MPI_Wtime() < start + tick)
+        ;
+    say("time %d %d", tick > 0 && tick <= 1e-3, MPI_Wtime() - start < 3600);
+}
+
 int main(int argc, char **argv) {
-    int before, after;
+    int before, after, given, queried, is_main;
     MPI_Initialized(&before);
-    begin(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Initialized(&after);
-    say("initialized %d %d", before, after);
+    MPI_Query_thread(&queried);
+    MPI_Is_thread_main(&is_main);
+    say("initialized %d %d, threads %d %d, main %d", before, after, given >= MPI_THREAD_FUNNELED,
+        queried == given, is_main);
+    test_time();
     test_communicators();
     test_grid();
     test_attributes();

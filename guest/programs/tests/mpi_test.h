@@ -38,7 +38,7 @@ static inline void fill(int *values, int count, int key) {
         values[index] = key * 1000 + index % 997;
 }
 
-static void begin(int *argc, char ***argv) {
+static inline void begin(int *argc, char ***argv) {
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

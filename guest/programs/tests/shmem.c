@@ -1,29 +1,17 @@
-/* OpenSHMEM checks itself: what each call leaves behind is compared with what plain C computes.
+/* OpenSHMEM from PE to PE: what each call leaves behind is compared with what plain C computes.
  *
- *     shmem [PART [ROUNDS]]    transfers, atomics, waits, collectives, teams, locks, heap, order,
- * crowd, or all of them; or a mistake, which must end the run (MISTAKES)
+ *     shmem [PART [ROUNDS]]    transfers, atomics, waits, locks, heap, order (3 rounds), crowd (3),
+ *                              or all of them; or passive, which needs remote stores
  *
  * Parts of all types are made of the table of types, as the library is. */
-#include <shmem.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../random_numbers.h"
+#include "shmem_test.h"
 
-enum { COUNT = 24, LARGE_BYTES = 3000, MOST_PES = 64 };
+enum { LARGE_BYTES = 3000 };
 
-static int me, pes, next, previous;
 static long rounds;
 
-#define CHECK(...) narthex_check((__VA_ARGS__), "PE %d finds wrong: %s", me, #__VA_ARGS__)
-
 /* Transfers of all types: to the next PE, from the previous one's numbers. */
-
-/* Of an element that PE `pe` has or puts. */
-static int number(int pe, int index) {
-    return (pe * 31 + index * 7) % 100 + 1;
-}
 
 #define TRANSFERS(FAMILY, T, NAME, ...)                                                            \
     static T NAME##_here[3 * COUNT];                                                               \
@@ -40,7 +28,7 @@ static int number(int pe, int index) {
         shmem_ctx_##NAME##_iput(ctx, &NAME##_here[12], &own[0], 3, 2, COUNT / 2, next);            \
         shmem_##NAME##_put_signal(&NAME##_here[48], own, 9, &NAME##_signal, 5, SHMEM_SIGNAL_ADD,   \
                                   next);                                                           \
-        shmem_signal_wait_until(&NAME##_signal, SHMEM_CMP_GE, 5 * (uint64_t)rounds);               \
+        shmem_signal_wait_until(&NAME##_signal, SHMEM_CMP_GE, 5);                                  \
         for (int index = 0; index < 9; index++)                                                    \
             CHECK(NAME##_here[48 + index] == (T)number(previous, index));                          \
         shmem_barrier_all();                                                                       \
@@ -113,7 +101,6 @@ static void large_transfers(void) {
 static void transfers(void) {
     shmem_ctx_t ctx;
     CHECK(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0);
-    rounds = 1;
 #define CALL_TRANSFERS(FAMILY, T, NAME, ...) NAME##_transfers(ctx);
     SHMEM_TYPES(CALL_TRANSFERS, )
     large_transfers();
@@ -231,159 +218,6 @@ static void waits(void) {
     CHECK(half == -3);
 }
 
-/* Collectives: of a team of `size`, in which PE `rank` has number(rank, ...). */
-
-static long into[MOST_PES * COUNT];
-static double sums[400];
-
-static void check_gathered(shmem_team_t team, int count) {
-    for (int pe = 0; pe < shmem_team_n_pes(team); pe++)
-        for (int index = 0; index < count; index++)
-            CHECK(into[pe * count + index] == number(pe, index));
-}
-
-static void reductions(shmem_team_t team, int rank, int size) {
-    double own[400], sum = 0, most = 0;
-    unsigned bits = 1u << rank % 32, all = 0;
-    static unsigned united;
-    static long product;
-    long factor = rank % 3 + 1, expected = 1;
-    static double _Complex turned;
-    double _Complex quarter = __builtin_complex(0.0, 1.0);
-    for (int index = 0; index < 400; index++)
-        own[index] = number(rank, index);
-    CHECK(shmem_sum_reduce(team, sums, own, 400) == 0);
-    for (int index = 0; index < 400; index++, sum = 0) {
-        for (int pe = 0; pe < size; pe++)
-            sum += number(pe, index);
-        CHECK(sums[index] == sum);
-    }
-    memcpy(sums, own, sizeof own);
-    shmem_max_reduce(team, sums, sums, 400); /* in its place */
-    for (int pe = 0; pe < size; pe++) {
-        most = number(pe, 399) > most ? number(pe, 399) : most;
-        all ^= 1u << pe % 32;
-        expected *= pe % 3 + 1;
-    }
-    CHECK(sums[399] == most);
-    shmem_xor_reduce(team, &united, &bits, 1);
-    CHECK(united == all);
-    if (size <= 16) {
-        shmem_prod_reduce(team, &product, &factor, 1);
-        CHECK(product == expected);
-    }
-    shmem_prod_reduce(team, &turned, &quarter, 1);
-    CHECK(__real__ turned == (size % 2 ? 0 : size % 4 ? -1 : 1));
-}
-
-static void collectives_of(shmem_team_t team) {
-    int rank = shmem_team_my_pe(team), size = shmem_team_n_pes(team), own_count = rank % 3 + 1;
-    long own[MOST_PES * COUNT];
-    for (int index = 0; index < COUNT; index++)
-        own[index] = number(rank, index);
-    for (int root = 0; root < size; root += 1 + size / 3) {
-        memset(into, 0, sizeof into);
-        shmem_team_sync(team);
-        CHECK(shmem_broadcast(team, into, own, COUNT, root) == 0);
-        for (int index = 0; index < COUNT; index++)
-            CHECK(into[index] == number(root, index));
-        shmem_team_sync(team);
-    }
-    CHECK(shmem_fcollect(team, into, own, COUNT) == 0);
-    check_gathered(team, COUNT);
-    shmem_team_sync(team);
-    CHECK(shmem_collect(team, into, own, (size_t)own_count) == 0);
-    for (int pe = 0, place = 0; pe < size; pe++)
-        for (int index = 0; index < pe % 3 + 1; index++)
-            CHECK(into[place++] == number(pe, index));
-    shmem_team_sync(team);
-    for (int pe = 0; pe < size; pe++)
-        for (int index = 0; index < 6; index++)
-            own[pe * 6 + index] = number(rank, pe * 6 + index);
-    CHECK(shmem_alltoall(team, into, own, 6) == 0);
-    for (int pe = 0; pe < size; pe++)
-        for (int index = 0; index < 6; index++)
-            CHECK(into[pe * 6 + index] == number(pe, rank * 6 + index));
-    shmem_team_sync(team);
-    CHECK(shmem_alltoalls(team, into, own, 3, 2, 3) == 0);
-    for (int pe = 0; pe < size; pe++)
-        for (int index = 0; index < 3; index++)
-            CHECK(into[(pe * 3 + index) * 3] == number(pe, (rank * 3 + index) * 2));
-    shmem_team_sync(team);
-    reductions(team, rank, size);
-    shmem_team_sync(team);
-}
-
-static long work[SHMEM_REDUCE_MIN_WRKDATA_SIZE], sync_work[SHMEM_REDUCE_SYNC_SIZE];
-
-/* Every other PE, from the first. */
-static void active_sets(void) {
-    static long short_into[COUNT], one;
-    long own[COUNT];
-    int size = (pes + 1) / 2, rank = me / 2;
-    if (me % 2 == 0) {
-        for (int index = 0; index < COUNT; index++)
-            own[index] = number(rank, index);
-        memset(short_into, 0, sizeof short_into);
-        shmem_barrier(0, 1, size, sync_work);
-        shmem_broadcast64(short_into, own, COUNT, size - 1, 0, 1, size, sync_work);
-        for (int index = 0; index < COUNT; index++)
-            CHECK(short_into[index] == (rank == size - 1 ? 0 : number(size - 1, index)));
-        shmem_sync(0, 1, size, sync_work);
-        shmem_fcollect64(into, own, 2, 0, 1, size, sync_work);
-        for (int pe = 0; pe < size; pe++)
-            CHECK(into[2 * pe + 1] == number(pe, 1));
-        own[0] = rank + 1;
-        shmem_long_sum_to_all(&one, own, 1, 0, 1, size, work, sync_work);
-        CHECK(one == size * (size + 1) / 2);
-        shmem_long_or_to_all(&one, own, 1, 0, 1, size, work, sync_work);
-        CHECK(one >= size);
-    }
-    shmem_barrier_all();
-}
-
-static void collectives(void) {
-    collectives_of(SHMEM_TEAM_WORLD);
-    active_sets();
-}
-
-/* Teams, and contexts of them. */
-
-static void teams(void) {
-    shmem_team_t even, again, row, column;
-    shmem_ctx_t ctx;
-    static int mark;
-    CHECK(shmem_team_n_pes(SHMEM_TEAM_SHARED) == 1 && shmem_team_my_pe(SHMEM_TEAM_SHARED) == 0);
-    CHECK(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1);
-    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (pes + 1) / 2, NULL, 0, &even);
-    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (pes + 1) / 2, NULL, 0, &again);
-    CHECK((even == SHMEM_TEAM_INVALID) == (me % 2 == 1));
-    if (even != SHMEM_TEAM_INVALID) {
-        int last = (pes + 1) / 2 - 1;
-        CHECK(even != again && shmem_team_my_pe(even) == me / 2);
-        CHECK(shmem_team_translate_pe(even, last, SHMEM_TEAM_WORLD) == 2 * last);
-        CHECK(shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, even) == 0);
-        CHECK(pes == 1 || shmem_team_translate_pe(SHMEM_TEAM_WORLD, 1, even) == -1);
-        collectives_of(again);
-        collectives_of(even);
-        CHECK(shmem_team_create_ctx(even, 0, &ctx) == 0);
-        shmem_p(ctx, &mark, me + 1, last - me / 2);
-        shmem_ctx_quiet(ctx);
-        shmem_ctx_destroy(ctx);
-        shmem_team_sync(even);
-        CHECK(mark == 2 * (last - me / 2) + 1);
-    }
-    shmem_team_destroy(even);
-    shmem_team_destroy(again);
-    shmem_team_split_2d(SHMEM_TEAM_WORLD, 3, NULL, 0, &row, NULL, 0, &column);
-    CHECK(shmem_team_my_pe(row) == me % 3 && shmem_team_my_pe(column) == me / 3);
-    collectives_of(row);
-    collectives_of(column);
-    shmem_team_destroy(row);
-    shmem_team_destroy(column);
-    shmem_barrier_all();
-}
-
 /* A number that is no atomic, under a lock that is waited for, and under one that is tried. */
 static void locks(void) {
     static long lock, tried;
@@ -474,89 +308,6 @@ static void crowd(void) {
     }
 }
 
-/* Mistakes */
-
-static void wrong_address(void) {
-    int local = 0;
-    shmem_put(&local, &local, 1, next);
-}
-
-static void wrong_end(void) {
-    char *memory = shmem_malloc(64);
-    shmem_putmem(memory, memory, (size_t)1 << 30, next);
-}
-
-static void wrong_pe(void) {
-    static long variable;
-    shmem_atomic_inc(&variable, pes);
-}
-
-static void wrong_team_pe(void) {
-    static long variable;
-    shmem_broadcast(SHMEM_TEAM_WORLD, &variable, &variable, 1, -1);
-}
-
-static void wrong_free(void) {
-    static char memory[8];
-    shmem_free(memory);
-}
-
-static void wrong_size(void) {
-    shmem_malloc((size_t)(me + 1) * 64);
-}
-
-static void wrong_count(void) {
-    static long variable[MOST_PES * 4];
-    shmem_fcollect(SHMEM_TEAM_WORLD, variable, variable, me == 0 ? 2 : 1);
-}
-
-static void wrong_collective(void) {
-    static long variable[MOST_PES];
-    if (me == 0)
-        shmem_sum_reduce(SHMEM_TEAM_WORLD, variable, variable, 1);
-    else
-        shmem_fcollect(SHMEM_TEAM_WORLD, variable, variable, 1);
-    shmem_barrier_all();
-}
-
-static void wrong_lock(void) {
-    static long lock;
-    shmem_clear_lock(&lock);
-    shmem_barrier_all();
-}
-
-static void wrong_team(void) {
-    shmem_team_t team;
-    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pes + 1, NULL, 0, &team);
-}
-
-static void wrong_stride(void) {
-    static long variable[4];
-    shmem_iput(variable, variable, 0, 1, 2, next);
-}
-
-static void wrong_comparison(void) {
-    static long variable;
-    shmem_wait_until(&variable, 9, 0);
-}
-
-static void after_end(void) {
-    shmem_finalize();
-    shmem_barrier_all();
-}
-
-static void global_exit(void) {
-    shmem_global_exit(3);
-}
-
-/* The others wait, and are ended too. */
-static void good_exit(void) {
-    static long never;
-    if (me == pes - 1)
-        shmem_global_exit(0);
-    shmem_wait_until(&never, SHMEM_CMP_NE, 0);
-}
-
 /* The next PE's memory is written while it calls nothing: where stores reach it, not by messages.
  */
 static void passive(void) {
@@ -577,48 +328,15 @@ static void passive(void) {
     CHECK(*word == previous);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} PARTS[] = {{"transfers", transfers}, {"atomics", atomics},
-             {"waits", waits},         {"collectives", collectives},
-             {"teams", teams},         {"locks", locks},
-             {"heap", heap},           {"order", order},
-             {"crowd", crowd}},
-  MISTAKES[] = {{"address", wrong_address},
-                {"end", wrong_end},
-                {"pe", wrong_pe},
-                {"root", wrong_team_pe},
-                {"free", wrong_free},
-                {"size", wrong_size},
-                {"collective", wrong_collective},
-                {"count", wrong_count},
-                {"lock", wrong_lock},
-                {"team", wrong_team},
-                {"stride", wrong_stride},
-                {"comparison", wrong_comparison},
-                {"after", after_end},
-                {"exit", global_exit},
-                {"good-exit", good_exit},
-                {"passive", passive}};
-
 int main(int count, char **values) {
+    static const struct part parts[] = {
+        {"transfers", transfers, false}, {"atomics", atomics, false}, {"waits", waits, false},
+        {"locks", locks, false},         {"heap", heap, false},       {"order", order, false},
+        {"crowd", crowd, false},         {"passive", passive, true}};
     const char *wanted = count > 1 ? values[1] : "all";
-    if (strcmp(wanted, "before") == 0)
-        shmem_barrier_all();
-    shmem_init();
-    me = shmem_my_pe(), pes = shmem_n_pes();
-    next = (me + 1) % pes, previous = (me + pes - 1) % pes;
-    for (size_t each = 0; each < sizeof MISTAKES / sizeof *MISTAKES; each++)
-        if (strcmp(wanted, MISTAKES[each].name) == 0)
-            MISTAKES[each].run();
-    for (size_t each = 0; each < sizeof PARTS / sizeof *PARTS; each++) {
-        rounds = count > 2 ? atol(values[2]) : 3;
-        if (strcmp(wanted, "all") == 0 || strcmp(wanted, PARTS[each].name) == 0)
-            PARTS[each].run();
-    }
-    if (me == 0)
-        printf("OpenSHMEM: %s over %d PEs\n", wanted, pes);
-    shmem_finalize();
+    rounds = count > 2 ? atol(values[2]) : 3;
+    begin();
+    run_parts(parts, sizeof parts / sizeof *parts, wanted);
+    end(wanted);
     return 0;
 }
