@@ -16,9 +16,10 @@
 //! [`PROPERTIES`].
 //!
 //! Four explorations of each protocol ([`Scope::ALL`]). Tables do not speak of two blocks.
-//! The second one is there because a cache may return one block while it asks for the
-//! other, or ask for both. With two blocks, messages whose order can make no difference come as soon as they
-//! can; with one, every order is tried.
+//! The second and the third one are there because a cache may return one block while it asks
+//! for the other; the fourth one because a processor with several misses asks for both. With
+//! two blocks, messages whose order can make no difference come as soon as they can; with one,
+//! every order is tried.
 
 mod mutants;
 mod step;

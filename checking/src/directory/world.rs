@@ -97,8 +97,11 @@ pub const NO_NEVER: &str = "no message comes that a table excludes";
 impl World {
     /// Nobody has a block.
     pub fn first(scope: Scope) -> Self {
-        let cache =
-            Cache { copies: [(State::Invalid, Age::Old); BLOCKS], asked: [None; BLOCKS], wants: [None; BLOCKS] };
+        let cache = Cache {
+            copies: [(State::Invalid, Age::Old); BLOCKS],
+            asked: [None; BLOCKS],
+            wants: [None; BLOCKS],
+        };
         World {
             caches: vec![cache; scope.caches.into()],
             homes: [AtHome { entry: Entry::default(), memory: Age::Last }; BLOCKS],
@@ -210,10 +213,9 @@ impl World {
         self.messages.is_empty()
             && self.device.is_none()
             && self.homes.iter().all(|home| !home.entry.is_busy())
-            && self
-                .caches
-                .iter()
-                .all(|cache| cache.wants.iter().all(Option::is_none) && cache.asked.iter().all(Option::is_none))
+            && self.caches.iter().all(|cache| {
+                cache.wants.iter().all(Option::is_none) && cache.asked.iter().all(Option::is_none)
+            })
     }
 
     /// What holds in every state.
