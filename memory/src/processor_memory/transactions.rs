@@ -71,6 +71,7 @@ impl ProcessorMemory {
 
     /// What is issued next of all that needs a transaction on a block. Loads under way are older than
     /// what the processor waits for; what is posted, or to be locked, goes beside no other block.
+    #[inline]
     pub(super) fn next_of_blocks(&self) -> Option<NextOfBlocks> {
         if self.is_locking() {
             return self.in_flight.has_no_block().then_some(NextOfBlocks::Lock);
