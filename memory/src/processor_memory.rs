@@ -365,6 +365,9 @@ impl ProcessorMemory {
     /// the interconnect that carries it.
     #[inline]
     pub fn wants(&self, traffic: Traffic) -> bool {
+        if self.pending.is_none() && self.has_nothing_unasked() {
+            return false;
+        }
         let has_room_for_block = self.in_flight.has_room_for_block();
         let is_uncached_free = self.in_flight.is_uncached_free();
         match traffic {
@@ -377,6 +380,13 @@ impl ProcessorMemory {
             Traffic::Blocks => has_room_for_block && self.next_of_blocks().is_some(),
             Traffic::Uncached => is_uncached_free && self.wants_uncached(),
         }
+    }
+
+    /// Whether it needs no interconnect but for the access for which the processor waits. The
+    /// usual case, and a node asks all its processors.
+    #[inline(always)]
+    fn has_nothing_unasked(&self) -> bool {
+        self.store_buffer.is_empty() && self.misses.is_none() && !self.is_locking()
     }
 
     fn wants_uncached(&self) -> bool {

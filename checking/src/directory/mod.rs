@@ -2,7 +2,7 @@
 //! device and a home can arrive.
 //!
 //! ```text
-//!   cache A   cache B   cache C   device        each cache has room for one of two blocks
+//!   cache A   cache B   cache C   device        a cache has room for one of two blocks, or for both
 //!      |         |         |        |
 //!   ===+=========+=========+========+=====      messages in any order, of any lane
 //!                     |
@@ -15,10 +15,11 @@
 //! writes of a device, and the arrival of any message. What is proven of that is named in
 //! [`PROPERTIES`].
 //!
-//! Three explorations of each protocol ([`Scope::ALL`]). Tables do not speak of two blocks.
-//! The second one is there because a cache may return one block while it asks for the
-//! other. With two blocks, messages whose order can make no difference come as soon as they
-//! can; with one, every order is tried.
+//! Four explorations of each protocol ([`Scope::ALL`]). Tables do not speak of two blocks.
+//! The second and the third one are there because a cache may return one block while it asks
+//! for the other; the fourth one because a processor with several misses asks for both. With
+//! two blocks, messages whose order can make no difference come as soon as they can; with one,
+//! every order is tried.
 
 mod mutants;
 mod step;
@@ -51,29 +52,33 @@ pub struct Scope {
     /// Whether messages come in every order, also where the order makes no difference
     /// ([`World::events`]).
     pub every_order: bool,
+    /// Whether a cache has room for both blocks, and its owner asks for both at once.
+    pub at_once: bool,
 }
 
 impl Scope {
     /// Three caches and a device with one block, in every order; three caches and two blocks;
-    /// two caches and a device with both.
-    pub const ALL: [Scope; 3] = [
-        Scope { caches: 3, blocks: 1, device: true, every_order: true },
-        Scope { caches: 3, blocks: 2, device: false, every_order: false },
-        Scope { caches: 2, blocks: 2, device: true, every_order: false },
+    /// two caches and a device with both; two caches whose owners ask for both at once.
+    pub const ALL: [Scope; 4] = [
+        Scope { caches: 3, blocks: 1, device: true, every_order: true, at_once: false },
+        Scope { caches: 3, blocks: 2, device: false, every_order: false, at_once: false },
+        Scope { caches: 2, blocks: 2, device: true, every_order: false, at_once: false },
+        Scope { caches: 2, blocks: 2, device: false, every_order: false, at_once: true },
     ];
 
     /// One block, for tables of which most do not hold.
     pub const SMALL: [Scope; 3] = [
-        Scope { caches: 2, blocks: 1, device: false, every_order: true },
-        Scope { caches: 2, blocks: 1, device: true, every_order: true },
-        Scope { caches: 3, blocks: 1, device: true, every_order: true },
+        Scope { caches: 2, blocks: 1, device: false, every_order: true, at_once: false },
+        Scope { caches: 2, blocks: 1, device: true, every_order: true, at_once: false },
+        Scope { caches: 3, blocks: 1, device: true, every_order: true, at_once: false },
     ];
 
     fn words(self) -> String {
         let device = if self.device { ", a device" } else { "" };
         let blocks = if self.blocks == 1 { "one block" } else { "two blocks" };
         let orders = if self.every_order { ", every order" } else { "" };
-        format!("{} caches{device}, {blocks}{orders}", self.caches)
+        let at_once = if self.at_once { " at once" } else { "" };
+        format!("{} caches{device}, {blocks}{at_once}{orders}", self.caches)
     }
 }
 
@@ -134,7 +139,7 @@ impl System for Checked<'_> {
     }
 
     fn next(&mut self, world: &World, event: Event, story: Option<&mut String>) -> Result<World, Violation> {
-        Step { table: self.table, world: world.clone(), blocks: self.scope.blocks, story }.run(event)
+        Step { table: self.table, world: world.clone(), scope: self.scope, story }.run(event)
     }
 
     fn digest(&self, world: &World) -> u128 {

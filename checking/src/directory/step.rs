@@ -5,6 +5,7 @@ use narthex_memory::directory::{Asked, Body, HomePort, Message, Place, Table, Un
 use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, State};
 use narthex_memory::{AgentId, Kind};
 
+use super::Scope;
 use super::world::{Age, BLOCKS, DEVICE, Event, HOME, IN_TIME, LAST, NO_NEVER, Sent, Who, World};
 use crate::explore::Violation;
 
@@ -12,7 +13,7 @@ use crate::explore::Violation;
 pub struct Step<'a> {
     pub table: &'a Table,
     pub world: World,
-    pub blocks: u8,
+    pub scope: Scope,
     pub story: Option<&'a mut String>,
 }
 
@@ -30,7 +31,7 @@ impl Step<'_> {
                 self.deliver(sent)?;
             }
         }
-        self.world.check(self.blocks)?;
+        self.world.check(self.scope.blocks)?;
         Ok(self.world)
     }
 
@@ -58,7 +59,8 @@ impl Step<'_> {
     fn access(&mut self, cache: u8, block: u8, access: Access) -> Result<(), Violation> {
         let who = Who(AgentId(cache));
         let verb = if access == Access::Load { "loads from" } else { "stores to" };
-        for other in (0..BLOCKS as u8).filter(|&other| other != block) {
+        let has_room = self.scope.at_once;
+        for other in (0..BLOCKS as u8).filter(|&other| other != block && !has_room) {
             if self.world.caches[usize::from(cache)].copies[usize::from(other)].0.is_readable() {
                 self.evict(cache, other)?;
                 self.say(|| "; ".into());
@@ -77,7 +79,7 @@ impl Step<'_> {
                     Request::Upgrade => Kind::Upgrade,
                     Request::WriteBack => Kind::WriteBack,
                 };
-                self.world.caches[usize::from(cache)].wants = Some((block, access));
+                self.world.caches[usize::from(cache)].wants[usize::from(block)] = Some(access);
                 self.ask(cache, block, kind, None);
                 Ok(())
             }
@@ -245,7 +247,7 @@ impl Step<'_> {
             Kind::Upgrade => Request::Upgrade,
             _ => return Ok(()),
         };
-        let (_, access) = cache.wants.take().expect("its owner waits");
+        let access = cache.wants[block].take().expect("its owner waits");
         let (state, age) = cache.copies[block];
         let Some(age) = asked.data.or(state.is_readable().then_some(age)) else {
             return self.never("its copy is gone, and no bytes came".into());

@@ -32,9 +32,15 @@ fn every_protocol_holds_whatever_order_the_messages_of_one_block_come_in() {
 
 #[test]
 fn every_protocol_holds_where_two_blocks_compete_for_a_line() {
-    let scope = Scope { caches: 2, blocks: 2, device: false, every_order: false };
+    let scope = Scope { caches: 2, blocks: 2, device: false, every_order: false, at_once: false };
     let sizes = coherent().into_iter().map(|name| (name, size_of(name, scope).0));
     assert_eq!(sizes.collect::<Vec<_>>(), [("MESI", 7_670), ("MOESI", 9_118), ("MSI", 6_638)]);
+}
+
+#[test]
+fn every_protocol_holds_where_a_cache_asks_for_two_blocks_at_once() {
+    let sizes = coherent().into_iter().map(|name| (name, size_of(name, Scope::ALL[3]).0));
+    assert_eq!(sizes.collect::<Vec<_>>(), [("MESI", 54_112), ("MOESI", 80_392), ("MSI", 47_696)]);
 }
 
 /// Half a minute each: `make directory-mutants`.

@@ -38,15 +38,15 @@ pub const BLOCKS: usize = 2;
 /// The one home.
 pub const HOME: Place = Place::Home(HomeId(0));
 
-/// A cache with room for one block.
+/// A cache with room for one block, or for both.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Cache {
     /// By block: the copy, and how new it is.
     pub copies: [(State, Age); BLOCKS],
     /// By block: the transaction that is under way.
     pub asked: [Option<Asked<Age>>; BLOCKS],
-    /// The access for which one of them is.
-    pub wants: Option<(u8, Access)>,
+    /// By block: the access for which that is.
+    pub wants: [Option<Access>; BLOCKS],
 }
 
 /// A message under way.
@@ -97,8 +97,11 @@ pub const NO_NEVER: &str = "no message comes that a table excludes";
 impl World {
     /// Nobody has a block.
     pub fn first(scope: Scope) -> Self {
-        let cache =
-            Cache { copies: [(State::Invalid, Age::Old); BLOCKS], asked: [None; BLOCKS], wants: None };
+        let cache = Cache {
+            copies: [(State::Invalid, Age::Old); BLOCKS],
+            asked: [None; BLOCKS],
+            wants: [None; BLOCKS],
+        };
         World {
             caches: vec![cache; scope.caches.into()],
             homes: [AtHome { entry: Entry::default(), memory: Age::Last }; BLOCKS],
@@ -118,13 +121,17 @@ impl World {
         if !events.is_empty() {
             return events;
         }
-        for (number, cache) in self.caches.iter().enumerate().filter(|(_, cache)| cache.wants.is_none()) {
-            for block in 0..scope.blocks {
+        for (number, cache) in self.caches.iter().enumerate() {
+            let waits = |block: u8| match scope.at_once {
+                true => cache.wants[usize::from(block)].is_some(),
+                false => cache.wants.iter().any(Option::is_some),
+            };
+            for block in (0..scope.blocks).filter(|&block| !waits(block)) {
                 let is_readable = |block: u8| cache.copies[usize::from(block)].0.is_readable();
                 if is_readable(block) {
                     // A load that hits changes nothing, and each state says whether it is right.
                     events.push(Event::Access(number as u8, block, Access::Store));
-                    if scope.blocks == 1 {
+                    if scope.blocks == 1 || scope.at_once {
                         events.push(Event::Evict(number as u8, block));
                     }
                 } else if cache.asked[usize::from(block)].is_none() {
@@ -206,10 +213,9 @@ impl World {
         self.messages.is_empty()
             && self.device.is_none()
             && self.homes.iter().all(|home| !home.entry.is_busy())
-            && self
-                .caches
-                .iter()
-                .all(|cache| cache.wants.is_none() && cache.asked.iter().all(Option::is_none))
+            && self.caches.iter().all(|cache| {
+                cache.wants.iter().all(Option::is_none) && cache.asked.iter().all(Option::is_none)
+            })
     }
 
     /// What holds in every state.
@@ -298,10 +304,10 @@ impl World {
                 let is_requester = entry.waits().is_some_and(|(_, requester)| requester == id);
                 let (state, age) = cache.copies[block];
                 let copy = (state, state.is_readable().then_some(age));
-                (copy, cache.asked[block], entry.owner() == Some(id), entry.is_sharer(id), is_requester)
+                let at_home = (entry.owner() == Some(id), entry.is_sharer(id), is_requester);
+                (copy, cache.asked[block], cache.wants[block], at_home)
             });
-            let wants = cache.wants.map(|(block, access)| (place_of(block.into()), access));
-            of_caches[number] = of_caches[number].wrapping_add(number_of((parts, wants)));
+            of_caches[number] = of_caches[number].wrapping_add(number_of(parts));
         }
         of_caches.sort_unstable();
         let homes = order.map(|block| {

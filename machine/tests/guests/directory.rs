@@ -52,6 +52,32 @@ fn a_read_miss_takes_the_way_to_its_home_and_back_the_look_up_and_memory() {
     assert_eq!(statistic(&document, 0, "on_chip_waited"), 0, "nobody else is there");
 }
 
+/// The cycles of these accesses, to blocks that no cache has, with eight misses.
+fn cycles_of(accesses: &str) -> u64 {
+    let guest = format!(
+        "li s10, {DATA}\n li s2, {first}\n li s0, 2\n pass:\n csrrs s3, 0xc00, zero\n {accesses}\n fence\n \
+         csrrs s4, 0xc00, zero\n sub s4, s4, s3\n addi s2, s2, 1024\n addi s0, s0, -1\n bnez s0, pass\n \
+         report cycles, s4\n exit 0",
+        first = DATA + 0x1000
+    );
+    let several = ["processor.misses=8", "directory.transactions=8"];
+    let request = several.iter().fold(alone("chip"), |request, setting| with(request, setting));
+    reported(&result(&request, &guest), 0, "cycles") as u64
+}
+
+#[test]
+fn misses_of_different_blocks_are_under_way_at_once() {
+    let load = |number: u64| format!("ld a{number}, {}(s2)\n", 64 * number);
+    let (one, eight) = (cycles_of(&load(0)), cycles_of(&(0..8).map(load).collect::<String>()));
+    let farthest = message(6) + LOOKUP + MEMORY + block(6) + SECOND_LEVEL;
+    // Two blocks of each home: the second one of a home waits for its memory, for 5 ns at most.
+    assert!(eight < farthest + 7 * 5, "{eight} for eight, {one} for one");
+    assert!(eight > one);
+    let store = "sd zero, 64(s2)";
+    let (stored, both) = (cycles_of(store), cycles_of(&format!("{}{store}", load(0))));
+    assert!(both < stored + 5, "a store that misses does not wait for a load: {both}, and {stored} alone");
+}
+
 /// All threads wait for each other at the word `offset` after s6.
 fn meet_at(offset: u64) -> String {
     format!(
@@ -189,6 +215,7 @@ fn what_needs_a_bus_or_has_no_place_is_refused_before_the_run() {
             "directory.interleave: 32B is no multiple of the block of 64B",
         ),
         ("NI2w", &["directory.transactions=65"], "directory.transactions"),
+        ("NI2w", &["processor.misses=5"], "processor.misses: 5 is more than directory.transactions, 4"),
     ];
     for (interface, settings, expected) in cases {
         let request =

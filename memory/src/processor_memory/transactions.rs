@@ -42,13 +42,6 @@ impl ProcessorMemory {
             return None;
         }
         let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
-        if blocks_go && self.has_loads_under_way() {
-            // One of them may have been snarfed while it waited.
-            self.end_loads();
-            if matches!(self.pending, Some(Pending::MissRegister | Pending::Loads)) {
-                self.serve_pending();
-            }
-        }
         let mut next = if blocks_go { self.next_of_blocks() } else { None };
         let mut write_back = None;
         if next == Some(NextOfBlocks::Lock) {
@@ -78,6 +71,7 @@ impl ProcessorMemory {
 
     /// What is issued next of all that needs a transaction on a block. Loads under way are older than
     /// what the processor waits for; what is posted, or to be locked, goes beside no other block.
+    #[inline]
     pub(super) fn next_of_blocks(&self) -> Option<NextOfBlocks> {
         if self.is_locking() {
             return self.in_flight.has_no_block().then_some(NextOfBlocks::Lock);
@@ -439,13 +433,17 @@ impl ProcessorMemory {
     }
 
     /// Another agent's transaction is over, whose bytes the caches may take. Says
-    /// whether one did.
+    /// whether one did. A block that a load under way brings is not taken: a younger load
+    /// would hit it, and could read an older value than that load.
     pub fn snarf(&mut self, transaction: &Transaction) -> bool {
         let (Some(snoop), Some(data), Some(address)) =
             (transaction.kind.snoop(), &transaction.data, self.translation.to_process(transaction.address))
         else {
             return false;
         };
+        if self.is_on_its_way(address) {
+            return false;
+        }
         if let Some(second) = &mut self.second {
             let takes = second.cache.snarf(snoop, address, data);
             second.cache.allow(address, Tag::None);

@@ -102,3 +102,27 @@ fn an_uncached_access_waits_for_the_blocks_under_way() {
     bench.answer(&load);
     assert_eq!(bench.issue().kind, Kind::UncachedLoad);
 }
+
+#[test]
+fn a_block_that_passes_by_is_left_to_the_load_that_brings_it() {
+    let mut bench = several();
+    bench.own.data = Cache::new(&cache::Config { snarfing: true, ..data_config() });
+    bench.begin_load(DATA);
+    let first = bench.issue();
+    bench.answer(&first);
+    assert_eq!(bench.own.next_arrival().map(|arrival| arrival.value), Some(1));
+    let taken_away = Transaction::block(AgentId(1), Kind::ReadExclusive, DATA);
+    bench.own.snoop(&taken_away);
+
+    let older = bench.begin_load(DATA);
+    let passes_by = BlockData::from_bytes(&[5; 64]);
+    assert!(!bench.own.snarf(&Transaction::carrying(AgentId(1), Kind::WriteBack, DATA, passes_by)));
+    let Outcome::UnderWay(younger) = bench.port().load(DATA, 8) else { panic!("it joins the older load") };
+    // Another store follows before the load is issued.
+    bench.own.snoop(&taken_away);
+    bench.memory.write(DATA, &[6]);
+    let transaction = bench.issue();
+    bench.answer(&transaction);
+    let expected = [older, younger].map(|register| Some(Arrival { register, value: 6 }));
+    assert_eq!([bench.own.next_arrival(), bench.own.next_arrival()], expected);
+}
