@@ -27,9 +27,9 @@ use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddressMap, Admits, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Snooped, Step, Supplier, Underway, access, at_home, block_transaction, end_crossing_at, go_on_for_bridge,
-    request, request_first, snoop,
+    AddressMap, Admits, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules,
+    Seats, Snooped, Step, Supplier, Underway, access, at_home, block_transaction, end_crossing_at,
+    go_on_for_bridge, request, request_first, snoop,
 };
 use crate::agent::Agent;
 use crate::bridge::{Answerer, Bridge, End, Start, Timing, Turn};
@@ -288,8 +288,7 @@ impl BridgedBus {
 
 impl Rules for BridgedBus {
     const KIND: &'static str = "bridged-bus";
-    const ADMITS: Admits =
-        Admits { coherent_devices: true, ..Admits::NOTHING };
+    const ADMITS: Admits = Admits { coherent_devices: true, ..Admits::NOTHING };
 
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, _agent: AgentId) {
         Self::ask_for_all(composition, now, on);

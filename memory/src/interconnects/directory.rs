@@ -52,8 +52,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddressMap, Admits, Composition, Home as Part, Interconnect, InterconnectId, MemoryId, Names, Observation, Rules,
-    Seats, Step,
+    AddressMap, Admits, Composition, Home as Part, Interconnect, InterconnectId, MemoryId, Names,
+    Observation, Rules, Seats, Step,
 };
 use crate::agent::Agent;
 use crate::directory::{

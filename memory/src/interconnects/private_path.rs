@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{Broken, InterconnectKind, MachineFile, Plan, Site, parameters, without_parameters};
 use super::{
-    AddressMap, Admits, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats, Step,
-    Underway, complete,
+    AddressMap, Admits, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
+    Step, Underway, complete,
 };
 use crate::agent::Agent;
 use crate::bus::Bus;
@@ -132,8 +132,7 @@ impl PrivatePath {
 
 impl Rules for PrivatePath {
     const KIND: &'static str = "private-path";
-    const ADMITS: Admits =
-        Admits { own_devices: true, ..Admits::NOTHING };
+    const ADMITS: Admits = Admits { own_devices: true, ..Admits::NOTHING };
 
     fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         if let Some(at) = Self::of(composition, on).bus.request(now, agent) {

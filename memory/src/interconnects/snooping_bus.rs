@@ -40,8 +40,8 @@ use std::hash::{Hash, Hasher};
 
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
-    AddressMap, Admits, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Step, Underway, at_home, block_transaction, complete, end_above, snarf,
+    AddressMap, Admits, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules,
+    Seats, Step, Underway, at_home, block_transaction, complete, end_above, snarf,
 };
 use crate::agent::Agent;
 use crate::bridge::Turn;

@@ -33,7 +33,10 @@ impl InterconnectKind for Keys {
         let Some(config) = parameters::<Config>(file, &table) else {
             return vec![without_parameters(file, name, &table)];
         };
-        below(&table, config.problems()).into_iter().chain(width_problem(&table, config.width, file)).collect()
+        below(&table, config.problems())
+            .into_iter()
+            .chain(width_problem(&table, config.width, file))
+            .collect()
     }
 
     fn plan(&self, name: &str, file: &dyn MachineFile) -> Arc<dyn Plan> {
