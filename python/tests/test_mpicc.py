@@ -154,7 +154,8 @@ def test_it_shows_its_command_and_answers_for_the_compiler():
     [
         (
             "#include <mpi.h>\nint main(void) { return MPI_Alltoallw_init(0); }",
-            "MPI_Alltoallw_init is not in Narthex's MPI; the nearest that is there is MPI_Alltoallw",
+            "MPI_Alltoallw_init is not in Narthex's MPI; "
+            "the nearest that is there is MPI_Alltoallw",
         ),
         (
             "int MPI_Waital(void);\nint main(void) { return MPI_Waital(); }",
