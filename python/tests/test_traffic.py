@@ -100,5 +100,5 @@ def test_a_map_of_many_ranks_has_groups_and_adds_up() -> None:
 
 
 def test_traffic_of_a_resumed_run_is_refused() -> None:
-    with pytest.raises(NarthexError, match="leave out --traffic or --resume"):
+    with pytest.raises(NarthexError, match="leave out --traffic, or --resume"):
         narthex.run("roundtrip", 64, 5, nodes=2, traffic=True, resume=True)

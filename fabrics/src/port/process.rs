@@ -39,11 +39,11 @@ impl ProcessPort<'_> {
         self.port.jobs.iter().any(|job| job.ranks() < self.port.placement.ranks())
     }
 
-    /// The job of a process of the same node, and its rank in it.
-    pub fn job_on_node(&self, process: u8) -> (&Job, Rank) {
+    /// The job of a process of the same node, and its rank in it; none if no job has the process.
+    pub fn job_on_node(&self, process: u8) -> Option<(&Job, Rank)> {
         let rank = self.port.placement.rank(self.port.own, process);
         let job = self.port.job_of(rank);
-        (job, self.port.rank_in_job(rank, rank))
+        Some((job, job.rank_of(rank)?))
     }
 
     /// Refuses a rank that no process of the job has.

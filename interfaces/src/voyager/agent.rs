@@ -145,7 +145,7 @@ impl Voyager {
         for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
             *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         }
-        let (job, rank) = context.network.job_on_node(process);
+        let (job, rank) = context.network.job_on_node(process).expect("a process that calls has a job");
         self.fill_translation(process, job, rank);
         self.end_closing(process, system)?;
         match request {
@@ -186,8 +186,9 @@ impl Voyager {
     /// fills them. Queues may be, too, and the firmware answers processes that have not begun.
     pub(super) fn fill_prepared_translations(&mut self, context: &Context<'_>) {
         for process in 0..self.build.layout.processes {
-            let (job, rank) = context.network.job_on_node(process);
-            self.fill_translation(process, job, rank);
+            if let Some((job, rank)) = context.network.job_on_node(process) {
+                self.fill_translation(process, job, rank);
+            }
         }
     }
 

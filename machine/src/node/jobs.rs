@@ -17,7 +17,7 @@ impl Node {
     /// The job of a process, and its rank in it.
     pub(super) fn job_of(&mut self, process: usize) -> (Job, Rank) {
         let port = self.network.of_process(process as u8);
-        let (job, rank) = port.job_on_node(process as u8);
+        let (job, rank) = port.job_on_node(process as u8).expect("a process that runs has a job");
         (job.clone(), rank)
     }
 
