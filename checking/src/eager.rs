@@ -29,7 +29,8 @@ use narthex_memory::bus::Bus;
 use narthex_memory::cache::Cache;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
-    AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats, Step,
+    AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, MemoryId, Names,
+    Step,
 };
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::protocols::{self, Access, Request};
@@ -457,7 +458,7 @@ impl Agent for Controller<'_, '_> {
     }
 }
 
-impl<'w> Composition for Move<'w> {
+impl<'w> InterconnectHost for Move<'w> {
     type Agent<'a>
         = Either<Host<'a, 'w>, Controller<'a, 'w>>
     where
@@ -498,12 +499,12 @@ impl System for CheckedEager<'_> {
     /// The region is registered while the cache has a block of it that is newer.
     fn start(&mut self) -> Result<State, Violation> {
         let machine = self.machine;
-        let seats = vec![Seat::of_processor(HOST), Seat::of_device(NI, 0..u64::MAX)];
+        let ports = vec![AgentPort::of_processor(HOST), AgentPort::of_device(NI, 0..u64::MAX)];
         let homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
         let names = Names { name: "memory bus", prefix: "" };
         let bus = machine.bus.as_ref().expect("the machine has a memory bus");
         let bus = Bus::new(bus, BLOCK_BYTES as usize);
-        let bus = SnoopingBus::new(names, bus, Seats::new(seats), homes);
+        let bus = SnoopingBus::new(names, bus, AgentPorts::new(ports), homes);
         let mut eager = Eager::new(Build {
             tags: 1,
             block_bytes: BLOCK_BYTES,

@@ -18,11 +18,11 @@
 //! bus. With a *blocking* machine the buffer is used only by what [`write_combining`] has
 //! combined.
 
-mod alone;
 pub mod block_buffers;
 mod cache_blocks;
+mod direct_bus;
 
-mod exchange;
+mod direct_fill;
 mod functional;
 mod in_flight;
 mod local;
@@ -52,8 +52,8 @@ use crate::protocols::{Access, Request, State};
 use crate::transaction::{AgentId, Transaction};
 use crate::translation::Translation;
 
-pub use alone::{Alone, Consequence, Exchanges, Registers, WaitTime};
-pub use exchange::Exchange;
+pub use direct_bus::{DirectBus, DirectFills, MmioEffect, Registers, WaitTime};
+pub use direct_fill::DirectFill;
 pub use port::ProcessorPort;
 pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
 
@@ -241,13 +241,13 @@ impl ProcessorMemory {
     }
 
     /// What of it never changes.
-    pub fn fixed(&self) -> impl PartialEq + use<> {
+    pub fn config_identity(&self) -> impl PartialEq + use<> {
         let buffers = self.block_buffers.as_ref();
         let buffers = buffers.map(|own| (own.transfer_time, own.send.len(), own.receive.len()));
-        let second = self.second.as_ref().map(|second| second.fixed());
+        let second = self.second.as_ref().map(|second| second.config_identity());
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
         let misses = self.misses.as_ref().map(|misses| (misses.count(), self.in_flight.most_blocks()));
-        let combining = self.combining.as_ref().map(|combining| combining.fixed());
+        let combining = self.combining.as_ref().map(|combining| combining.config_identity());
         let posts = (self.posted_limit, self.posts_flushes);
         let rest = (posts, self.loses_bytes, buffers, self.supply_time, misses, self.local, combining);
         (self.agent, self.translation.clone(), caches, rest)
@@ -313,7 +313,7 @@ impl ProcessorMemory {
     /// write-back that this takes, if any. It is not completed here. There is no
     /// second level.
     pub fn evict(&mut self, block: u64) -> Option<Transaction> {
-        let write_back = self.give_up(block)?;
+        let write_back = self.drop_block(block)?;
         let address = self.translation.to_node(write_back.address);
         Some(Transaction { address, ..write_back })
     }

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
-use crate::port::Rounds;
+use crate::port::RetryCount;
 
 use waiting::Waiting;
 
@@ -288,7 +288,7 @@ impl FlowControl for ReturnToSender {
         self.ask_for_retry(emitted);
     }
 
-    fn count_rounds(&mut self, rounds: Rounds) {
+    fn count_rounds(&mut self, rounds: RetryCount) {
         self.statistics.returned.add(rounds.returned);
         self.statistics.retried.add(rounds.retried);
         self.statistics.waited_to_retry.add(self.retry_delay * rounds.retried);

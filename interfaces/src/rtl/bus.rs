@@ -12,7 +12,7 @@
 //! in and returns it (`write_back`); in between it answers others' requests for the block.
 //!
 //! A request may be taken in a cycle ahead of the node's time. It asks for the interconnect at the
-//! instant of its edge, by the seat of its process that is called then; that seat answers for the block
+//! instant of its edge, by the port of its process that is called then; that port answers for the block
 //! until the request is over.
 
 use std::hash::{Hash, Hasher};
@@ -48,8 +48,8 @@ enum Stage {
 #[derive(Hash, Debug, Serialize, Deserialize)]
 struct State {
     stage: Stage,
-    /// Who asks: the seat of the device.
-    seat: usize,
+    /// Who asks: the port of the device.
+    port: usize,
     is_write: bool,
     address: u64,
     length: usize,
@@ -71,11 +71,11 @@ pub(super) struct BusPort {
 }
 
 impl BusPort {
-    /// The port of a process whose first seat is `seat`.
-    pub fn new(ports: BusPorts, place: Place, seat: usize) -> Self {
+    /// The port of a process whose first port is `port`.
+    pub fn new(ports: BusPorts, place: Place, port: usize) -> Self {
         let state = State {
             stage: Stage::Idle,
-            seat,
+            port,
             is_write: false,
             address: 0,
             length: 0,
@@ -124,11 +124,11 @@ impl BusPort {
         }
     }
 
-    /// It is `now`, and `seat` is called.
-    pub fn advance(&mut self, now: Time, seat: usize) {
+    /// It is `now`, and `port` is called.
+    pub fn advance(&mut self, now: Time, port: usize) {
         if matches!(self.state.stage, Stage::Asked(at) if at <= now) {
             self.state.stage = Stage::Wanting;
-            self.state.seat = seat;
+            self.state.port = port;
         }
     }
 
@@ -140,16 +140,16 @@ impl BusPort {
         }
     }
 
-    /// Whether this seat wants to issue a transaction.
-    pub fn wants(&self, seat: usize) -> bool {
-        self.state.stage == Stage::Wanting && self.state.seat == seat
+    /// Whether this port wants to issue a transaction.
+    pub fn wants(&self, port: usize) -> bool {
+        self.state.stage == Stage::Wanting && self.state.port == port
     }
 
-    /// The seat is granted its interconnect. None if a block that was to be returned is another
+    /// The port is granted its interconnect. None if a block that was to be returned is another
     /// agent's by now, with the bytes that were put into it: then the request is over.
     pub fn issue(&mut self) -> Option<Transaction> {
         let BusPort { place, state, .. } = self;
-        state.issue(AgentId(place.first_agent.0 + state.seat as u8), place.block_bytes)
+        state.issue(AgentId(place.first_agent.0 + state.port as u8), place.block_bytes)
     }
 
     /// What it issued is over.
@@ -157,14 +157,14 @@ impl BusPort {
         self.state.complete(transaction, response);
     }
 
-    /// Another agent's transaction passes by a seat.
-    pub fn snoop(&mut self, seat: usize, transaction: &Transaction) -> SnoopReply {
-        if seat == self.state.seat { self.state.snoop(transaction) } else { SnoopReply::default() }
+    /// Another agent's transaction passes by a port.
+    pub fn snoop(&mut self, port: usize, transaction: &Transaction) -> SnoopReply {
+        if port == self.state.port { self.state.snoop(transaction) } else { SnoopReply::default() }
     }
 
     /// The same on a bus that carries no data from cache to cache.
-    pub fn push(&mut self, seat: usize, transaction: &Transaction) -> Option<BlockData> {
-        let snoop = transaction.kind.snoop().filter(|_| seat == self.state.seat)?;
+    pub fn push(&mut self, port: usize, transaction: &Transaction) -> Option<BlockData> {
+        let snoop = transaction.kind.snoop().filter(|_| port == self.state.port)?;
         self.state.merged.push(snoop, transaction.address)
     }
 
@@ -308,7 +308,7 @@ mod tests {
     fn state() -> State {
         State {
             stage: Stage::Idle,
-            seat: 0,
+            port: 0,
             is_write: false,
             address: 0,
             length: 0,

@@ -317,14 +317,14 @@ impl NetworkSide {
 
     /// Time has passed, or what a packet waited for is settled: whether a packet has come
     /// in, or one can be sent that could not.
-    pub fn look(&mut self, context: &mut Context<'_>, is_settled: bool) -> bool {
+    pub fn look(&mut self, context: &mut Context<'_>, independent_of_arrivals: bool) -> bool {
         if self.sending.is_some_and(|until| until <= context.now) {
             self.sending = None;
         }
         self.go_on(context);
-        let arrived = self
-            .arriving
-            .take_if(|arriving| arriving.until <= context.now && (is_settled || !arriving.is_settling));
+        let arrived = self.arriving.take_if(|arriving| {
+            arriving.until <= context.now && (independent_of_arrivals || !arriving.is_settling)
+        });
         let Some(Arriving { received, .. }) = arrived else { return false };
         self.received.push_back(received);
         true

@@ -233,9 +233,9 @@ impl Voyager {
     }
 
     /// A transaction on a line of SRAM, whose home the device is.
-    pub(super) fn home_of(&mut self, seat: usize, transaction: &Transaction) -> HomeReply {
+    pub(super) fn home_of(&mut self, port: usize, transaction: &Transaction) -> HomeReply {
         let Transaction { kind, address, data, .. } = transaction;
-        let sram = match seat {
+        let sram = match port {
             HOST => match self.build.layout.place(*address) {
                 Some(Place::Sram(sram)) => sram,
                 _ => unreachable!("the device is the home of its SRAM"),

@@ -40,7 +40,7 @@ impl Blueprint<'_> {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
             mapped.push((range.clone(), Protection::READ_WRITE));
         }
-        let combinable = devices.iter().flat_map(|device| device.seats()).flat_map(|seat| seat.combinable);
+        let combinable = devices.iter().flat_map(|device| device.ports()).flat_map(|port| port.combinable);
         for range in combinable.filter(|_| self.config.write_combining.is_some()) {
             if pages.lookup(range.start) == Some(PageAttributes::DEVICE) {
                 pages.map(range.start, range.end - range.start, PageAttributes::COMBINING);

@@ -18,7 +18,7 @@
 //!
 //! Here it is checked that the parts can be there: what a directory needs of caches and of
 //! the network on chip, and that each place exists. What needs a bus because it hears of all
-//! transactions, or refuses some, is refused where seats are known ([`crate::wiring`]).
+//! transactions, or refuses some, is refused where ports are known ([`crate::wiring`]).
 
 use narthex_fabrics::topologies::Topology;
 use narthex_kernel::Category;
@@ -182,10 +182,10 @@ impl MachineConfig {
             .devices
             .iter()
             .map(|(name, part)| (format!("node.devices.{name}.at"), &part.on, part.at));
-        let seats = self.node.interface.seats.iter();
-        let seats = seats.map(|(name, part)| (format!("node.interface.seats.{name}.at"), &part.on, part.at));
+        let ports = self.node.interface.ports.iter();
+        let ports = ports.map(|(name, part)| (format!("node.interface.ports.{name}.at"), &part.on, part.at));
         let interface = [("node.interface.at".to_owned(), &self.node.interface.on, self.node.interface.at)];
-        for (key, on, at) in devices.chain(seats).chain(interface) {
+        for (key, on, at) in devices.chain(ports).chain(interface) {
             let on = on.iter().find(|on| self.has_places(on)).or(on.first()).map_or("", String::as_str);
             let at = at.map(|place| vec![place]);
             problems.extend(self.placed(&key, on, at.as_deref(), at.is_some(), "a number", Some(1)));

@@ -354,7 +354,7 @@ impl MachineConfig {
         problems
     }
 
-    /// Rules about the coherence block, which all of a node agree on.
+    /// InterconnectModel about the coherence block, which all of a node agree on.
     fn block_problems(&self) -> Vec<Broken> {
         let block = self.block();
         let mut problems = Vec::new();

@@ -68,13 +68,13 @@ pub struct NodeShape {
     pub devices: BTreeMap<String, DevicePart>,
 }
 
-/// Where the seats of a device are.
+/// Where the ports of a device are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePart {
-    /// The interconnects of its seats, one for each.
+    /// The interconnects of its ports, one for each.
     pub on: Vec<String>,
-    /// Its place on the network on chip, where a seat is on a directory.
+    /// Its place on the network on chip, where a port is on a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
 }
@@ -162,15 +162,15 @@ impl MemoryPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterfacePart {
-    /// The interconnects of its seats; one for all of them, or one for each.
+    /// The interconnects of its ports; one for all of them, or one for each.
     pub on: Vec<String>,
     /// Its place on the network on chip, where it is on a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
-    /// Where the seats of interfaces are that are whole devices, by the name of their section
+    /// Where the ports of interfaces are that are whole devices, by the name of their section
     /// in [interfaces].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub seats: BTreeMap<String, DevicePart>,
+    pub ports: BTreeMap<String, DevicePart>,
 }
 
 /// The table of a second-level cache.
@@ -189,11 +189,11 @@ pub const PROGRAM: &str = "program";
 pub const FIRMWARE: &str = "firmware/";
 
 impl NodeShape {
-    /// The interconnects of an interface's seats when it is attached where the run says;
+    /// The interconnects of an interface's ports when it is attached where the run says;
     /// none if the node has no such place.
     pub fn place(&self, interface: &Attached) -> Option<Vec<&str>> {
-        let InterfacePart { on, seats, .. } = &self.interface;
-        let own = seats.get(interface.name.send.model.section);
+        let InterfacePart { on, ports, .. } = &self.interface;
+        let own = ports.get(interface.name.send.model.section);
         let table = match interface.attachment {
             Attachment::MemoryBus => {
                 return Some(own.map_or(on, |own| &own.on).iter().map(String::as_str).collect());

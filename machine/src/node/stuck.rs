@@ -316,13 +316,13 @@ impl Node {
         let awaited = awaited.or_else(|| self.awaited_in_channel(index));
         let interface = &self.devices[0];
         // Of a whole device, all processes share what they ask of it, which is at its first
-        // seat, and what arrives.
+        // port, and what arrives.
         let [sends, receives] = [interface.sender(process), interface.receiver(process)];
-        let is_of_tile = |seat: usize| interface.seats()[seat].of_tile.is_some();
-        let is_shared = sends.is_none_or(|seat| Some(seat) == receives && !is_of_tile(seat));
+        let is_of_tile = |port: usize| interface.ports()[port].of_tile.is_some();
+        let is_shared = sends.is_none_or(|port| Some(port) == receives && !is_of_tile(port));
         let sender = if is_shared { Some(0) } else { sends };
         let receiver = receives.or(interface.receiver(0));
-        let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
+        let queue = |port: Option<usize>| interface.queue(port.expect("the interface is on the network"));
         let (send, receive) = (queue(sender), queue(receiver));
         // The head is in the process's memory, where the interface has not looked for a while.
         let first = self.processes[index].processors.start;

@@ -4,7 +4,7 @@
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Composition, Home, InterconnectId, Supplier};
+use super::{Home, InterconnectHost, InterconnectId, Supplier};
 use crate::agent::{Agent, Either};
 use crate::kind::Kind;
 use crate::transaction::{
@@ -93,7 +93,7 @@ impl Snooped {
 
 /// The agents of an interconnect snoop, but for the one that issued.
 #[inline(always)]
-pub(crate) fn snoop<C: Composition>(
+pub(crate) fn snoop<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     on: InterconnectId,
@@ -101,7 +101,7 @@ pub(crate) fn snoop<C: Composition>(
     snooped: &mut Snooped,
 ) {
     let mut next = 0;
-    while let Some((place, agent)) = composition.interconnect(on).seats().concerned(next, transaction) {
+    while let Some((place, agent)) = composition.interconnect(on).ports().concerned(next, transaction) {
         next = place + 1;
         let reply = composition.agent(agent).snoop(now, transaction);
         if reply.supplies.is_some() && snooped.owner.is_some() {
@@ -113,7 +113,7 @@ pub(crate) fn snoop<C: Composition>(
 
 /// The home of an address, where that is no bridge's.
 #[inline(always)]
-pub(crate) fn at_home<C: Composition>(
+pub(crate) fn at_home<C: InterconnectHost>(
     composition: &mut C,
     home: Home,
 ) -> Either<C::Agent<'_>, C::Memory<'_>> {
@@ -125,7 +125,13 @@ pub(crate) fn at_home<C: Composition>(
 }
 
 /// A home takes bytes that a cache supplied to another.
-fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, address: u64, data: &BlockData) {
+fn write_home<C: InterconnectHost>(
+    composition: &mut C,
+    now: Time,
+    home: Home,
+    address: u64,
+    data: &BlockData,
+) {
     match at_home(composition, home) {
         Either::First(mut device) => {
             let Home::Agent(agent) = home else { unreachable!("it is an agent") };
@@ -141,7 +147,7 @@ fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, addres
 // Inlined, as what it calls, so that a bus hands transaction and answer on without
 // moving them.
 #[inline(always)]
-pub(crate) fn block_transaction<C: Composition>(
+pub(crate) fn block_transaction<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     seen_on: &[InterconnectId],
@@ -175,7 +181,7 @@ pub(crate) fn block_transaction<C: Composition>(
 /// caches may take the bytes, and the agent gets the answer, which says so. If the access is held,
 /// the transaction is not over.
 #[inline(always)]
-pub(crate) fn complete<C: Composition>(
+pub(crate) fn complete<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     on: InterconnectId,
@@ -193,14 +199,14 @@ pub(crate) fn complete<C: Composition>(
 
 /// Caches may take the bytes that a transaction has carried; whether one did.
 #[inline(always)]
-pub(crate) fn snarf<C: Composition>(
+pub(crate) fn snarf<C: InterconnectHost>(
     composition: &mut C,
     on: InterconnectId,
     transaction: &Transaction,
 ) -> bool {
     let (mut next, mut is_taken) = (0, false);
     if transaction.kind.carries_block() {
-        while let Some((place, agent)) = composition.interconnect(on).seats().snarfing(next, transaction) {
+        while let Some((place, agent)) = composition.interconnect(on).ports().snarfing(next, transaction) {
             next = place + 1;
             is_taken |= composition.agent(agent).snarf(transaction);
         }
@@ -209,7 +215,7 @@ pub(crate) fn snarf<C: Composition>(
 }
 
 /// Carries out an uncached access, if the transaction is one that has not been held.
-pub(crate) fn access<C: Composition>(
+pub(crate) fn access<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     device: Home,

@@ -6,11 +6,11 @@ use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::kind::Kind;
 use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
-use crate::port::{AccessFault, CacheBlockOperation, Late, Outcome, Port, Served};
+use crate::port::{AccessFault, CacheBlockOperation, LowerLevelLatency, Outcome, Port, PortResult};
 use crate::protocols::Access;
 
-use super::alone::Alone;
 use super::block_buffers::transfer_at;
+use super::direct_bus::DirectBus;
 use super::second_level::Obtained;
 use super::write_combining::Posted;
 use super::{Pending, ProcessorMemory, Uncached};
@@ -22,7 +22,7 @@ pub struct ProcessorPort<'a> {
     pub(super) pages: &'a PageTable,
     pub(super) memory: &'a mut MainMemory,
     /// The processor is alone with its bus.
-    pub alone: Option<Alone<'a>>,
+    pub alone: Option<DirectBus<'a>>,
 }
 
 impl ProcessorPort<'_> {
@@ -39,12 +39,17 @@ impl ProcessorPort<'_> {
     /// Makes every block of a cachable access present with the right to
     /// `access` it, and says how late that is; the first one for which the
     /// interconnect must be asked becomes pending.
-    fn acquire<T>(&mut self, address: u64, size: usize, access: Access) -> Result<Option<Late>, Outcome<T>> {
+    fn acquire<T>(
+        &mut self,
+        address: u64,
+        size: usize,
+        access: Access,
+    ) -> Result<Option<LowerLevelLatency>, Outcome<T>> {
         let mut late = None;
         let last = address.wrapping_add(size as u64 - 1);
         for part in [address, last] {
             if self.own.data.access(part, access).is_err() {
-                late = Late::join(late, self.obtain(part, access, Tag::Read)?);
+                late = LowerLevelLatency::join(late, self.obtain(part, access, Tag::Read)?);
             }
             if self.own.data.block_of(address) == self.own.data.block_of(last) {
                 break;
@@ -56,7 +61,12 @@ impl ProcessorPort<'_> {
     /// The data cache does not allow an access: it gets the block from the second
     /// level, or the access becomes pending, after which the next ones may be fast up to
     /// `most` by their page.
-    fn obtain<T>(&mut self, address: u64, access: Access, most: Tag) -> Result<Option<Late>, Outcome<T>> {
+    fn obtain<T>(
+        &mut self,
+        address: u64,
+        access: Access,
+        most: Tag,
+    ) -> Result<Option<LowerLevelLatency>, Outcome<T>> {
         let obtained = match self.own.second {
             None => Obtained::Missing,
             Some(_) => self.own.obtain(address, access),
@@ -126,7 +136,10 @@ impl ProcessorPort<'_> {
             Obtained::Late(late) => {
                 self.own.data.allow(address, Tag::None);
                 self.own.fill_register(address, register);
-                Outcome::Late(self.gather(address, size), Late { register: Some(register), ..late })
+                Outcome::Late(
+                    self.gather(address, size),
+                    LowerLevelLatency { register: Some(register), ..late },
+                )
             }
             _ if self.own.begin_load(address, size, register) => Outcome::Wait,
             _ => Outcome::UnderWay(register),
@@ -302,7 +315,7 @@ impl ProcessorPort<'_> {
         address: u64,
         bytes: &[u8],
         most: Tag,
-    ) -> Result<Option<Late>, Outcome<T>> {
+    ) -> Result<Option<LowerLevelLatency>, Outcome<T>> {
         // A block that is filling stays slow.
         let by_page = if most == Tag::None { Tag::Read } else { Self::most_fast(page) };
         if self.own.is_written_through() {
@@ -362,20 +375,20 @@ impl Port for ProcessorPort<'_> {
         access: Access,
         value: u64,
         now: impl FnOnce() -> Time,
-    ) -> Served {
+    ) -> PortResult {
         if self.alone.is_none() {
-            return Served::No;
+            return PortResult::No;
         }
         let needed = if access == Access::Load { Tag::Read } else { Tag::Write };
-        let Ok(page) = self.check_page(address, needed) else { return Served::No };
+        let Ok(page) = self.check_page(address, needed) else { return PortResult::No };
         match page.kind {
             PageKind::Cachable => {
-                self.serve_alone(page, (address, size, access), now).map_or(Served::No, Served::Block)
+                self.serve_alone(page, (address, size, access), now).map_or(PortResult::No, PortResult::Block)
             }
             PageKind::Device => {
-                self.access_register_alone((address, size, access), value, now).unwrap_or(Served::No)
+                self.access_register_alone((address, size, access), value, now).unwrap_or(PortResult::No)
             }
-            _ => Served::No,
+            _ => PortResult::No,
         }
     }
 
@@ -390,14 +403,14 @@ impl Port for ProcessorPort<'_> {
     }
 
     #[inline(always)]
-    fn load_late<const SIZE: usize>(&mut self, address: u64) -> Option<(u64, Late)> {
+    fn load_late<const SIZE: usize>(&mut self, address: u64) -> Option<(u64, LowerLevelLatency)> {
         let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Load)?;
         self.own.statistics.load_misses.increment();
         Some((self.own.data.value_at::<SIZE>(place), late))
     }
 
     #[inline(always)]
-    fn store_late<const SIZE: usize>(&mut self, address: u64, value: u64) -> Option<Late> {
+    fn store_late<const SIZE: usize>(&mut self, address: u64, value: u64) -> Option<LowerLevelLatency> {
         let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Store)?;
         self.own.statistics.store_misses.increment();
         self.own.data.set_value_at::<SIZE>(place, value);

@@ -4,7 +4,7 @@
 use crate::access_tags::Tag;
 use crate::cache::{Cache, Miss};
 use crate::kind::Kind;
-use crate::port::Late;
+use crate::port::LowerLevelLatency;
 use crate::protocols::{Access, Request, State};
 use crate::transaction::{BlockData, Response, SnoopReply, Transaction};
 
@@ -147,7 +147,7 @@ impl ProcessorMemory {
     /// The oldest of what is posted, if this traffic carries it.
     fn issue_posted(&mut self, traffic: Traffic) -> Option<Transaction> {
         while let Some(block) = self.store_buffer.front()?.flushed() {
-            if let Some(mut write_back) = self.give_up(block) {
+            if let Some(mut write_back) = self.drop_block(block) {
                 write_back.tag = self.in_flight.begin_block(Issued::PostedFlush);
                 return Some(write_back);
             }
@@ -300,7 +300,7 @@ impl ProcessorMemory {
         &mut self,
         address: u64,
         access: Access,
-    ) -> Option<(usize, Late)> {
+    ) -> Option<(usize, LowerLevelLatency)> {
         let second = self.second.as_mut()?;
         if self.misses.is_some() {
             return None;
@@ -351,7 +351,7 @@ impl ProcessorMemory {
 
     /// A store that goes through the data cache; none if the second level has not the
     /// right.
-    pub(super) fn store_through(&mut self, address: u64, bytes: &[u8]) -> Option<Late> {
+    pub(super) fn store_through(&mut self, address: u64, bytes: &[u8]) -> Option<LowerLevelLatency> {
         let second = self.second.as_mut()?;
         if second.look(&mut self.data, address, Access::Store).is_err() {
             second.count(Obtained::Missing);
@@ -551,7 +551,7 @@ impl ProcessorMemory {
     }
 
     /// Drops a block of the interconnect; its write-back, at the process's address.
-    pub(super) fn give_up(&mut self, block: u64) -> Option<Transaction> {
+    pub(super) fn drop_block(&mut self, block: u64) -> Option<Transaction> {
         let data = match &mut self.second {
             Some(second) if !second.is_only_above(&self.data, block) => {
                 second.drop_block(&mut self.data, self.instructions.as_mut(), block)

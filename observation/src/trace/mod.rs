@@ -58,7 +58,7 @@ use flights::Flights;
 use format::Format;
 use output::{Output, has_waveforms};
 use perfetto::Perfetto;
-use recorder::{Record, Recorder, Sight};
+use recorder::{Record, Recorder, TraceRecord};
 use rows::{Row, Track};
 use selection::Selection;
 use timeline::{Entry, Timeline};
@@ -205,9 +205,9 @@ impl Tracer {
             let regions = recorder.region_names().to_vec();
             entries.extend(records.into_iter().map(|Record { at, sight }| {
                 let place = match sight {
-                    Sight::Region { name, .. } => Some(regions[name].clone()),
-                    Sight::Path { processor, called: Some(function), .. }
-                    | Sight::Handler(processor, Some(function)) => {
+                    TraceRecord::Region { name, .. } => Some(regions[name].clone()),
+                    TraceRecord::Path { processor, called: Some(function), .. }
+                    | TraceRecord::Handler(processor, Some(function)) => {
                         Some(function_name(&self.code[number][processor], function))
                     }
                     _ => address_of(&sight).map(|address| node.place_of(address).to_string()),
@@ -302,12 +302,12 @@ fn function_name(code: &CodeMap, function: u32) -> String {
 }
 
 /// The address that a transaction is about.
-fn address_of(sight: &Sight) -> Option<u64> {
+fn address_of(sight: &TraceRecord) -> Option<u64> {
     match sight {
-        Sight::Port(Event::Crossing(Crossing { address, .. }) | Event::Held(Hold { address, .. })) => {
+        TraceRecord::Port(Event::Crossing(Crossing { address, .. }) | Event::Held(Hold { address, .. })) => {
             Some(*address)
         }
-        Sight::Port(Event::Refused(refused)) => Some(refused.crossing.address),
+        TraceRecord::Port(Event::Refused(refused)) => Some(refused.crossing.address),
         _ => None,
     }
 }

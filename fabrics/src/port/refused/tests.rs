@@ -188,14 +188,14 @@ impl World {
                 self.ports[usize::from(sender.0)].learn_of(now, &packet);
                 let order = packet.order();
                 let (node, arrival, place, frame, phase) = match packet {
-                    Dispersed::Returning { arrival, packet } => {
+                    RestoredPacket::Returning { arrival, packet } => {
                         let place = (NodeId(receiver as u16), order);
                         (usize::from(sender.0), arrival, place, Frame::Returned(packet), Phase::Arrival)
                     }
-                    Dispersed::Coming { arrival, packet, .. } => {
+                    RestoredPacket::Coming { arrival, packet, .. } => {
                         (receiver, arrival, (sender, order), Frame::Data(packet), Phase::Retry)
                     }
-                    Dispersed::Waiting { since, packet } => {
+                    RestoredPacket::Waiting { since, packet } => {
                         let sender = usize::from(sender.0);
                         self.ports[sender].wait_to_retry(since, packet);
                         self.depart(now, sender);

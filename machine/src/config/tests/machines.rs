@@ -286,7 +286,7 @@ fn ask_for_run(machine: &Machine, interface: &str) -> Result<(), String> {
     let device = run.build_interface(&interface)?;
     let engines: Vec<_> = run.build_dma_engines().collect();
     let places: Vec<&[String]> = engines.iter().map(|(on, _)| &on[..]).collect();
-    let shape = run.shape(&interface, device.seats().len(), &places)?;
+    let shape = run.shape(&interface, device.ports().len(), &places)?;
     let engines = engines.iter().map(|(_, engine)| engine as &dyn narthex_interfaces::Device);
     let devices: Vec<_> = std::iter::once(&*device).chain(engines).collect();
     shape.wire(&devices).map(drop)

@@ -22,7 +22,7 @@
 //! **Why this is exact.** What a processor does next follows from its state, which
 //! [`narthex_cores::wait_loop`] compares, and from the blocks that it uses, whose
 //! changes disturb it. A turn that takes the bus also needs that no other agent uses
-//! it then, that no seat of a device is called otherwise, that it takes whole cycles of
+//! it then, that no port of a device is called otherwise, that it takes whole cycles of
 //! every bus, and that at both ends the buses are idle, and devices and bridge are in
 //! the same state ([`rest`]). An instant for which a device waits is an event of the
 //! node, which no computed turn reaches. Then the second turn is the first one again,

@@ -155,10 +155,10 @@ impl Node {
         if begins && matches!(&unit.waiting.stage, Stage::Watching(watch) if watch.begun.is_none()) {
             self.begin(index);
         }
-        let NodeProcessor { processor, memory, waiting, seats, process, .. } = &mut self.processors[index];
+        let NodeProcessor { processor, memory, waiting, ports, process, .. } = &mut self.processors[index];
         let Stage::Watching(watch) = &mut waiting.stage else { return (None, Verdict::Open) };
         watch.steps += 1;
-        let main = &mut self.memories[usize::from(seats.memory.0)].bytes;
+        let main = &mut self.memories[usize::from(ports.memory.0)].bytes;
         let mut port = memory.port(&self.processes[*process].pages, main);
         match &mut watch.begun {
             Some(begun) => begun.observation.step(processor, &mut port, until),

@@ -2,7 +2,7 @@
 
 use narthex_kernel::Time;
 
-use super::super::{Composition, Home as Part, InterconnectId, Supplier, at_home};
+use super::super::{InterconnectHost, Home as Part, InterconnectId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
 use crate::directory::{Carried, Entry, HomeId, HomePort, Lane, Message, Place, Slot, Waiting};
@@ -10,7 +10,7 @@ use crate::kind::Kind;
 use crate::transaction::{AgentId, Transaction};
 
 impl Directory {
-    pub(super) fn at_home<C: Composition>(
+    pub(super) fn at_home<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -36,7 +36,7 @@ impl Directory {
     }
 
     /// A home does what its table says about a message; what it knows then.
-    fn work<C: Composition>(
+    fn work<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -69,7 +69,7 @@ struct Port<'a, C> {
     message: Message<Slot>,
 }
 
-impl<C: Composition> Port<'_, C> {
+impl<C: InterconnectHost> Port<'_, C> {
     /// A memory moves one block at a time.
     fn wait_for_memory(&mut self) {
         if let Part::Memory(_) = self.part {
@@ -80,7 +80,7 @@ impl<C: Composition> Port<'_, C> {
     }
 }
 
-impl<C: Composition> HomePort<Slot> for Port<'_, C> {
+impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
     fn fetch(&mut self, requester: AgentId, kind: Kind) -> Slot {
         let block = self.message.block;
         let transaction = Transaction::block(requester, kind, block);

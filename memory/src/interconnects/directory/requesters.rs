@@ -2,7 +2,7 @@
 
 use narthex_kernel::{Duration, Time};
 
-use super::super::{Composition, Home as Part, InterconnectId, Observation, Rules, Step, Supplier, at_home};
+use super::super::{InterconnectHost, Home as Part, InterconnectId, Observation, InterconnectModel, Step, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
 use crate::directory::{Asked, Body, Carried, Hops, Message, Place, Slot, Underway, answer};
@@ -11,7 +11,7 @@ use crate::transaction::{AccessReply, AgentId, Response, Transaction, Transactio
 
 impl Directory {
     /// A transaction begins.
-    pub(super) fn begin<C: Composition>(
+    pub(super) fn begin<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -54,7 +54,7 @@ impl Directory {
     }
 
     /// Sends what no older transaction of its agent keeps any more.
-    fn send_requests<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn send_requests<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         while let Some(place) = Self::of(composition, on).requester(agent).next_to_send() {
             let own = Self::of(composition, on);
             let underway = &mut own.requester(agent).underway[place];
@@ -63,9 +63,9 @@ impl Directory {
             let &Transaction { kind, tag, address: block, .. } = transaction;
             let bytes = transaction.data_bytes(0) as u16;
             if kind.is_uncached()
-                && let Some(seat) = own.tiles.as_ref().and_then(|tiles| tiles.seat(agent, block))
+                && let Some(port) = own.tiles.as_ref().and_then(|tiles| tiles.port(agent, block))
             {
-                if let Some(time) = Self::serve_access(composition, now, on, (agent, tag), Part::Agent(seat))
+                if let Some(time) = Self::serve_access(composition, now, on, (agent, tag), Part::Agent(port))
                 {
                     Self::send_answer(composition, now + time, on, (agent, tag));
                 }
@@ -83,7 +83,7 @@ impl Directory {
 
     /// An access that no cache sees is at its home, or at the device in the processor's own tile: after
     /// which time its answer is there; none if it is held.
-    pub(super) fn serve_access<C: Composition>(
+    pub(super) fn serve_access<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -105,7 +105,7 @@ impl Directory {
 
     /// The answer to an access leaves where it was made. Nobody but its processor hears of one in its
     /// own tile, which waits for it.
-    pub(super) fn send_answer<C: Composition>(
+    pub(super) fn send_answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -125,7 +125,7 @@ impl Directory {
     }
 
     /// A response has come for a transaction of a block.
-    pub(super) fn responded<C: Composition>(
+    pub(super) fn responded<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -147,7 +147,7 @@ impl Directory {
     }
 
     /// A transaction is over.
-    pub(super) fn end<C: Composition>(
+    pub(super) fn end<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -193,7 +193,7 @@ impl Directory {
     }
 
     /// A home asks a cache for its block, or takes its copy away.
-    pub(super) fn forwarded<C: Composition>(
+    pub(super) fn forwarded<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -209,7 +209,7 @@ impl Directory {
         Self::answer_forward(composition, now, on, agent, carried);
     }
 
-    pub(super) fn answer_forward<C: Composition>(
+    pub(super) fn answer_forward<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -245,7 +245,7 @@ impl Directory {
 
     /// What bytes on their way home answer, if the agent has the block there: those that
     /// it supplies, and a copy for memory.
-    fn bytes_on_their_way<C: Composition>(
+    fn bytes_on_their_way<C: InterconnectHost>(
         composition: &mut C,
         on: InterconnectId,
         agent: AgentId,

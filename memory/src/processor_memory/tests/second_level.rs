@@ -5,7 +5,7 @@ use proptest::sample::select;
 
 use super::*;
 use crate::access_tags::Tag;
-use crate::port::Late;
+use crate::port::LowerLevelLatency;
 use crate::processor_memory::second_level::{CachePort, Config, Inclusion, Obtained, Stores};
 use crate::protocols::Access;
 
@@ -43,8 +43,8 @@ pub(super) fn two_levels() -> Bench {
     levels(&first_config(), &second_config())
 }
 
-pub(super) fn late(port_cycles: u32) -> Late {
-    Late { cycles: LATENCY, port_cycles, register: None }
+pub(super) fn late(port_cycles: u32) -> LowerLevelLatency {
+    LowerLevelLatency { cycles: LATENCY, port_cycles, register: None }
 }
 
 impl Bench {
@@ -248,7 +248,7 @@ fn a_load_that_is_served_late_leaves_a_block_that_was_stored_to_since_as_it_is()
 fn a_write_through_store_goes_to_the_second_level_and_brings_no_block_in() {
     let second = Config { data_cache_stores: Stores::WriteThrough, ..second_config() };
     let mut bench = levels(&first_config(), &second);
-    let through = Outcome::Late((), Late { cycles: 0, port_cycles: 1, register: None });
+    let through = Outcome::Late((), LowerLevelLatency { cycles: 0, port_cycles: 1, register: None });
     assert_eq!(bench.kinds(|port| port.store(DATA, 8, 5)), (through, vec![Kind::ReadExclusive]));
     assert_eq!(bench.port().load_hit::<8>(DATA), None);
     assert_eq!(bench.port().load(DATA, 8), Outcome::Late(5, late(1)));

@@ -37,7 +37,7 @@ pub enum Observation<'a> {
     /// It was taken or kept, and is free again without a transaction.
     Released,
     /// An agent was granted it, and issued nothing.
-    GrantedInVain(AgentId),
+    UnusedGrant(AgentId),
     /// A transaction has an interconnect from one instant to another, and is not
     /// carried, because an agent refuses it.
     Refused {
@@ -52,7 +52,7 @@ pub enum Observation<'a> {
 
 /// What holds the parts of a node, and lets the rules of an interconnect reach
 /// them.
-pub trait Composition {
+pub trait InterconnectHost {
     /// An agent that asks for interconnects, with what it is lent.
     type Agent<'a>: Agent
     where
