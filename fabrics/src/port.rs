@@ -38,7 +38,7 @@ use crate::parcel::{Credit, Mail, Parcel, Phase, Sending};
 use crate::terminal::Terminal;
 
 pub use process::ProcessPort;
-pub use refused::{Attempt, Place, RestoredPacket};
+pub use refused::{ArrivalOrder, Attempt, RestoredPacket};
 pub use relay::Relay;
 
 pub use under_way::RetryCount;
@@ -92,7 +92,7 @@ pub struct NetworkPort {
     /// What it is at.
     phase: Phase,
     /// The place of what arrives just now.
-    arriving: Option<Place>,
+    arriving: Option<ArrivalOrder>,
     header_bytes: u64,
     message_sizes: MessageSizes,
     next_sequence: u64,

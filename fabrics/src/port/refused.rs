@@ -35,7 +35,7 @@ use crate::parcel::Phase;
 
 /// A place among the arrivals of one instant: the node that the frame comes from, and the
 /// frame's order among those of that node.
-pub type Place = (NodeId, u64);
+pub type ArrivalOrder = (NodeId, u64);
 
 /// The next instant at which a refused packet comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct Attempt {
     /// When it comes.
     pub at: Time,
     /// Its place among what comes then; it says which packet it is.
-    pub place: Place,
+    pub place: ArrivalOrder,
 }
 
 /// A refused packet where it would be if each attempt were executed.
@@ -112,7 +112,7 @@ impl Refused {
         (now - first).as_ps() / self.period().as_ps()
     }
 
-    fn place(&self, entry: &Entry) -> Place {
+    fn place(&self, entry: &Entry) -> ArrivalOrder {
         (self.placement.node(entry.packet.source), Phase::Retry.order(entry.packet.sequence))
     }
 
@@ -127,7 +127,7 @@ impl Refused {
     pub fn ask(
         &mut self,
         now: Time,
-        handled: Option<Place>,
+        handled: Option<ArrivalOrder>,
         can_enter: impl Fn(Rank) -> bool,
     ) -> Option<Attempt> {
         let enters = self.entries.iter().filter(|entry| can_enter(entry.packet.destination));
@@ -137,7 +137,7 @@ impl Refused {
         is_new.then_some(next)
     }
 
-    fn next(&self, entry: &Entry, now: Time, handled: Option<Place>) -> Attempt {
+    fn next(&self, entry: &Entry, now: Time, handled: Option<ArrivalOrder>) -> Attempt {
         let place = self.place(entry);
         let after = |periods: u64| entry.first + Duration::from_ps(periods * self.period().as_ps());
         let attempts = self.attempts(entry.first, now);

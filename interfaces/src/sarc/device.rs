@@ -88,18 +88,18 @@ impl Tile {
 
 /// Packets that are under way, by number.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub(super) struct UnderWay<T> {
+pub(super) struct PacketsInFlight<T> {
     packets: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Default for UnderWay<T> {
+impl<T> Default for PacketsInFlight<T> {
     fn default() -> Self {
-        UnderWay { packets: Vec::new(), free: Vec::new() }
+        PacketsInFlight { packets: Vec::new(), free: Vec::new() }
     }
 }
 
-impl<T> UnderWay<T> {
+impl<T> PacketsInFlight<T> {
     /// Keeps a packet; by which number.
     pub fn keep(&mut self, packet: T) -> u32 {
         if let Some(number) = self.free.pop() {
@@ -134,7 +134,7 @@ impl<T> UnderWay<T> {
 pub(super) struct State {
     pub tiles: Vec<Tile>,
     pub controllers: Vec<jobs::Engine>,
-    pub under_way: UnderWay<Message>,
+    pub under_way: PacketsInFlight<Message>,
     /// Packets to other chips for which the network has no room.
     pub leaving: VecDeque<Message>,
     /// Locks that are taken.
@@ -181,7 +181,7 @@ impl Sarc {
         let state = State {
             tiles: vec![tile; chip.tiles.into()],
             controllers: vec![jobs::Engine::default(); chip.controllers.into()],
-            under_way: UnderWay::default(),
+            under_way: PacketsInFlight::default(),
             leaving: VecDeque::new(),
             locks: vec![false; config.locks as usize],
             lock_box_busy_until: Time::ZERO,

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::Agent;
 use super::config::Config;
 use super::doorbells::Doorbells;
-use super::eager::{self, Eager, Surroundings};
+use super::eager::{self, ControllerContext, Eager};
 use super::network::NetworkSide;
 use super::ports;
 use super::registers::{HEADER_BYTES, LINES, Scheme, VIA_REGISTERS, WINDOW_BYTES, fact};
@@ -93,9 +93,9 @@ pub struct Via {
 }
 
 /// What the controller needs of a context.
-pub(super) fn surroundings<'a>(context: &'a mut Context<'_>) -> Surroundings<'a> {
+pub(super) fn surroundings<'a>(context: &'a mut Context<'_>) -> ControllerContext<'a> {
     let memory = context.local_memory.as_deref_mut().expect("checked with the machine");
-    Surroundings { now: context.now, timers: context.timers, memory }
+    ControllerContext { now: context.now, timers: context.timers, memory }
 }
 
 impl Via {

@@ -23,7 +23,7 @@ use super::blocks::BlockUnits;
 use super::bus_unit::BusUnit;
 use super::commands::{Commands, Issuer};
 use super::config::Config;
-use super::layout::{Direction, Layout, Place};
+use super::layout::{DecodedAddress, Direction, Layout};
 use super::ports::Latches;
 use super::queues::{MISS, Queue, QueueFile};
 use super::receive::ReceiveUnit;
@@ -383,7 +383,7 @@ impl DeviceDescription for Voyager {
     /// Memory that programs see: lines that the bus unit has taken, and their buffers.
     fn peek(&self, address: u64) -> Option<&[u8]> {
         let buffer = || match self.build.layout.place(address) {
-            Some(Place::Sram(sram)) => Some(self.state.sram.bytes(sram, self.build.block_bytes)),
+            Some(DecodedAddress::Sram(sram)) => Some(self.state.sram.bytes(sram, self.build.block_bytes)),
             _ => None,
         };
         self.state.bus.peek(address).or_else(buffer)
@@ -391,7 +391,7 @@ impl DeviceDescription for Voyager {
 
     fn poke(&mut self, address: u64, bytes: &[u8]) {
         self.state.bus.poke(address, bytes);
-        if let Some(Place::Sram(sram)) = self.build.layout.place(address) {
+        if let Some(DecodedAddress::Sram(sram)) = self.build.layout.place(address) {
             self.state.sram.write(sram, bytes);
         }
     }

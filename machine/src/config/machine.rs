@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::attachments::PrivatePath;
-use super::interfaces::{self, Interfaces, Surroundings};
+use super::interfaces::{self, Interfaces, TrialContext};
 use super::node::{NodeShape, PROGRAM, ProcessorPart};
 use super::operating_system;
 
@@ -383,7 +383,7 @@ impl MachineConfig {
         };
         let (block_bytes, packet_bytes) = (self.block().get(), self.messages.packet.as_u64());
         let nodes = self.machine.nodes;
-        let at = |attachment| Surroundings { attachment, protocol, block_bytes, packet_bytes, nodes };
+        let at = |attachment| TrialContext { attachment, protocol, block_bytes, packet_bytes, nodes };
         let mut problems = interfaces::problems("interfaces", &self.interfaces, &at(Attachment::MemoryBus));
         for attachment in [Attachment::CacheBus, Attachment::Register] {
             if let Some(path) = self.private_path(attachment) {

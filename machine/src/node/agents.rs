@@ -16,7 +16,7 @@ use narthex_memory::interconnects::{InterconnectId, MemoryId, Refusal};
 use narthex_memory::processor_memory::{DirectFill, Traffic, WaitReason};
 use narthex_memory::{AccessReply, AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
-use super::composition::PortPlace;
+use super::interconnect_host::PortPlace;
 use super::{Node, NodeProcessor, State};
 use crate::activity::Resource;
 

@@ -17,10 +17,10 @@ use narthex_memory::interconnects::{Interconnect, InterconnectId, MemoryId};
 use narthex_memory::pages::PageKind;
 use narthex_memory::processor_memory::DirectFills;
 
-use super::composition::PortPlace;
 use super::devices::DeviceRequests;
 use super::held::HeldAccesses;
 use super::horizons::Horizons;
+use super::interconnect_host::PortPlace;
 use super::probe::ProbePort;
 use super::send_lookahead::SendLookahead;
 use super::{

@@ -15,7 +15,7 @@ use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 
-use super::composition::PortPlace;
+use super::interconnect_host::PortPlace;
 use super::{Event, Node, probe};
 
 /// What devices that were called have asked for, until their node carries it out.

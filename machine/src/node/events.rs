@@ -15,7 +15,7 @@ use narthex_fabrics::{Credit, Frame, Mail, Phase, Sending};
 use narthex_interfaces::on_chip::End;
 use narthex_kernel::Time;
 use narthex_kernel::partition::Envelope;
-use narthex_memory::directory::{Carried, Place};
+use narthex_memory::directory::{Carried, Endpoint};
 use narthex_memory::interconnects::{self, InterconnectId, Step};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ pub(super) enum Event {
     /// There is room for sending that there was not before.
     Room,
     /// A message of the directory is at a processor or device.
-    Message(Place, Carried),
+    Message(Endpoint, Carried),
     /// A packet of a device on the network on chip has come to its end.
     Packet(u8, End, u32),
 }

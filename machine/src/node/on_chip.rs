@@ -20,12 +20,12 @@ use narthex_interfaces::sarc::messages::lane;
 use narthex_interfaces::sarc::registers::LINE_BYTES;
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
-use narthex_memory::directory::{Carried, HomeId, MOST_HOLDERS, Place};
+use narthex_memory::directory::{Carried, Endpoint, HomeId, MOST_HOLDERS};
 use narthex_memory::interconnects::directory::Directory;
 use narthex_memory::interconnects::{self, Home, InterconnectId};
 use serde::{Deserialize, Serialize};
 
-use super::composition::PortPlace;
+use super::interconnect_host::PortPlace;
 use super::{Event, Node, NodeProcessor, after, probe};
 
 /// Bytes of a line of scratchpad.
@@ -35,7 +35,7 @@ const LINE: usize = LINE_BYTES as usize;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ChipEvent {
     /// A message leaves from one place for another.
-    Leaves(Place, Place, Carried),
+    Leaves(Endpoint, Endpoint, Carried),
     /// A message is at the home of a memory.
     IsAtHome(HomeId, Carried),
     /// A packet of a device leaves.
@@ -147,10 +147,10 @@ impl NodeOnChip {
         if other.is_some_and(|other| other < next) { None } else { self.events.pop_before(until) }
     }
 
-    fn place(&self, place: Place) -> u16 {
+    fn place(&self, place: Endpoint) -> u16 {
         match place {
-            Place::Requester(agent) => self.agents[usize::from(agent.0)],
-            Place::Home(home) => self.homes[usize::from(home.0)].at,
+            Endpoint::Requester(agent) => self.agents[usize::from(agent.0)],
+            Endpoint::Home(home) => self.homes[usize::from(home.0)].at,
         }
     }
 
@@ -190,7 +190,7 @@ impl Archived for NodeOnChip {
 
 impl Node {
     /// A message of the directory leaves at `at`.
-    pub(super) fn carry_message(&mut self, at: Time, (from, to): (Place, Place), carried: Carried) {
+    pub(super) fn carry_message(&mut self, at: Time, (from, to): (Endpoint, Endpoint), carried: Carried) {
         if at <= self.instant.now() {
             return self.message_leaves(at, (from, to), carried);
         }
@@ -198,7 +198,7 @@ impl Node {
         own.events.schedule(at, ChipEvent::Leaves(from, to, carried));
     }
 
-    fn message_leaves(&mut self, now: Time, (from, to): (Place, Place), carried: Carried) {
+    fn message_leaves(&mut self, now: Time, (from, to): (Endpoint, Endpoint), carried: Carried) {
         let Node { on_chip, events, .. } = self;
         let own = on_chip.as_mut().expect("a directory has a network on chip");
         let body = &carried.message.body;
@@ -207,7 +207,7 @@ impl Node {
         let arrival = own.network.send(now, places, lane, data_bytes);
         let is_observed = self.probe.is_attached();
         match to {
-            Place::Home(home) if matches!(own.homes[usize::from(home.0)].part, Home::Memory(_)) => {
+            Endpoint::Home(home) if matches!(own.homes[usize::from(home.0)].part, Home::Memory(_)) => {
                 own.events.schedule(arrival, ChipEvent::IsAtHome(home, carried));
             }
             _ => {
@@ -241,7 +241,7 @@ impl Node {
         self.stop_watching_buses();
         match happening {
             ChipEvent::Leaves(from, to, carried) => self.message_leaves(now, (from, to), carried),
-            ChipEvent::IsAtHome(home, carried) => self.message_arrives(now, Place::Home(home), carried),
+            ChipEvent::IsAtHome(home, carried) => self.message_arrives(now, Endpoint::Home(home), carried),
             ChipEvent::PacketLeaves(device, packet) => self.packet_leaves(now, device, packet),
         }
     }
@@ -346,7 +346,7 @@ impl Node {
     }
 
     /// A message of the directory is at its place.
-    pub(super) fn message_arrives(&mut self, now: Time, to: Place, carried: Carried) {
+    pub(super) fn message_arrives(&mut self, now: Time, to: Endpoint, carried: Carried) {
         let own = self.on_chip.as_ref().expect("a directory has a network on chip");
         let (on, place) = (own.on, own.place(to));
         if self.probe.is_attached() {

@@ -33,7 +33,7 @@ use narthex_memory::interconnects::{self, InterconnectId, Observation, Step};
 use narthex_memory::{Kind, Transaction};
 
 use super::Node;
-use super::composition::Agent;
+use super::interconnect_host::Agent;
 use crate::activity::{Activity, Occupation, Spent};
 
 /// Who delivered a block's bytes, or takes them.

@@ -8,7 +8,7 @@ use narthex_memory::interconnects::{InterconnectId, MemoryId};
 use narthex_memory::processor_memory::{DirectFills, Traffic};
 use serde::{Deserialize, Serialize};
 
-use super::waiting::Waiting;
+use super::waiting::WaitLoop;
 use crate::activity::{Activities, Activity, Occupation, Resource, Spent};
 
 /// A processor with everything that is its own.
@@ -39,7 +39,7 @@ pub struct NodeProcessor {
     /// What its exchanges with memory and accesses to registers take, if it may be alone with its bus.
     pub(super) exchanges: Option<DirectFills>,
     /// What is known about the loop in which its program waits.
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitLoop,
     /// How long it had polled when the run was found without progress.
     pub(super) polled_before: Option<Duration>,
     /// The instruction before which it has paused for probes, if it has not gone on since.
@@ -122,7 +122,7 @@ impl NodeProcessor {
             grant_clocks: Vec::new(),
             notice_delay: Duration::ZERO,
             exchanges: None,
-            waiting: Waiting::default(),
+            waiting: WaitLoop::default(),
             polled_before: None,
             paused_at: None,
         }

@@ -3,7 +3,7 @@
 //!
 //! See [`narthex_fabrics::port`] for what is computed, and why.
 
-use narthex_fabrics::port::{Place, RestoredPacket};
+use narthex_fabrics::port::{ArrivalOrder, RestoredPacket};
 use narthex_fabrics::{Frame, NodeId, Phase};
 use narthex_kernel::Time;
 use narthex_kernel::partition::Envelope;
@@ -54,7 +54,7 @@ impl Node {
     }
 
     /// An event happens in this place among what arrives at that instant.
-    pub(super) fn receive(&mut self, arrival: Time, (source, sequence): Place, event: Event) {
+    pub(super) fn receive(&mut self, arrival: Time, (source, sequence): ArrivalOrder, event: Event) {
         let envelope = Envelope {
             arrival,
             source: source.0.into(),

@@ -23,8 +23,8 @@ use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::processor_memory::{MmioEffect, Registers};
 use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 
-use super::composition::PortPlace;
 use super::devices::DeviceRequests;
+use super::interconnect_host::PortPlace;
 use super::processor::State;
 use super::send_lookahead::DeviceLookahead;
 use super::{Node, Occupation};

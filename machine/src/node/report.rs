@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use narthex_cores::linux::Place as Guest;
+use narthex_cores::linux::AddressKind as Guest;
 use narthex_cores::linux::Program;
 use narthex_cores::linux::address_space::Use;
 use narthex_fabrics::on_chip::OnChip;

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::part::{InterconnectKind, MachineFile, Plan, Site};
 use super::{
     AddressMap, Admits, Answer, InterconnectHost, Interconnect, InterconnectId, Names, Observation, InterconnectModel, AgentPorts,
-    Step, Underway, at_home, block_transaction, complete,
+    Step, CarriedTransaction, at_home, block_transaction, complete,
 };
 use crate::agent::Agent;
 use crate::bus::Bus;
@@ -91,7 +91,7 @@ pub struct TimeSlots {
     busy: bool,
     /// Who gets it at the step that is scheduled.
     granted: Option<AgentId>,
-    underway: Option<Underway>,
+    underway: Option<CarriedTransaction>,
 }
 
 impl TimeSlots {
@@ -198,7 +198,7 @@ impl InterconnectModel for TimeSlots {
             let (time, supplier) = ((now, end), answer.supplier);
             composition.observe(now, on, Observation::Crossing { time, transaction: &transaction, supplier });
         }
-        Self::of(composition, on).underway = Some(Underway::answered(transaction, answer.response));
+        Self::of(composition, on).underway = Some(CarriedTransaction::answered(transaction, answer.response));
         composition.schedule(end, on, Step::Release);
     }
 

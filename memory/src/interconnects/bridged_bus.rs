@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddressMap, Admits, Answer, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel,
-    AgentPorts, Snooped, Step, Supplier, Underway, access, at_home, block_transaction, end_crossing_at,
+    AgentPorts, Snooped, Step, Supplier, CarriedTransaction, access, at_home, block_transaction, end_crossing_at,
     go_on_for_bridge, request, request_first, snoop,
 };
 use crate::agent::Agent;
@@ -56,7 +56,7 @@ pub struct BridgedBus {
 /// The transaction that has the bus.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Occupant {
-    underway: Underway,
+    underway: CarriedTransaction,
     since: Time,
     /// The bridge put it there, for an agent of the upper bus.
     is_bridge: bool,
@@ -153,7 +153,7 @@ impl BridgedBus {
         let end = now + own.timing.on_io(&transaction, delay);
         let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier };
         composition.observe(now, on, seen);
-        let underway = Underway::answered(transaction, response);
+        let underway = CarriedTransaction::answered(transaction, response);
         let occupant = Occupant { underway, since: now, is_bridge: true, ends: true };
         Self::of(composition, on).occupant = Some(occupant);
         composition.schedule(end, on, Step::Release);
@@ -190,7 +190,7 @@ impl BridgedBus {
             // It ends when it has had the upper bus as well.
             (true, false) => None,
         };
-        let underway = Underway::unanswered(transaction);
+        let underway = CarriedTransaction::unanswered(transaction);
         own.occupant = Some(Occupant { underway, since: now, is_bridge: false, ends: end.is_some() });
         if let Some(end) = end {
             composition.schedule(end, on, Step::Release);
@@ -221,7 +221,7 @@ impl BridgedBus {
         on: InterconnectId,
         occupant: Occupant,
     ) {
-        let Occupant { underway: Underway { transaction, response, .. }, since, .. } = occupant;
+        let Occupant { underway: CarriedTransaction { transaction, response, .. }, since, .. } = occupant;
         let kind = transaction.kind;
         let own = Self::of(composition, on);
         own.bus.carried(kind, now - since);
@@ -255,7 +255,7 @@ impl BridgedBus {
             composition.observe(now, on, Observation::Released);
             return true;
         }
-        let Underway { transaction, response, .. } = occupant.underway;
+        let CarriedTransaction { transaction, response, .. } = occupant.underway;
         own.bus.carried(transaction.kind, occupied);
         if end == End::Buffered {
             let time = (occupant.since, now);

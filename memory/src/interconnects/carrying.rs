@@ -13,18 +13,18 @@ use crate::transaction::{
 
 /// A transaction that has an interconnect, and the answer that its agent will get.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-pub(crate) struct Underway {
+pub(crate) struct CarriedTransaction {
     pub transaction: Transaction,
     pub response: Response,
     /// Since when its access is held; it is over as soon as it is answered.
     pub held_since: Option<Time>,
 }
 
-impl Underway {
+impl CarriedTransaction {
     /// A transaction and its answer.
     #[inline(always)]
     pub fn answered(transaction: Transaction, response: Response) -> Self {
-        Underway { transaction, response, held_since: None }
+        CarriedTransaction { transaction, response, held_since: None }
     }
 
     /// A transaction whose answer is known later.
@@ -46,7 +46,7 @@ impl Underway {
 
     /// Replaces bytes of what its agent, or one that snarfs, will get.
     pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        let Underway { transaction, response, .. } = self;
+        let CarriedTransaction { transaction, response, .. } = self;
         for data in [&mut response.data, &mut transaction.data].into_iter().flatten() {
             let offset = address.wrapping_sub(transaction.address) as usize;
             if let Some(target) = data.get_mut(offset..offset.wrapping_add(bytes.len())) {
@@ -185,13 +185,13 @@ pub(crate) fn complete<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     on: InterconnectId,
-    mut underway: Underway,
+    mut underway: CarriedTransaction,
     device: Home,
-) -> Option<Underway> {
+) -> Option<CarriedTransaction> {
     if access(composition, now, device, &mut underway) == AccessReply::Held {
         return Some(underway);
     }
-    let Underway { transaction, mut response, .. } = underway;
+    let CarriedTransaction { transaction, mut response, .. } = underway;
     response.shared |= snarf(composition, on, &transaction);
     composition.agent(transaction.agent).complete(now, on, &transaction, &response);
     None
@@ -219,9 +219,9 @@ pub(crate) fn access<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     device: Home,
-    underway: &mut Underway,
+    underway: &mut CarriedTransaction,
 ) -> AccessReply {
-    let Underway { transaction, response, held_since } = underway;
+    let CarriedTransaction { transaction, response, held_since } = underway;
     if !transaction.kind.is_uncached() || held_since.is_some() {
         return AccessReply::Done;
     }

@@ -57,7 +57,7 @@ use super::{
 };
 use crate::agent::Agent;
 use crate::directory::{
-    Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Place, Requester, SavedHome, Table,
+    Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Endpoint, Requester, SavedHome, Table,
 };
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
@@ -270,11 +270,11 @@ impl Directory {
         composition: &mut C,
         now: Time,
         on: InterconnectId,
-        to: Place,
+        to: Endpoint,
         carried: Carried,
     ) {
         match (to, carried.message.body) {
-            (Place::Home(home), Body::Access { tag, .. }) => {
+            (Endpoint::Home(home), Body::Access { tag, .. }) => {
                 let access = (carried.message.requester, tag);
                 let part = Self::of(composition, on).homes[usize::from(home.0)].part;
                 if let Part::Beyond(behind) = part {
@@ -284,15 +284,15 @@ impl Directory {
                     Self::send_answer(composition, now + time, on, access);
                 }
             }
-            (Place::Home(home), _) => Self::at_home(composition, now, on, home, carried),
-            (Place::Requester(agent), Body::Forward { .. }) => {
+            (Endpoint::Home(home), _) => Self::at_home(composition, now, on, home, carried),
+            (Endpoint::Requester(agent), Body::Forward { .. }) => {
                 Self::forwarded(composition, now, on, agent, carried);
             }
-            (Place::Requester(agent), Body::Answer { tag, .. }) => {
+            (Endpoint::Requester(agent), Body::Answer { tag, .. }) => {
                 let place = Self::of(composition, on).requester(agent).access(tag);
                 Self::end(composition, now, on, (agent, place));
             }
-            (Place::Requester(agent), _) => Self::responded(composition, now, on, agent, carried),
+            (Endpoint::Requester(agent), _) => Self::responded(composition, now, on, agent, carried),
         }
     }
 
@@ -300,7 +300,7 @@ impl Directory {
         composition: &mut C,
         at: Time,
         on: InterconnectId,
-        (from, to): (Place, Place),
+        (from, to): (Endpoint, Endpoint),
         carried: Carried,
     ) {
         let statistics = &mut Self::of(composition, on).state.statistics;

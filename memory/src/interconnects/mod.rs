@@ -54,7 +54,9 @@ pub use ports::{AgentPort, AgentPorts};
 pub use refusals::{Refusal, Refused};
 
 pub use carrying::Answer;
-pub(crate) use carrying::{Snooped, Underway, access, at_home, block_transaction, complete, snarf, snoop};
+pub(crate) use carrying::{
+    CarriedTransaction, Snooped, access, at_home, block_transaction, complete, snarf, snoop,
+};
 pub use directory::Tiles;
 
 include!(concat!(env!("OUT_DIR"), "/interconnects.rs"));

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::part::{Broken, InterconnectKind, MachineFile, Plan, Site, parameters, without_parameters};
 use super::{
     AddressMap, Admits, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel, AgentPorts,
-    Step, Underway, complete,
+    Step, CarriedTransaction, complete,
 };
 use crate::agent::Agent;
 use crate::bus::Bus;
@@ -88,7 +88,7 @@ pub struct PrivatePath {
     bus: Bus,
     ports: AgentPorts,
     homes: AddressMap,
-    underway: Option<Underway>,
+    underway: Option<CarriedTransaction>,
 }
 
 impl PrivatePath {
@@ -180,7 +180,7 @@ impl InterconnectModel for PrivatePath {
             let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier: None };
             composition.observe(now, on, seen);
         }
-        Self::of(composition, on).underway = Some(Underway::unanswered(transaction));
+        Self::of(composition, on).underway = Some(CarriedTransaction::unanswered(transaction));
         composition.schedule(end, on, Step::Release);
     }
 

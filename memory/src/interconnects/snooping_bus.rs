@@ -41,7 +41,7 @@ use std::hash::{Hash, Hasher};
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
     AddressMap, Admits, Answer, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel,
-    AgentPorts, Step, Underway, at_home, block_transaction, complete, end_above, snarf,
+    AgentPorts, Step, CarriedTransaction, at_home, block_transaction, complete, end_above, snarf,
 };
 use crate::agent::Agent;
 use crate::bridge::Turn;
@@ -63,7 +63,7 @@ pub struct SnoopingBus {
     bridge: Option<(AgentId, InterconnectId)>,
     /// Since when a transaction has had the bus that crosses the bridge, or the bridge.
     bridged_since: Time,
-    underway: Option<Underway>,
+    underway: Option<CarriedTransaction>,
     /// What the agent was answered early that had it last, unless it is over for certain.
     early: Option<Early>,
     /// The release of such a transaction has been scheduled.
@@ -140,13 +140,13 @@ impl SnoopingBus {
         answer: Answer,
     ) {
         let end = Self::end_of(composition, now, on, &transaction, &answer);
-        let underway = Underway::answered(transaction, answer.response);
+        let underway = CarriedTransaction::answered(transaction, answer.response);
         Self::occupy_until(composition, end, on, underway);
     }
 
     /// The same until `end`.
     #[inline(always)]
-    fn occupy_until<C: InterconnectHost>(composition: &mut C, end: Time, on: InterconnectId, underway: Underway) {
+    fn occupy_until<C: InterconnectHost>(composition: &mut C, end: Time, on: InterconnectId, underway: CarriedTransaction) {
         let bus = Self::of(composition, on);
         let agent = underway.transaction.agent;
         let is_fetch = matches!(underway.transaction.kind, Kind::Read | Kind::ReadExclusive | Kind::Upgrade);
@@ -216,7 +216,7 @@ impl SnoopingBus {
 
     /// An access is held by what it accesses, and has the bus until that answers it.
     #[cold]
-    fn hold<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, held: Underway) {
+    fn hold<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, held: CarriedTransaction) {
         composition.observe(now, on, Observation::Held(&held.transaction));
         Self::of(composition, on).underway = Some(held);
     }

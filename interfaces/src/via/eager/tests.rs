@@ -109,10 +109,10 @@ impl Bench {
 
     fn with_eager<R>(
         &mut self,
-        call: impl FnOnce(&mut Eager, &mut Surroundings<'_>, &mut Statistics) -> R,
+        call: impl FnOnce(&mut Eager, &mut ControllerContext<'_>, &mut Statistics) -> R,
     ) -> R {
         let Bench { eager, timers, copies, statistics, now, .. } = self;
-        let result = call(eager, &mut Surroundings { now: *now, timers, memory: copies }, statistics);
+        let result = call(eager, &mut ControllerContext { now: *now, timers, memory: copies }, statistics);
         interconnects::ask(self, self.now, BUS, NI);
         result
     }
@@ -269,7 +269,7 @@ impl Agent for Controller<'_> {
 
     fn issue(&mut self, now: Time, _on: InterconnectId) -> Option<Transaction> {
         let Bench { eager, timers, copies, statistics, .. } = &mut *self.0;
-        let mut issued = eager.issue(&mut Surroundings { now, timers, memory: copies }, statistics)?;
+        let mut issued = eager.issue(&mut ControllerContext { now, timers, memory: copies }, statistics)?;
         issued.agent = NI;
         self.0.crosses(now, &issued);
         Some(issued)

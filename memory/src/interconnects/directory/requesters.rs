@@ -5,7 +5,7 @@ use narthex_kernel::{Duration, Time};
 use super::super::{InterconnectHost, Home as Part, InterconnectId, Observation, InterconnectModel, Step, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Asked, Body, Carried, Hops, Message, Place, Slot, Underway, answer};
+use crate::directory::{Asked, Body, Carried, Hops, Message, Endpoint, Slot, DirectoryTransaction, answer};
 use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
@@ -37,7 +37,7 @@ impl Directory {
         let asked = (!transaction.kind.is_uncached()).then(|| Asked::new(transaction.kind, slot));
         let requester = own.requester(agent);
         let is_over = transaction.kind == Kind::WriteBack;
-        requester.underway.push(Underway {
+        requester.underway.push(DirectoryTransaction {
             transaction: transaction.clone(),
             since: now,
             asked,
@@ -59,7 +59,7 @@ impl Directory {
             let own = Self::of(composition, on);
             let underway = &mut own.requester(agent).underway[place];
             underway.is_sent = true;
-            let &mut Underway { slot, ref transaction, .. } = underway;
+            let &mut DirectoryTransaction { slot, ref transaction, .. } = underway;
             let &Transaction { kind, tag, address: block, .. } = transaction;
             let bytes = transaction.data_bytes(0) as u16;
             if kind.is_uncached()
@@ -75,7 +75,7 @@ impl Directory {
                 true => Body::Access { kind, tag, bytes },
                 false => Body::Request { kind, data: slot },
             };
-            let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
+            let way = (Endpoint::Requester(agent), Endpoint::Home(own.home_of(block)));
             let message = Message { block, requester: agent, body };
             Self::send(composition, now, on, way, Carried { message, hops: 1 });
         }
@@ -120,7 +120,7 @@ impl Directory {
         }
         let body = Body::Answer { kind, tag, bytes: transaction.data_bytes(0) as u16 };
         let carried = Carried { message: Message { block, requester: agent, body }, hops: 2 };
-        let way = (Place::Home(own.home_of(block)), Place::Requester(agent));
+        let way = (Endpoint::Home(own.home_of(block)), Endpoint::Requester(agent));
         Self::send(composition, at, on, way, carried);
     }
 
@@ -154,7 +154,7 @@ impl Directory {
         (agent, place): (AgentId, usize),
     ) {
         let own = Self::of(composition, on);
-        let Underway { transaction, since, asked, mut response, hops, .. } =
+        let DirectoryTransaction { transaction, since, asked, mut response, hops, .. } =
             own.requester(agent).underway.remove(place);
         let (kind, block) = (transaction.kind, transaction.address);
         if let Some(asked) = asked {
@@ -162,7 +162,7 @@ impl Directory {
             response.data = asked.data.map(|slot| own.state.blocks.take(slot));
             response.shared = asked.shared;
             if kind != Kind::WriteBack && own.table.tracks_copies() {
-                let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
+                let way = (Endpoint::Requester(agent), Endpoint::Home(own.home_of(block)));
                 let done = Message { block, requester: agent, body: Body::Done };
                 Self::send(composition, now, on, way, Carried { message: done, hops: hops + 1 });
             }
@@ -233,10 +233,10 @@ impl Directory {
         });
         let at = if answered.0.is_some() { now + delay } else { now };
         let own = Self::of(composition, on);
-        let (name, home) = (own.table.stable.name, Place::Home(own.home_of(block)));
+        let (name, home) = (own.table.stable.name, Endpoint::Home(own.home_of(block)));
         let sent = answer(&message, home, answered, |to, message| {
             let carried = Carried { message, hops: hops + 1 };
-            Self::send(composition, at, on, (Place::Requester(agent), to), carried);
+            Self::send(composition, at, on, (Endpoint::Requester(agent), to), carried);
         });
         if let Err(unexpected) = sent {
             panic!("{name}: {unexpected}; coherence has been broken before");

@@ -12,7 +12,7 @@ use super::SnoopingBus;
 use crate::agent::Agent;
 use crate::bridge::OnMemory;
 use crate::interconnects::{
-    InterconnectHost, Home, InterconnectId, Observation, Snooped, Step, Underway, at_home, block_transaction,
+    InterconnectHost, Home, InterconnectId, Observation, Snooped, Step, CarriedTransaction, at_home, block_transaction,
     go_on_crossing, request, snoop, start_crossing,
 };
 use crate::transaction::Transaction;
@@ -33,7 +33,7 @@ impl SnoopingBus {
             snoop(composition, now, on, &transaction, &mut snooped);
         }
         let time = start_crossing(composition, now, behind, &transaction);
-        let mut underway = Underway::unanswered(transaction);
+        let mut underway = CarriedTransaction::unanswered(transaction);
         underway.response.shared = snooped.reply.shares;
         let bus = Self::of(composition, on);
         (bus.underway, bus.bridged_since) = (Some(underway), now);
@@ -50,7 +50,7 @@ impl SnoopingBus {
         now: Time,
         on: InterconnectId,
         behind: InterconnectId,
-        Underway { transaction, response, .. }: &Underway,
+        CarriedTransaction { transaction, response, .. }: &CarriedTransaction,
     ) {
         if transaction.kind.is_posted() {
             composition.interconnect(behind).bridge_mut().post();

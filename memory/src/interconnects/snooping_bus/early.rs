@@ -5,7 +5,7 @@
 //! ([`InterconnectHost::may_answer_early`]), and the bus is taken until the end all the same. The release is a step of its own only if another agent asks for
 //! the bus meanwhile: then in the place that it would have had.
 
-use narthex_kernel::{Place, Time};
+use narthex_kernel::{EventPlace, Time};
 
 use super::SnoopingBus;
 use crate::interconnects::{InterconnectHost, InterconnectId, Step};
@@ -18,7 +18,7 @@ pub(super) struct Early {
     /// When it is over.
     pub end: Time,
     /// The place of its release; kept before anything else happens.
-    pub place: Option<Place>,
+    pub place: Option<EventPlace>,
 }
 
 impl SnoopingBus {
@@ -75,7 +75,7 @@ impl SnoopingBus {
 
     /// If an exchange was answered early just now, its release gets the place that `keep` keeps.
     #[inline(always)]
-    pub fn keep_place(&mut self, keep: impl FnOnce() -> Place) {
+    pub fn keep_place(&mut self, keep: impl FnOnce() -> EventPlace) {
         if let Some(Early { place: place @ None, .. }) = &mut self.early {
             *place = Some(keep());
         }

@@ -12,7 +12,7 @@ use narthex_kernel::{Duration, Time};
 
 use super::SnoopingBus;
 use crate::agent::Agent;
-use crate::interconnects::{InterconnectHost, Home, InterconnectId, MemoryId, Step, Underway, complete};
+use crate::interconnects::{InterconnectHost, Home, InterconnectId, MemoryId, Step, CarriedTransaction, complete};
 use crate::kind::Kind;
 use crate::processor_memory::DirectFill;
 use crate::transaction::{AgentId, Transaction};
@@ -194,7 +194,7 @@ impl SnoopingBus {
         let agent = Self::of(composition, on).bus.grant().expect("an agent waits");
         let (transaction, home, answer) = Self::begin(composition, now, on, agent)?;
         let end = Self::end_of(composition, now, on, &transaction, &answer);
-        let underway = Underway::answered(transaction, answer.response);
+        let underway = CarriedTransaction::answered(transaction, answer.response);
         if !composition.is_free_before(end) {
             Self::occupy_until(composition, end, on, underway);
             return None;

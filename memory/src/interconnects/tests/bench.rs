@@ -1,7 +1,7 @@
 //! Interconnects with a processor, another one, a device and a memory on them, whose
 //! answers the tests state, and what they see.
 
-use narthex_kernel::{Clock, EventQueue, Place};
+use narthex_kernel::{Clock, EventPlace, EventQueue};
 
 use super::super::bridged_bus::BridgedBus;
 use super::super::private_path::PrivatePath;
@@ -372,15 +372,15 @@ impl InterconnectHost for Bench {
         self.early == Some(agent)
     }
 
-    fn keep_place(&mut self) -> Place {
+    fn keep_place(&mut self) -> EventPlace {
         self.due.keep_place()
     }
 
-    fn schedule_in(&mut self, place: Place, at: Time, on: InterconnectId, step: Step) {
+    fn schedule_in(&mut self, place: EventPlace, at: Time, on: InterconnectId, step: Step) {
         self.due.schedule_in(place, at, (on, step));
     }
 
-    fn has_passed(&self, at: Time, place: Place) -> bool {
+    fn has_passed(&self, at: Time, place: EventPlace) -> bool {
         self.due.has_passed(at, place)
     }
 

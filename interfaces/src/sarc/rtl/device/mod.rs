@@ -45,7 +45,7 @@ use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::on_chip::{End, FirstLevel, Packet};
 use crate::rtl::simulation::Design;
-use crate::sarc::device::{Sarc, UnderWay};
+use crate::sarc::device::{PacketsInFlight, Sarc};
 use crate::sarc::events::Reader;
 use crate::sarc::lines::{LineState, Lines};
 use crate::sarc::messages::{Body, Cause, Message, PacketKind};
@@ -97,7 +97,7 @@ pub struct RtlSarc {
     next: u64,
     /// For which instant it has asked to be called.
     called_at: Time,
-    under_way: UnderWay<Travelling>,
+    under_way: PacketsInFlight<Travelling>,
     /// The packet that each tile is sending; none if it goes nowhere.
     sending: Vec<Option<u32>>,
     is_recorded: bool,
@@ -132,7 +132,7 @@ impl RtlSarc {
             tiles: (0..count).map(tile).collect::<Result<_, _>>()?,
             next: 1,
             called_at: Time::ZERO,
-            under_way: UnderWay::default(),
+            under_way: PacketsInFlight::default(),
             sending: vec![None; count.into()],
             is_recorded: false,
             statistics: Statistics::default(),

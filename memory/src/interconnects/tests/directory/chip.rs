@@ -11,7 +11,7 @@ use super::*;
 use crate::agent::{Agent, Either};
 use crate::bridge::{Bridge, Timing};
 use crate::cache;
-use crate::directory::{Carried, Hops, Place, protocols};
+use crate::directory::{Carried, Endpoint, Hops, protocols};
 use crate::home_memory::HomeMemory;
 use crate::main_memory::MainMemory;
 use crate::pages::{PageAttributes, PageKind, PageTable};
@@ -97,7 +97,7 @@ pub(super) fn settings_config(settings: &Settings) -> Config {
 #[derive(Clone)]
 enum Happening {
     Step(InterconnectId, Step),
-    Arrive(Place, Carried),
+    Arrive(Endpoint, Carried),
     Begin(usize, Do),
     Device(Transaction),
 }
@@ -499,7 +499,7 @@ impl InterconnectHost for Chip {
         self.due.schedule(at, Happening::Step(on, step));
     }
 
-    fn carry(&mut self, at: Time, _on: InterconnectId, from: Place, to: Place, carried: Carried) {
+    fn carry(&mut self, at: Time, _on: InterconnectId, from: Endpoint, to: Endpoint, carried: Carried) {
         assert!(from != to && at >= self.now);
         let nanoseconds = self.random.as_mut().map_or(10, |random| 1 + random.below(60));
         self.due.schedule(at + Duration::from_ns(nanoseconds), Happening::Arrive(to, carried));

@@ -2,7 +2,7 @@
 //! interconnects, and when their steps happen. What each agent does stands in `agents.rs`.
 
 use narthex_interfaces::registers::Addresses;
-use narthex_kernel::{Place, Time};
+use narthex_kernel::{EventPlace, Time};
 use narthex_memory::agent::Either;
 use narthex_memory::directory::{self, Carried};
 use narthex_memory::interconnects::{
@@ -185,16 +185,16 @@ impl InterconnectHost for Node {
     }
 
     #[inline]
-    fn keep_place(&mut self) -> Place {
+    fn keep_place(&mut self) -> EventPlace {
         self.events.keep_place()
     }
 
-    fn schedule_in(&mut self, place: Place, at: Time, on: InterconnectId, step: Step) {
+    fn schedule_in(&mut self, place: EventPlace, at: Time, on: InterconnectId, step: Step) {
         self.events.schedule_in(place, at, Event::Interconnect(on, step));
     }
 
     #[inline]
-    fn has_passed(&self, at: Time, place: Place) -> bool {
+    fn has_passed(&self, at: Time, place: EventPlace) -> bool {
         self.events.has_passed(at, place)
     }
 
@@ -208,8 +208,8 @@ impl InterconnectHost for Node {
         &mut self,
         at: Time,
         _on: InterconnectId,
-        from: directory::Place,
-        to: directory::Place,
+        from: directory::Endpoint,
+        to: directory::Endpoint,
         carried: Carried,
     ) {
         self.carry_message(at, (from, to), carried);
