@@ -69,6 +69,8 @@ def warm(tmp_path_factory):
     place = tmp_path_factory.mktemp("warm") / "em3d.warm"
     result = run(checkpoint=place, checkpoint_at=REGION)
     assert result.document["ending"] == "checkpoint"
+    at = json.loads(place.read_bytes().split(b"\n")[1])["at"]
+    assert result.document["simulated_ps"] == at, "the run ends where its programs meet"
     return place
 
 
