@@ -39,6 +39,7 @@ struct request {
     uint64_t key; /* a plain receive's: the envelope of its message, but for the number */
     int error;    /* MPI_ERR_TRUNCATE */
     int source, source_tag;
+    uint32_t any_source_before; /* how many receives of any source were posted before it */
     void *buffer;
     size_t count;
     struct datatype *type;
@@ -53,9 +54,15 @@ struct request {
 
 enum { REQUEST_MARK = 0x72657175 };
 
+/* Requests that wait, in their order. */
+struct request_list {
+    struct request *first, **end;
+};
+
 /* A request that is to be filled; one that is empty. */
 struct request *take_request(void);
 struct request *new_request(enum request_kind kind, struct communicator *comm);
+void give_back_request(struct request *request); /* that has never begun */
 void free_request(struct request *request);
 
 /* A send that is done: what a nonblocking call returns whose message has left. */

@@ -145,28 +145,40 @@ static uint16_t number_of(const struct arrival *arrival) {
     return (uint16_t)(arrival->envelope >> 48);
 }
 
-/* A message whose predecessors have not come. */
+/* Messages whose predecessors have not come, by source and number. */
+enum { EARLY_LISTS = 256 };
+static struct waiting *early_messages[EARLY_LISTS];
+
+static struct waiting **early_list(int source, uint16_t number) {
+    return &early_messages[(unsigned)(source * 61 + number) % EARLY_LISTS];
+}
+
 static OUT_OF_LINE void stash(const struct arrival *arrival) {
-    struct arrival *early = mpi_allocate(sizeof *early);
-    *early = *arrival;
-    early->is_kept = true;
-    narthex_keep(early->payload);
-    early->next = mpi_peers[arrival->source].early;
-    mpi_peers[arrival->source].early = early;
+    struct waiting **list = early_list(arrival->source, number_of(arrival));
+    struct waiting *early = new_waiting(arrival);
+    early->next = *list;
+    *list = early;
+    mpi_peers[arrival->source].early += 1;
+}
+
+/* The link to the early message with a number; to NULL if it has not come. */
+static struct waiting **find_early(int source, uint16_t number) {
+    struct waiting **link = early_list(source, number);
+    while (*link && ((*link)->arrival.source != source || number_of(&(*link)->arrival) != number))
+        link = &(*link)->next;
+    return link;
 }
 
 /* Takes those whose predecessors have come. */
-static OUT_OF_LINE void take_early(struct peer *peer) {
-    for (struct arrival **link = &peer->early; *link;) {
-        struct arrival *early = *link;
-        if (number_of(early) != peer->expected) {
-            link = &early->next;
-            continue;
-        }
+static OUT_OF_LINE void take_early(int source) {
+    struct peer *peer = &mpi_peers[source];
+    struct waiting **link;
+    while (peer->early > 0 && *(link = find_early(source, peer->expected))) {
+        struct waiting *early = *link;
         *link = early->next;
-        take(early);
-        free(early);
-        link = &peer->early;
+        peer->early -= 1;
+        take(&early->arrival);
+        free_waiting(early);
     }
 }
 
@@ -179,7 +191,7 @@ static void take_in_turn(struct arrival *arrival) {
     }
     take(arrival);
     if (peer->early)
-        take_early(peer);
+        take_early(arrival->source);
 }
 
 /* A message that is announced, comes early, or finds no receive. */
@@ -225,7 +237,7 @@ static inline bool take_short(uint64_t header) {
     bool is_short_in_turn = (uint16_t)(header >> 24) == short_header(peer->expected) >> 24;
     if (!is_short_in_turn || peer->early || peer->owed >= RETURNED_CREDITS - cost(bytes))
         return false;
-    struct request *request = take_plain(peer->key, source, bytes);
+    struct request *request = take_plain(peer, peer->key, bytes);
     if (!request)
         return false;
     ENTER(ACTIVITY_RECEIVE);
@@ -260,7 +272,7 @@ static void message_arrives(int source, const void *payload, size_t bytes) {
     uint64_t key = envelope & ((UINT64_C(1) << 48) - 1);
     bool is_in_turn = envelope >> 48 == peer->expected && !peer->early;
     bool is_few = data_bytes <= FEW_BYTES && peer->owed < RETURNED_CREDITS - cost(FEW_BYTES);
-    struct request *request = is_in_turn && is_few ? take_plain(key, source, data_bytes) : NULL;
+    struct request *request = is_in_turn && is_few ? take_plain(peer, key, data_bytes) : NULL;
     if (__builtin_expect(!request, 0)) {
         arrive_otherwise(source, payload, bytes);
         LEAVE();
@@ -417,10 +429,15 @@ void transport_start(void) {
     own_rank = narthex_node();
     mpi_packet_bytes = narthex_payload_limit() / PACKETS_PER_MESSAGE_LIMIT;
     matching_start();
-    mpi_peers = mpi_allocate(nodes * sizeof *mpi_peers);
-    for (size_t peer = 0; peer < nodes; peer++)
-        mpi_peers[peer] = (struct peer){.sent_key = UINT64_MAX,
-                                        .credits = (int)peer == own_rank ? 0 : ALL_CREDITS};
+    mpi_peers = aligned_alloc(sizeof *mpi_peers, nodes * sizeof *mpi_peers);
+    narthex_check(mpi_peers, "rank %d has no memory left for %zu ranks of MPI", own_rank, nodes);
+    for (size_t rank = 0; rank < nodes; rank++) {
+        struct peer *peer = &mpi_peers[rank];
+        *peer = (struct peer){.sent_key = UINT64_MAX,
+                              .credits = (int)rank == own_rank ? 0 : ALL_CREDITS};
+        peer->posted.end = &peer->posted.first;
+        peer->arrived_end = &peer->arrived;
+    }
     set_handler(HANDLER_MPI_MESSAGE, message_arrives, "MPI's, of messages");
     for (int handler = 0; handler < SHORT_NUMBERS / 256; handler++)
         set_handler(HANDLER_MPI_SHORT + handler, short_arrives, "MPI's, of short messages");

@@ -60,15 +60,18 @@ void transport_start(void);
  * back at a time: a message in 256 short ones. */
 enum { UNIT_BYTES = 64, ALL_CREDITS = 1024, RETURNED_CREDITS = 256 };
 
-/* What this rank knows of another. */
+/* What this rank knows of another: a block of a cache, on most machines. */
 struct peer {
-    uint64_t sent_key;     /* of the last message to it */
-    uint64_t key;          /* of the last message from it */
-    uint16_t sent;         /* number of the next message to it */
-    uint16_t expected;     /* number of the next one from it */
-    int32_t credits;       /* that this rank has there; of itself none */
-    int32_t owed;          /* that are to be given back */
-    struct arrival *early; /* messages that overtook others */
+    uint64_t sent_key;          /* of the last message to it */
+    uint64_t key;               /* of the last message from it */
+    uint16_t sent;              /* number of the next message to it */
+    uint16_t expected;          /* number of the next one from it */
+    int32_t credits;            /* that this rank has there; of itself none */
+    int32_t owed;               /* that are to be given back */
+    int32_t early;              /* messages that overtook others, and wait for them */
+    struct request_list posted; /* receives from it that wait (mpi/matching.h) */
+    struct waiting *arrived;    /* messages from it that wait for receives */
+    struct waiting **arrived_end;
 };
 
 extern struct peer *mpi_peers; /* by rank of the world */
