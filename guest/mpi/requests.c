@@ -58,6 +58,8 @@ void complete_with_care(struct request *request) {
 }
 
 void go_on(void) {
+    if (mpi_put_way && mpi_put_way->poll)
+        mpi_put_way->poll();
     send_piece();
     advance_schedules();
 }

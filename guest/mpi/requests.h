@@ -5,6 +5,7 @@
 #include "messaging/messages.h"
 #include "mpi/communicators.h"
 #include "mpi/datatypes.h"
+#include "mpi/puts.h"
 #include "runtime/marker.h"
 
 struct schedule;
@@ -49,6 +50,7 @@ struct request {
     char *packed;     /* a rendezvous' data, if they do not stand in one block */
     uint64_t partner; /* a sender's: the receiver's slot; a receiver's: all bytes to come */
     struct schedule *schedule; /* of a collective */
+    struct put_place place;    /* of a send that has been granted: where it is put; 0: in pieces */
     struct request *next;      /* in the list that it waits in */
 };
 
@@ -77,8 +79,8 @@ static inline void complete(struct request *request) {
         complete_with_care(request);
 }
 
-/* How many are under way that go on in progress(): sends that have pieces to send, and nonblocking
- * collectives. */
+/* How many are under way that go on in progress(): sends that have pieces to send, puts that are
+ * looked for, and nonblocking collectives. */
 extern int mpi_under_way;
 void go_on(void);
 

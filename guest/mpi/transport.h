@@ -4,7 +4,8 @@
  *     short         data                                          ──►
  *     announcement  envelope, bytes, the sender's slot            ──►
  *     grant         the sender's slot, the receiver's slot        ◄──   once it has been matched
- *     piece         the receiver's slot, place, data              ──►   as many as there are
+ *     piece         the receiver's slot, place, data              ──►   as many as there are, or
+ *     put           all data, by the interface alone              ══►   (mpi/puts.h)
  *     credit        units                                         ◄──   now and then
  *
  * An envelope has the context, the tag and the message's number between the two ranks.
@@ -144,6 +145,10 @@ void start_receive(struct request *request);
 
 /* Sends the next piece of a send that has been granted, if there is one. */
 void send_piece(void);
+
+/* All data of a put have come. The second is for interfaces that say so by a message. */
+void put_arrives(uint32_t slot);
+void put_arrives_as_message(int source, const void *payload, size_t bytes);
 
 /* Grants the announced message to the receive that has matched it. */
 void grant(struct request *request, int source, int tag, size_t bytes, uint64_t sender_slot);
