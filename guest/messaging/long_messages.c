@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "messaging/channels.h"
+#include "messaging/long_puts.h"
 #include "messaging/messages.h"
 #include "messaging/narthex.h"
 #include "runtime/information.h"
@@ -14,17 +15,8 @@
 
 #ifdef LONG_MESSAGES
 
-enum { OWN_QUEUE = 0, CHANNELS_LIMIT = 64 }; /* the driver's receive queue, and its notices */
-enum { LEFT = 0, FIRST_CHANNEL_NOTICE = 1 }; /* a notice's value: 1 more than a channel */
-
 /* The message that is being sent. */
-static struct {
-    enum { NOTHING, REQUESTED, GRANTED, LEAVING, GONE, REFUSED } state;
-    int destination;
-    const void *payload;
-    size_t bytes;
-    struct long_grant grant;
-} sending;
+static struct long_sending sending;
 
 /* The messages that arrive, by channel. The program has the lower half of the channels. */
 static struct long_message *granted[CHANNELS_LIMIT];
@@ -78,16 +70,6 @@ static void transfer(void) {
         sending.state = LEAVING;
 }
 
-static inline void await_departure(void) {
-    ENTER(ACTIVITY_WAIT_TO_SEND);
-    while (sending.state < GONE) {
-        take_arrivals();
-        if (sending.state == GRANTED)
-            transfer();
-    }
-    LEAVE();
-}
-
 bool long_send(uint64_t header, struct long_request request, const void *payload) {
     int destination = header_peer(header);
     if (destination == narthex_node() || first_channel == channels ||
@@ -100,7 +82,13 @@ bool long_send(uint64_t header, struct long_request request, const void *payload
     sending.bytes = request.bytes;
     request.header = header;
     send_alone((uint64_t)destination | header_of(LONG_REQUEST, 0), &request, sizeof request);
-    await_departure();
+    ENTER(ACTIVITY_WAIT_TO_SEND);
+    while (sending.state < GONE) {
+        take_arrivals();
+        if (sending.state == GRANTED)
+            transfer();
+    }
+    LEAVE();
     LEAVE();
     return sending.state == GONE;
 }
@@ -112,18 +100,13 @@ static void take_grant(const struct long_grant *grant) {
 
 /* Receiving */
 
-static inline struct long_message *new_message(void) {
+static void take_request(uint64_t header, const struct long_request *request) {
     struct long_message *message = unused;
     if (message)
         unused = message->next;
     else
         message = malloc(sizeof *message);
     narthex_check(message, "node %d has no memory left for arriving messages", narthex_node());
-    return message;
-}
-
-static void take_request(uint64_t header, const struct long_request *request) {
-    struct long_message *message = new_message();
     uint64_t peer = header & 0xffff;
     *message = (struct long_message){.header = (request->header & ~UINT64_C(0xffff)) | peer,
                                      .request = *request};
@@ -141,29 +124,18 @@ static char *place_of(struct long_message *message) {
     return data + request->preamble_bytes;
 }
 
-/* Packets of a block: they end at multiples of their size. */
-static size_t packets_of(const char *place, size_t bytes) {
-    const size_t each = VOYAGER_BLOCK_PACKET_BYTES;
-    return ((uintptr_t)place % each + bytes + each - 1) / each;
-}
-
-static inline void set_channel(unsigned channel, const char *place, size_t bytes,
-                               struct long_message *message) {
-    int error = voyager_set_channel(channel, packets_of(place, bytes), OWN_QUEUE,
-                                    FIRST_CHANNEL_NOTICE + channel);
-    narthex_check(error == 0, "node %d cannot set channel %u: %s", narthex_node(), channel,
-                  strerror(error));
-    granted[channel] = message;
-}
-
 static void grant(struct long_message *message, unsigned channel) {
     struct long_grant answer = {.channel = channel};
     char *place = place_of(message);
     size_t bytes = message->request.bytes;
     int source = header_peer(message->header);
     if (register_pages(place, bytes)) {
-        set_channel(channel, place, bytes, message);
+        int error = voyager_set_channel(channel, long_packets(place, bytes), OWN_QUEUE,
+                                        FIRST_CHANNEL_NOTICE + channel);
+        narthex_check(error == 0, "node %d cannot set channel %u: %s", narthex_node(), channel,
+                      strerror(error));
         answer.address = (uintptr_t)place;
+        granted[channel] = message;
     } else {
         if (message->buffer)
             buffer_give(message->buffer);
@@ -238,47 +210,11 @@ void long_release(struct long_message *message) {
     unused = message;
 }
 
-/* Transfers by agreement */
-
-bool long_may_leave(const void *memory, size_t bytes) {
-    return bytes <= narthex_payload_limit() && register_pages(memory, bytes);
-}
-
-/* Offers wait for what others do, and long messages must not wait for them: those keep half of the
- * channels. */
-static bool may_offer(void) {
-    unsigned taken = 0;
-    for (unsigned channel = first_channel; channel < channels; channel++)
-        taken += granted[channel] != NULL;
-    return 2 * (taken + 1) <= channels - first_channel;
-}
-
-bool long_offer(int source, int handler, const void *message, size_t message_bytes, void *memory,
-                size_t bytes, struct long_grant *grant) {
-    if (!may_offer() || !register_pages(memory, bytes))
-        return false;
-    struct long_message *offered = new_message();
-    unsigned channel = free_channel();
-    *offered = (struct long_message){.header = (uint64_t)source | header_of(handler, 0),
-                                     .request.bytes = message_bytes,
-                                     .buffer = take_buffer(message_bytes)};
-    memcpy(buffer_data(offered->buffer), message, message_bytes);
-    set_channel(channel, memory, bytes, offered);
-    *grant = (struct long_grant){(uintptr_t)memory, channel};
-    return true;
-}
-
-void long_put(int destination, const struct long_grant *grant, const void *memory, size_t bytes) {
-    ENTER(ACTIVITY_SEND);
-    sending.state = GRANTED;
-    sending.destination = destination;
-    sending.payload = memory;
-    sending.bytes = bytes;
-    sending.grant = *grant;
-    await_departure();
-    LEAVE();
-    narthex_check(sending.state == GONE, "node %d has not registered what it offered to node %d",
-                  destination, narthex_node());
-}
+/* long_puts.h */
+extern struct long_sending long_sending __attribute__((alias("sending")));
+extern struct long_message *long_granted[CHANNELS_LIMIT] __attribute__((alias("granted")));
+extern struct long_message *long_unused __attribute__((alias("unused")));
+extern unsigned long_first_channel __attribute__((alias("first_channel")));
+extern unsigned long_channels __attribute__((alias("channels")));
 
 #endif

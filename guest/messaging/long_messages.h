@@ -71,19 +71,6 @@ void long_start(const struct send_driver *send_driver, const struct receive_driv
  * go in packets: to the process itself, or from or to memory that cannot be registered. */
 bool long_send(uint64_t header, struct long_request request, const void *payload);
 
-/* Transfers whose place the programs' libraries agree on by messages of their own. */
-
-/* Whether a transfer may read this memory from now on. */
-bool long_may_leave(const void *memory, size_t bytes);
-
-/* Lets process `source` transfer so many bytes to `memory`; once all have come, the handler runs
- * here on the message. False where the memory cannot be registered, or too much is offered. */
-bool long_offer(int source, int handler, const void *message, size_t message_bytes, void *memory,
-                size_t bytes, struct long_grant *grant);
-
-/* Transfers them there; returns when they have left. */
-void long_put(int destination, const struct long_grant *grant, const void *memory, size_t bytes);
-
 #ifdef LONG_MESSAGES
 
 /* Takes in the packet with this header that has arrived, and answers requests. */

@@ -1,18 +1,13 @@
 #include "mpi/puts.h"
 
-#include "messaging/long_messages.h"
+#include "messaging/long_puts.h"
 #include "messaging/narthex.h"
 #include "mpi/transport.h"
 #include "runtime/information.h"
 
 const struct put_way *mpi_put_way;
 
-/* StarT-Voyager: block transfers, by the channels of long messages. These are in programs that are
- * linked for the interface alone, and called in those alone. */
-#pragma weak long_may_leave
-#pragma weak long_offer
-#pragma weak long_put
-
+/* StarT-Voyager: block transfers, by the channels of long messages. */
 static void voyager_start(void) {
     set_handler(HANDLER_MPI_PUT, put_arrives_as_message, "MPI's, of puts");
 }
@@ -33,14 +28,10 @@ static void voyager_put(int rank, const void *memory, size_t bytes, const struct
     long_put(rank, &(struct long_grant){place->address, place->key}, memory, bytes);
 }
 
-static bool voyager_may_leave(const void *memory, size_t bytes) {
-    return long_may_leave(memory, bytes);
-}
-
 const struct put_way mpi_puts_of_voyager = {
     .least_bytes = 1200,
     .start = voyager_start,
-    .may_leave = voyager_may_leave,
+    .may_leave = long_may_leave,
     .offer = voyager_offer,
     .put = voyager_put,
 };
@@ -53,7 +44,8 @@ static const struct {
 /* Programmed I/O has no RDMA. Where software flushes caches, nobody flushes the blocks that a put
  * writes, and that the receiver's program may have loaded meanwhile. */
 static bool is_there(const struct put_way *way, const struct narthex_information *machine) {
-    return way == &mpi_puts_of_via ? machine->via_scheme < VIA_SCHEME_DMA_FLUSH : long_put != NULL;
+    return way == &mpi_puts_of_via ? machine->via_scheme < VIA_SCHEME_DMA_FLUSH
+                                   : long_puts_are_there();
 }
 
 void puts_start(void) {
