@@ -21,7 +21,8 @@
  *
  * Rendezvous. A message that is long, or for which there are no credits, or whose sender wants to
  * know that it has been matched, is announced first. The receive that matches grants it a slot, and
- * the data follow in pieces, each of which its handler copies to its place.
+ * the data follow in pieces, each of which its handler copies to its place; or the interface puts
+ * them there, if it can (puts.h).
  *
  * Progress. Nothing happens behind a program's back: messages arrive, pieces leave, and collectives
  * advance, inside of calls that wait or test. A program that computes for long between MPI_Isend
