@@ -185,8 +185,8 @@ impl MachineConfig {
             [data, instructions] == [DATA, INSTRUCTIONS] && second.is_none_or(|own| own == SECOND_LEVEL);
         if part.runs == PROGRAM && !of_program {
             return Some(format!(
-                "{names:?} is not allowed for the processors of the program; expected [\"{DATA}\", \
-                 \"{INSTRUCTIONS}\"], or the same with \"{SECOND_LEVEL}\" behind"
+                "{names:?} is not allowed; expected [\"{DATA}\", \"{INSTRUCTIONS}\"], or the same with \
+                 \"{SECOND_LEVEL}\" behind, for the processors of the program"
             ));
         }
         let first = || self.caches.keys().map(String::as_str);

@@ -406,7 +406,7 @@ fn caches_that_do_not_fit_their_processor_are_refused_with_key_and_reason() {
                 "node.processors.application_processor.caches=[\"service_cache\", \"service_cache\"]"
                     .to_owned(),
             ],
-            "is not allowed for the processors of the program",
+            "behind, for the processors of the program",
         ),
         (
             vec!["node.processors.service_processor.store_buffer=small".to_owned()],
