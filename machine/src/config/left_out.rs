@@ -41,12 +41,15 @@ impl MachineConfig {
         };
         let (all_cores, run_cores) = (cores(all), cores(part));
         let cores = all_cores.difference(&run_cores).map(|name| format!("processors.{name}"));
+        let further = self.further_cache_tables(all);
+        let left_out = further.difference(&self.further_cache_tables(part)).cloned().collect::<Vec<_>>();
         let key = |table: &'static str| move |name: &String| format!("{table}.{name}");
         interconnects
             .map(key("buses"))
             .chain(memories.map(key("memories")))
             .chain(engines.map(key("dma_engines")))
             .chain(cores)
+            .chain(left_out)
             .collect()
     }
 }

@@ -42,7 +42,7 @@ use narthex_memory::main_memory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) use rules::broken;
+pub(super) use rules::{broken, unknown};
 
 use super::MachineConfig;
 use super::dma_engines::DmaEnginePart;
@@ -89,9 +89,14 @@ pub struct ProcessorPart {
     /// The table of its core.
     pub core: String,
     /// The tables of its data cache, of its instruction cache and, where it has one, of
-    /// its second-level cache. None: it runs firmware from the memory with a range on its
-    /// interconnect, of which it has a port.
+    /// its second-level cache; firmware may have those of [caches] and [second_level_caches].
+    /// None: it runs firmware from the memory with a range on its interconnect, of which it has
+    /// a port.
     pub caches: Vec<String>,
+    /// The table of its store buffer: "store_buffer" if nothing is said, or one of
+    /// [store_buffers].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_buffer: Option<String>,
     /// The interconnect on which its caches are.
     pub on: String,
     /// The places of its tiles on the network on chip, where it is on a directory: one for each
@@ -173,9 +178,6 @@ pub struct InterfacePart {
     pub ports: BTreeMap<String, DevicePart>,
 }
 
-/// The table of a second-level cache.
-const SECOND_LEVEL: &str = "second_level_cache";
-
 /// Where memories are that programs see beside their own: in the device region, which
 /// is the same for all processes, behind what interfaces have of it.
 pub(super) const LOCAL_MEMORY: Range<u64> = 0x5f00_0000..0x6000_0000;
@@ -232,7 +234,7 @@ impl ProcessorPart {
 
     /// Whether it has a second-level cache.
     pub fn has_second_level(&self) -> bool {
-        self.caches.iter().any(|table| table == SECOND_LEVEL)
+        self.caches.len() > 2
     }
 }
 

@@ -109,7 +109,11 @@ impl NodeShape {
 }
 
 /// What is wrong with a name that no part has, and what was probably meant.
-pub(super) fn unknown<'a>(name: &str, what: &str, known: impl Iterator<Item = &'a String> + Clone) -> String {
+pub(in crate::config) fn unknown<'a>(
+    name: &str,
+    what: &str,
+    known: impl Iterator<Item = &'a String> + Clone,
+) -> String {
     let names: Vec<&str> = known.map(String::as_str).collect();
     let hint = did_you_mean(name, names.iter().copied());
     format!("there is no {what} {name:?}; there are {}{hint}", names.join(", "))
