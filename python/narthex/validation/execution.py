@@ -209,18 +209,21 @@ class _Runs:
         """Measure the machine's network under the workload's load."""
         start = time.monotonic()
         definition, change = self._definition, [cell.change] if cell.change else []
-        pattern, load = cell.workload.args
+        pattern, *load = cell.workload.args
+        asked: dict[str, Any] = {
+            "machine": definition.machine,
+            "pattern": pattern,
+            "nodes": definition.nodes,
+            "set": [*definition.set, *cell.interface.set, *self._settings, *change],
+            "measured_cycles": definition.load_cycles,
+            "seed": cell.seed,
+        }
         try:
-            found = loads.network(
-                definition.machine,
-                pattern=pattern,
-                loads=[float(load)],
-                nodes=definition.nodes,
-                set=[*definition.set, *cell.interface.set, *self._settings, *change],
-                measured_cycles=definition.load_cycles,
-                seed=cell.seed,
+            value = (
+                loads.network(**asked, loads=[float(load[0])]).latency_ns()
+                if definition.load == "latency"
+                else loads.saturation_mb_s(**asked)
             )
-            value = found.latency_ns() if definition.load == "latency" else found.received_mb_s()
             return Sample(value), time.monotonic() - start
         except NarthexError as error:
             names = definition.name, cell.interface.name, cell.workload.name, cell.seed
