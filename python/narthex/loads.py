@@ -226,17 +226,17 @@ def network(
 SATURATION_STEPS = 64
 
 
-def saturation_mb_s(**asked: Any) -> float:
+def saturation_mb_s(measure: Callable[[float], NetworkLoad]) -> float:
     """Return what each node sends at the largest load that does not saturate a network.
 
-    Among the 64 parts of all of a link's bandwidth, looked for by halves; `asked` are the
-    arguments of `network` but for its loads. Beyond saturation nodes have unlike shares, and what the
-    network accepts then is no measure of it (Dally and Towles, Section 23.1).
+    It is looked for by halves among the 64 parts of a link's bandwidth; `measure` measures the
+    network at a load. Beyond saturation nodes have unlike shares, and what the network accepts
+    there is no measure of it (Dally and Towles, Section 23.1).
     """
     carried, least_saturated, carried_mb_s = 0, SATURATION_STEPS + 1, 0.0
     while least_saturated - carried > 1:
         steps = (carried + least_saturated) // 2
-        found = network(**asked, loads=[steps / SATURATION_STEPS])
+        found = measure(steps / SATURATION_STEPS)
         (point,) = found.document["points"]
         if is_saturated(point):
             least_saturated = steps

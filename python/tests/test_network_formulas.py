@@ -1,9 +1,9 @@
 """The formulas beside which `networks/validation` and `networks/saturation` stand.
 
-Dally and Towles, Principles and Practices of Interconnection Networks, 2004, Section 3.3: without load
-a packet takes H switches, H + 1 links and its own length; a network accepts b / gamma, where gamma is
-what its busiest link carries if each node sends one. Both are averages over all pairs of nodes
-and their ways, which are written down here once more, without the simulator.
+Dally and Towles, Principles and Practices of Interconnection Networks, 2004, Section 3.3: without
+load a packet takes H switches, H + 1 links and its own length; a network accepts b / gamma, where
+gamma is what its busiest link carries if each node sends one. Both are averages over all pairs of
+nodes and their ways, which are written down here once more, without the simulator.
 """
 
 from collections import defaultdict
@@ -71,7 +71,7 @@ def tree(source: int, target: int, *, spreads: bool) -> Ways:
 
 
 def dragonfly(source: int, target: int) -> Ways:
-    """Two nodes a switch, four switches and eight groups: one link from each group to each other."""
+    """Two nodes a switch, four switches a group, eight groups with one link between any two."""
     (group, own), (to_group, to_own) = divmod(source // 2, 4), divmod(target // 2, 4)
     way = [(group, own)]
     if group != to_group:

@@ -194,14 +194,13 @@ def test_an_experiment_on_networks_is_within_its_limits() -> None:
 
 def test_saturation_is_the_largest_load_that_is_carried() -> None:
     # A mesh of 4 x 4 carries b / (k - 1) of a transpose; steps are a 64th of 400 MB/s.
+    settings = [
+        "network.topology={kind='mesh', dimensions=[4, 4]}",
+        "network.switches.queues=by-output",
+        "network.switches.buffer=2KiB",
+    ]
     found = saturation_mb_s(
-        machine="cluster",
-        pattern="transpose",
-        set=[
-            "network.topology={kind='mesh', dimensions=[4, 4]}",
-            "network.switches.queues=by-output",
-            "network.switches.buffer=2KiB",
-        ],
+        lambda load: narthex.network("cluster", pattern="transpose", loads=[load], set=settings)
     )
     assert found == pytest.approx(400 / 3, abs=400 / 64)
 

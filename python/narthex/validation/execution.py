@@ -210,19 +210,23 @@ class _Runs:
         start = time.monotonic()
         definition, change = self._definition, [cell.change] if cell.change else []
         pattern, *load = cell.workload.args
-        asked: dict[str, Any] = {
-            "machine": definition.machine,
-            "pattern": pattern,
-            "nodes": definition.nodes,
-            "set": [*definition.set, *cell.interface.set, *self._settings, *change],
-            "measured_cycles": definition.load_cycles,
-            "seed": cell.seed,
-        }
+
+        def measured(load: float) -> loads.NetworkLoad:
+            return loads.network(
+                definition.machine,
+                pattern=pattern,
+                loads=[load],
+                nodes=definition.nodes,
+                set=[*definition.set, *cell.interface.set, *self._settings, *change],
+                measured_cycles=definition.load_cycles,
+                seed=cell.seed,
+            )
+
         try:
             value = (
-                loads.network(**asked, loads=[float(load[0])]).latency_ns()
+                measured(float(load[0])).latency_ns()
                 if definition.load == "latency"
-                else loads.saturation_mb_s(**asked)
+                else loads.saturation_mb_s(measured)
             )
             return Sample(value), time.monotonic() - start
         except NarthexError as error:

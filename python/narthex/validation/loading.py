@@ -146,7 +146,7 @@ def parse(name: str, file: Path) -> Experiment:
 
 
 def _matching(patterns: list[str], every: list[str]) -> Iterator[str]:
-    """Yield the workloads that an interface names; a pattern that fits none stays, to be refused."""
+    """Yield the workloads that an interface names; what fits none stays, to be refused."""
     for pattern in patterns:
         yield from [name for name in every if fnmatchcase(name, pattern)] or [pattern]
 
