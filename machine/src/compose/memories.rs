@@ -95,9 +95,9 @@ impl Blueprint<'_> {
         let misses = config.core_named(&part.core).misses.unwrap_or(1) as usize;
         let transactions = misses + queue.map_or(0, |queue| queue.transactions());
         let memory = match part.has_caches() {
-            true => memory
-                .with_misses(misses)
-                .with_transactions(transactions.min(self.transactions_of(part))),
+            true => {
+                memory.with_misses(misses).with_transactions(transactions.min(self.transactions_of(part)))
+            }
             false => memory.with_local_memory(
                 self.access_cycles(part),
                 self.block_bytes(),

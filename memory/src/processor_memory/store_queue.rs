@@ -385,8 +385,7 @@ impl ProcessorPort<'_> {
             };
         }
         let in_order = queue_order(&self.own.store_queue) == DrainOrder::InOrder;
-        let is_behind =
-            if in_order { self.own.has_queued_stores() } else { self.own.has_store_to(address) };
+        let is_behind = if in_order { self.own.has_queued_stores() } else { self.own.has_store_to(address) };
         if !is_behind && self.own.may_store(address) {
             return self.store_in_block(page, address, bytes);
         }

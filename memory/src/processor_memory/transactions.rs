@@ -526,7 +526,8 @@ impl ProcessorMemory {
             Request::Upgrade => Kind::Upgrade,
             Request::WriteBack => unreachable!("loads and stores do not ask for a write-back"),
         };
-        let issued = Issued::Block { address: block, request, instructions: false, purpose: Purpose::Pending };
+        let issued =
+            Issued::Block { address: block, request, instructions: false, purpose: Purpose::Pending };
         let tag = self.in_flight.begin_block(issued);
         Transaction { tag, ..Transaction::block(self.agent, kind, block) }
     }
