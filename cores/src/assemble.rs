@@ -159,14 +159,15 @@ fn statement_bytes(text: &str, pc: u64, labels: &HashMap<&str, u64>) -> Result<V
 
 fn instruction_bits(text: &str, pc: u64, labels: &HashMap<&str, u64>) -> Result<u32, String> {
     let (name, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let (base, order) = without_order(name);
     let instruction = instructions()
         .iter()
-        .find(|instruction| instruction.name == name)
+        .find(|instruction| instruction.name == base && (order == 0 || instruction.is_ordered))
         .ok_or(format!("there is no instruction {name}"))?;
     // `8(a0)` is the two operands 8 and a0.
     let operands = operands.replace('(', ",").replace(')', "");
     let mut operands = operands.split(',').map(str::trim).filter(|operand| !operand.is_empty()).peekable();
-    let mut bits = instruction.value;
+    let mut bits = instruction.value | order << 25;
     for place in places(instruction) {
         let Some(operand) = operands.next() else {
             return Err(format!("{name} needs another operand"));
@@ -180,6 +181,13 @@ fn instruction_bits(text: &str, pc: u64, labels: &HashMap<&str, u64>) -> Result<
         Some(operand) => Err(format!("{operand} is one operand too many for {name}")),
         None => Ok(bits),
     }
+}
+
+/// The name of an atomic instruction without `.aq` and `.rl`, and their bits.
+fn without_order(name: &str) -> (&str, u32) {
+    let orders = [(".aqrl", 3), (".aq", 2), (".rl", 1)];
+    let stripped = orders.into_iter().find_map(|(suffix, bits)| Some((name.strip_suffix(suffix)?, bits)));
+    stripped.unwrap_or((name, 0))
 }
 
 /// What an operand says.

@@ -227,6 +227,17 @@ pub trait Port {
         stores.into_iter().find(|stored| *stored != Outcome::Done(())).unwrap_or(Outcome::Done(()))
     }
 
+    /// What an atomic with `.rl` has behind it is done: loads have their values, and stores to memory that
+    /// is cached are visible outside.
+    fn release(&mut self) -> Outcome<()> {
+        Outcome::Done(())
+    }
+
+    /// Stores to memory that is cached are visible outside, as the system needs it that is called.
+    fn drain_stores(&mut self) -> Outcome<()> {
+        Outcome::Done(())
+    }
+
     /// FENCE: done when every earlier store is visible outside.
     fn fence(&mut self) -> Outcome<()>;
 

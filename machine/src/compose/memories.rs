@@ -89,11 +89,17 @@ impl Blueprint<'_> {
             Some(combining) if part.runs == PROGRAM => memory.with_write_combining(combining),
             _ => memory,
         };
-        let misses = config.core_named(&part.core).misses.unwrap_or(1);
+        let queue = config.store_queue.as_ref().filter(|_| part.runs == PROGRAM);
+        let memory = match queue {
+            Some(queue) => memory.with_store_queue(queue),
+            None => memory,
+        };
+        let misses = config.core_named(&part.core).misses.unwrap_or(1) as usize;
+        let transactions = misses + queue.map_or(0, |queue| queue.transactions());
         let memory = match part.has_caches() {
-            true => memory
-                .with_misses(misses as usize)
-                .with_transactions((misses as usize).min(self.transactions_of(part))),
+            true => {
+                memory.with_misses(misses).with_transactions(transactions.min(self.transactions_of(part)))
+            }
             false => memory.with_local_memory(
                 self.access_cycles(part),
                 self.block_bytes(),

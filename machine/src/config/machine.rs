@@ -9,7 +9,7 @@ use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_interfaces::{Attachment, dma_engine, forwarder};
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::interconnects::directory;
-use narthex_memory::processor_memory::{self, block_buffers, second_level, write_combining};
+use narthex_memory::processor_memory::{self, block_buffers, second_level, store_queue, write_combining};
 use narthex_memory::{bridge, bus, cache, main_memory, protocols, third_level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,9 @@ pub struct MachineConfig {
     pub third_level_cache: Option<third_level::Config>,
     /// Their store buffer, and that of other processors that name none.
     pub store_buffer: processor_memory::StoreBufferConfig,
+    /// The store queue of the program's processors, where they have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_queue: Option<store_queue::Config>,
     /// The write-combining buffers of the program's processors, where they have some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_combining: Option<write_combining::Config>,
@@ -293,6 +296,7 @@ impl MachineConfig {
             ("third_level_cache", self.third_level_problems()),
             ("write_combining", self.write_combining_problems()),
             ("store_buffer", self.store_buffer.problems()),
+            ("store_queue", self.store_queue.as_ref().map(store_queue::Config::problems).unwrap_or_default()),
             ("forwarder", self.forwarder.as_ref().map(forwarder::Config::problems).unwrap_or_default()),
             ("flow_control", self.flow_control.problems()),
         ];

@@ -105,7 +105,8 @@ impl Agent for ProcessorAgent<'_> {
             };
             unit.awaits_another(now);
         }
-        if self.node.deliver_loads(self.index, now) || transaction.is_none() {
+        let is_served = self.unit_mut().memory.has_been_served();
+        if self.node.deliver_loads(self.index, now) || transaction.is_none() || is_served {
             self.wake_if_served(now);
         }
         transaction

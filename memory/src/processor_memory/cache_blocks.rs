@@ -24,6 +24,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::store_queue::Awaited;
 use super::write_combining::Posted;
 use super::{Issued, Pending, ProcessorMemory, ProcessorPort};
 use crate::access_tags::Tag;
@@ -85,6 +86,9 @@ impl ProcessorPort<'_> {
     pub(super) fn operate_on_block(&mut self, address: u64, operation: CacheBlockOperation) -> Outcome<()> {
         if self.own.has_loads_under_way() {
             return self.wait(Pending::Loads);
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.operations.increment()) {
+            return wait;
         }
         let address = self.own.block_of(address);
         if operation == CacheBlockOperation::Zero {

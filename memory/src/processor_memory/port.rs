@@ -12,6 +12,7 @@ use crate::protocols::Access;
 use super::block_buffers::transfer_at;
 use super::direct_bus::DirectBus;
 use super::second_level::Obtained;
+use super::store_queue::Awaited;
 use super::write_combining::Posted;
 use super::{Pending, ProcessorMemory, Uncached};
 
@@ -102,6 +103,9 @@ impl ProcessorPort<'_> {
     }
 
     fn cachable_load(&mut self, address: u64, size: usize, access: Access) -> Outcome<u64> {
+        if let Some(outcome) = self.load_queued(address, size) {
+            return outcome;
+        }
         if self.own.misses.is_some() && access == Access::Load && self.split(address, size).0 == size {
             return self.load_under_way(address, size);
         }
@@ -155,6 +159,9 @@ impl ProcessorPort<'_> {
         if let Some(outcome) = self.load_scratchpad(address, size) {
             return outcome;
         }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.uncached.increment()) {
+            return wait;
+        }
         self.own.statistics.uncached_loads.increment();
         self.own.close_buffers();
         self.wait(pending)
@@ -172,6 +179,9 @@ impl ProcessorPort<'_> {
         let pending = Pending::UncachedStore(store);
         if self.own.take_finished(pending).is_some() {
             return Outcome::Done(());
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.uncached.increment()) {
+            return wait;
         }
         self.own.store_through_to_scratchpad(address, &value.to_le_bytes()[..size]);
         self.own.close_buffers();
@@ -226,6 +236,9 @@ impl ProcessorPort<'_> {
         let pending = Pending::Block { kind, address };
         if self.own.take_finished(pending).is_some() {
             return Outcome::Done(());
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.uncached.increment()) {
+            return wait;
         }
         let is_device = self.pages.lookup(address).is_some_and(|page| page.kind == PageKind::Device);
         match &mut self.own.block_buffers {
@@ -450,7 +463,10 @@ impl Port for ProcessorPort<'_> {
             PageKind::Uncached | PageKind::Device => return self.uncached_store(page, address, size, value),
         }
         if self.split(address, size).0 == size {
-            return self.store_in_block(page, address, &value.to_le_bytes()[..size]);
+            return self.store_cached(page, address, size, value);
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.overlaps.increment()) {
+            return wait;
         }
         match self.acquire(address, size, Access::Store) {
             Err(outcome) => outcome,
@@ -505,8 +521,8 @@ impl Port for ProcessorPort<'_> {
             Err(fault) => return Outcome::Fault(fault),
             Ok(page) => page,
         };
-        if self.own.has_loads_under_way() {
-            return self.wait(Pending::Loads);
+        if let Some(wait) = self.order_atomic(address) {
+            return wait;
         }
         let outcome = match page.kind {
             PageKind::Local => self.local_load(address, size),
@@ -527,8 +543,8 @@ impl Port for ProcessorPort<'_> {
             Err(fault) => return Outcome::Fault(fault),
             Ok(page) => page,
         };
-        if self.own.has_loads_under_way() {
-            return self.wait(Pending::Loads);
+        if let Some(wait) = self.order_atomic(address) {
+            return wait;
         }
         if self.own.reservation != Some(self.own.data.block_of(address)) {
             self.own.reservation = None;
@@ -551,11 +567,16 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64> {
-        match self.atomic(address, size, Tag::Write) {
-            Err(fault) => Outcome::Fault(fault),
-            Ok(_) if self.own.has_loads_under_way() => self.wait(Pending::Loads),
-            Ok(page) if page.kind == PageKind::Local => self.local_load(address, size),
-            Ok(_) => self.cachable_load(address, size, Access::Store),
+        let page = match self.atomic(address, size, Tag::Write) {
+            Err(fault) => return Outcome::Fault(fault),
+            Ok(page) => page,
+        };
+        if let Some(wait) = self.order_atomic(address) {
+            return wait;
+        }
+        match page.kind {
+            PageKind::Local => self.local_load(address, size),
+            _ => self.cachable_load(address, size, Access::Store),
         }
     }
 
@@ -569,9 +590,23 @@ impl Port for ProcessorPort<'_> {
         ProcessorPort::operate_on_block(self, address, operation)
     }
 
+    fn release(&mut self) -> Outcome<()> {
+        if self.own.has_loads_under_way() {
+            return self.wait(Pending::Loads);
+        }
+        self.drain(Awaited::Empty, |own| own.atomics.increment()).unwrap_or(Outcome::Done(()))
+    }
+
+    fn drain_stores(&mut self) -> Outcome<()> {
+        self.drain(Awaited::Empty, |own| own.fences.increment()).unwrap_or(Outcome::Done(()))
+    }
+
     fn fence(&mut self) -> Outcome<()> {
         if self.own.has_loads_under_way() {
             return self.wait(Pending::Loads);
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.fences.increment()) {
+            return wait;
         }
         self.own.close_buffers();
         if self.own.store_buffer.is_empty() {

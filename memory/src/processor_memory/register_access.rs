@@ -67,6 +67,7 @@ impl ProcessorMemory {
         !self.in_flight.is_empty()
             || !self.store_buffer.is_empty()
             || self.misses.is_some()
+            || self.store_queue.is_some()
             || self.is_locking()
     }
 }

@@ -72,8 +72,8 @@ impl WaitLoop {
         memory: &ProcessorMemory,
     ) -> Option<Candidate> {
         let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault);
-        // Loads under way are over in a later turn.
-        if is_call || memory.has_loads_under_way() {
+        // What is under way is over in a later turn.
+        if is_call || memory.has_accesses_under_way() {
             return None;
         }
         // A turn that misses its caches, or posts a store, is no turn of waiting.

@@ -177,6 +177,17 @@ fn a_line_that_is_locked_sends_its_block_home_and_takes_those_above_with_it() {
 }
 
 #[test]
+fn a_grant_for_blocks_that_locks_a_line_without_a_transaction_issues_no_uncached_access() {
+    let mut bench = levels(&first_config(), &Config { associativity: 2, ..second_config() });
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Wait);
+    assert_eq!(bench.own.lock_lines(&[(0, 0)]), Ok(0));
+    assert_eq!(bench.own.issue(Traffic::Blocks), None);
+    assert!(!bench.own.is_locking() && !bench.own.wants(Traffic::Blocks));
+    let load = bench.own.issue(Traffic::Uncached).expect("it has a path of its own");
+    assert_eq!(load.kind, Kind::UncachedLoad);
+}
+
+#[test]
 fn a_set_keeps_its_last_line_and_then_nothing_is_locked() {
     let mut bench = levels(&first_config(), &Config { associativity: 2, ..second_config() });
     assert_eq!(bench.own.lock_lines(&[(3, 0), (4, 0), (4, 1)]).unwrap_err().set, 4);
