@@ -82,10 +82,6 @@ def interfere(
     picture = PlotTarget(plot)
     listed: list[str | Job] = [*job, *(read_file(job_file) if job_file else [])]
     with Waiting("Running the jobs") as waiting:
-
-        def told(done: int, all_: int, _left_s: float | None) -> None:
-            waiting.update(f"{done} of {all_} runs")
-
         found = interference.interfere(
             listed,
             by=by,
@@ -98,7 +94,7 @@ def interfere(
             until=until,
             fresh=fresh,
             at_a_time=jobs,
-            progress=told,
+            progress=waiting.runs,
         )
     finish(
         lambda: target.write(found.document),
