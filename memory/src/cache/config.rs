@@ -92,6 +92,7 @@ impl Config {
         let lost = if self.snarfing { word } else { 0 };
         let recency = if self.associativity > 1 { size_of::<Recency>() } else { 0 };
         let of_set = (size_of::<Row>() + recency) as u64;
-        lines * (self.block.as_u64() + word + state_and_allowed + lost) + sets * of_set
+        let unused = if self.prefetcher.is_some() { size_of::<Option<u64>>() as u64 } else { 0 };
+        lines * (self.block.as_u64() + word + state_and_allowed + lost + unused) + sets * of_set
     }
 }

@@ -287,7 +287,15 @@ impl ProcessorMemory {
     }
 
     /// Unused blocks that share a set with this one, and have left, are useless.
+    #[inline]
     pub(super) fn sweep(&mut self, block: u64) {
+        if self.prefetching.is_some() {
+            self.sweep_set_of(block);
+        }
+    }
+
+    #[inline(never)]
+    fn sweep_set_of(&mut self, block: u64) {
         if let Some(mut own) = self.prefetching.take() {
             let cache = self.coherent_cache();
             own.sweep(cache.lines_for(block), cache);
