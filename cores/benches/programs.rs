@@ -269,6 +269,7 @@ impl Cached {
             port: second_level::CachePort::Pipelined,
             inclusion: second_level::Inclusion::Inclusive,
             data_cache_stores: second_level::Stores::WriteBack,
+            prefetcher: None,
         };
         Cached { caches: cached.caches.with_second_level(&second, &first), ..cached }
     }
@@ -334,6 +335,7 @@ fn first_level() -> cache::Config {
         block: "64B".parse().expect("a size"),
         protocol: "MOESI".into(),
         snarfing: false,
+        prefetcher: None,
     }
 }
 

@@ -45,6 +45,7 @@ impl<T: Timing> Bench<T> {
             block: "64B".parse().unwrap(),
             protocol: "MOESI".into(),
             snarfing: false,
+            prefetcher: None,
         };
         let stores = StoreBufferConfig {
             uncached_stores: UncachedStores::Blocking,

@@ -14,6 +14,7 @@
 //! | [`port`] | what a processor asks of the memory below it |
 //! | [`processor_memory`] | a processor's caches, store buffer and pending access |
 //! | [`cache`] | a set-associative cache that holds data |
+//! | [`prefetchers`] | which blocks a cache level fetches ahead: one kind a file |
 //! | [`protocols`] | coherence protocols, one table a file |
 //! | [`kind`] | the kinds of transaction: one table |
 //! | [`transaction`] | what crosses the interconnect, and the answers |
@@ -47,6 +48,7 @@ pub mod main_memory;
 pub mod page_frames;
 pub mod pages;
 pub mod port;
+pub mod prefetchers;
 pub mod processor_memory;
 pub mod protocols;
 pub mod third_level;

@@ -29,6 +29,7 @@ mod local;
 mod locking;
 pub mod misses;
 mod port;
+pub mod prefetching;
 mod register_access;
 mod scratchpad;
 pub mod second_level;
@@ -63,6 +64,7 @@ use cache_blocks::BlockOperation;
 use in_flight::InFlight;
 use local::LocalMemory;
 use misses::MissRegisters;
+use prefetching::Prefetching;
 use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
 use store_queue::{Awaited, QueuedStore, StoreQueue};
@@ -177,6 +179,10 @@ enum Purpose {
     Load,
     /// A store of the store queue.
     Store,
+    /// None: the prefetcher asks for it.
+    Prefetch,
+    /// None, and it has no page any more.
+    Unmapped,
 }
 
 /// A processor's caches, store buffer and pending access: an agent on the
@@ -195,6 +201,10 @@ pub struct ProcessorMemory {
     misses: Option<Box<MissRegisters>>,
     /// None: the processor waits for stores that its caches cannot take.
     store_queue: Option<Box<StoreQueue>>,
+    /// None: its caches fetch what is asked for.
+    prefetching: Option<Box<Prefetching>>,
+    /// It has one of these three: transactions may be needed, or under way, for which the processor does not wait.
+    works_ahead: bool,
     /// None: the processor has caches.
     local: Option<LocalMemory>,
     store_buffer: VecDeque<Posted>,
@@ -244,6 +254,8 @@ impl ProcessorMemory {
             second: None,
             misses: None,
             store_queue: None,
+            prefetching: None,
+            works_ahead: false,
             local: None,
             store_buffer: VecDeque::with_capacity(posted_limit),
             combining: None,
@@ -272,7 +284,8 @@ impl ProcessorMemory {
         let misses = self.misses.as_ref().map(|misses| (misses.count(), self.in_flight.most_blocks()));
         let combining = self.combining.as_ref().map(|combining| combining.config_identity());
         let queue = self.store_queue.as_ref().map(|queue| queue.config_identity());
-        let posts = (self.posted_limit, self.posts_flushes, queue);
+        let prefetching = self.prefetching.as_ref().map(|own| own.config_identity());
+        let posts = (self.posted_limit, self.posts_flushes, queue, (prefetching, self.works_ahead));
         let rest = (posts, self.loses_bytes, buffers, self.supply_time, misses, self.local, combining);
         (self.agent, self.translation.clone(), caches, rest)
     }
@@ -308,6 +321,9 @@ impl ProcessorMemory {
         }
         if let Some(queue) = &mut self.store_queue {
             queue.statistics.sums(visitor);
+        }
+        if let Some(own) = &mut self.prefetching {
+            own.statistics.sums(visitor);
         }
     }
 
@@ -358,6 +374,7 @@ impl ProcessorMemory {
         }
         self.misses.as_ref().map(|misses| misses.state()).hash(hasher);
         self.store_queue.hash(hasher);
+        self.prefetching.as_ref().map(|own| own.state()).hash(hasher);
         let Self { store_buffer, pending, in_flight, finished, reservation, .. } = self;
         (store_buffer, pending, in_flight, finished, reservation).hash(hasher);
         (&self.combining, self.overtaking, &self.block_buffers, &self.tags, self.code_removals).hash(hasher);
@@ -416,17 +433,17 @@ impl ProcessorMemory {
             }
         }
         let may_go = traffic == Traffic::Uncached || self.in_flight.has_no_block();
-        (carries_uncached && may_go && self.wants_uncached()).then_some(None)
+        if carries_uncached && may_go && self.wants_uncached() {
+            return Some(None);
+        }
+        if traffic == Traffic::Uncached { None } else { self.next_prefetch().map(Some) }
     }
 
     /// Whether it needs no interconnect but for the access for which the processor waits. The
     /// usual case, and a node asks all its processors.
     #[inline(always)]
     fn has_nothing_unasked(&self) -> bool {
-        self.store_buffer.is_empty()
-            && self.misses.is_none()
-            && self.store_queue.is_none()
-            && !self.is_locking()
+        self.store_buffer.is_empty() && !self.works_ahead && !self.is_locking()
     }
 
     fn wants_uncached(&self) -> bool {

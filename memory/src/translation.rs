@@ -53,6 +53,11 @@ impl Translation {
         Translation { frames, ..self }
     }
 
+    /// Whether an address is in the region of the devices, which is the same for all processes.
+    pub fn is_common(&self, address: u64) -> bool {
+        self.common.contains(&address)
+    }
+
     /// Where an address of the process lies in the node.
     #[inline]
     pub fn to_node(&self, address: u64) -> u64 {

@@ -85,6 +85,11 @@ impl Blueprint<'_> {
             Some(second) => memory.with_second_level(second, caches.data),
             None => memory,
         };
+        let prefetcher = caches.prefetcher().filter(|_| part.runs == PROGRAM);
+        let memory = match prefetcher {
+            Some(prefetcher) => memory.with_prefetcher(prefetcher),
+            None => memory,
+        };
         let memory = match &config.write_combining {
             Some(combining) if part.runs == PROGRAM => memory.with_write_combining(combining),
             _ => memory,
@@ -95,7 +100,10 @@ impl Blueprint<'_> {
             None => memory,
         };
         let misses = config.core_named(&part.core).misses.unwrap_or(1) as usize;
-        let transactions = misses + queue.map_or(0, |queue| queue.transactions());
+        let transactions = match prefetcher {
+            Some(_) => usize::MAX,
+            None => misses + queue.map_or(0, |queue| queue.transactions()),
+        };
         let memory = match part.has_caches() {
             true => {
                 memory.with_misses(misses).with_transactions(transactions.min(self.transactions_of(part)))

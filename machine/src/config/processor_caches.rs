@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 use narthex_cores::FETCH_BLOCK_BYTES;
 use narthex_kernel::Bytes;
 use narthex_memory::cache;
+use narthex_memory::prefetchers;
 use narthex_memory::processor_memory::StoreBufferConfig;
 use narthex_memory::processor_memory::second_level;
 
@@ -53,6 +54,11 @@ impl ProcessorCaches<'_> {
         self.data.host_bytes()
             + self.instructions.map_or(0, cache::Config::host_bytes)
             + self.second.map_or(0, |second| second.host_bytes(self.data))
+    }
+
+    /// The prefetcher of the one that an interconnect sees, if it has one.
+    pub fn prefetcher(&self) -> Option<&prefetchers::Config> {
+        self.second.map_or(&self.data.prefetcher, |second| &second.prefetcher).as_ref()
     }
 
     /// The blocks in which an interconnect sees them.
@@ -139,7 +145,59 @@ impl MachineConfig {
         let buffers = self.store_buffers.iter();
         let buffers = buffers.map(|(name, buffer)| (format!("store_buffers.{name}"), buffer.problems()));
         let own = caches.chain(buffers).flat_map(|(table, problems)| below(table, problems));
-        own.chain(self.unnamed_table_problems()).collect()
+        own.chain(self.unnamed_table_problems()).chain(self.prefetcher_problems()).collect()
+    }
+
+    /// Prefetchers of caches that no interconnect sees, or whose processors run no program.
+    fn prefetcher_problems(&self) -> Vec<Broken> {
+        let (_, host) = self.node.host();
+        let has_second = self.second_level_cache.is_some();
+        let refused = |table: &str, has: bool, why: &str| {
+            has.then(|| broken(&format!("{table}.prefetcher"), format!("is not allowed: {why}")))
+        };
+        let of_data = match (host.has_caches(), has_second) {
+            (false, _) => Some("the processors of the program have no caches".to_owned()),
+            (true, true) => Some(format!(
+                "the data cache is above a second level, which asks the interconnect for both; expected \
+                 {SECOND_LEVEL}.prefetcher"
+            )),
+            _ => None,
+        };
+        let of_instructions = match &self.instruction_cache {
+            InstructionCache::Cache(cache) => cache.prefetcher.is_some(),
+            InstructionCache::Ideal {} => false,
+        };
+        let for_data = format!(
+            "prefetchers are for loads and stores; expected {}.prefetcher",
+            if has_second { SECOND_LEVEL } else { DATA }
+        );
+        let firmware = "the processors of firmware cache memory of devices, from which nothing is prefetched";
+        let has_own = |name: &String| match name.as_str() {
+            DATA | INSTRUCTIONS => self.cache_named(name).is_some_and(|cache| cache.prefetcher.is_some()),
+            _ => self.second_level_named(name).is_some_and(|second| second.prefetcher.is_some()),
+        };
+        let shared = self.node.processors.iter().filter(|(_, part)| part.runs != PROGRAM).filter_map(
+            |(name, part)| {
+                let own = part
+                    .caches
+                    .iter()
+                    .filter(|own| !self.cache_key(own).contains('.'))
+                    .find(|own| has_own(own))?;
+                let message = format!(
+                    "{own:?} has a prefetcher: {firmware}; expected a table of its own in [caches.NAME]"
+                );
+                Some(broken(&format!("node.processors.{name}.caches"), message))
+            },
+        );
+        let firsts =
+            self.caches.iter().map(|(name, own)| (format!("caches.{name}"), own.prefetcher.is_some()));
+        let seconds = self.second_level_caches.iter();
+        let seconds =
+            seconds.map(|(name, own)| (format!("second_level_caches.{name}"), own.prefetcher.is_some()));
+        let of_firmware = firsts.chain(seconds).filter_map(|(table, has)| refused(&table, has, firmware));
+        let of_data = of_data.and_then(|why| refused(DATA, self.data_cache.prefetcher.is_some(), &why));
+        let of_program = of_data.into_iter().chain(refused(INSTRUCTIONS, of_instructions, &for_data));
+        of_program.chain(of_firmware).chain(shared).collect()
     }
 
     /// Tables of caches and store buffers that no processor names.

@@ -64,6 +64,20 @@ pub struct Crossing {
     pub address: u64,
     /// Who delivered the bytes, where bytes moved.
     pub supplier: Option<Supplier>,
+    /// A processor's prefetcher has asked for the block, and no access of its program.
+    pub is_prefetch: bool,
+}
+
+impl Crossing {
+    /// The name of what it did: that of its kind, but for prefetches.
+    pub fn name(&self) -> &'static str {
+        if self.is_prefetch { "prefetch" } else { self.kind.name() }
+    }
+
+    /// What its agent did to `place`, in words.
+    pub fn in_words(&self, place: &str) -> String {
+        if self.is_prefetch { format!("prefetches {place}") } else { self.kind.in_words(place) }
+    }
 }
 
 /// A bus that is taken, for how long is not known yet: a [`Crossing`] that began
@@ -412,6 +426,12 @@ impl Node {
         self.probe.held = held;
     }
 
+    /// Whether a transaction is that of a processor's prefetcher. One that is refused is none any more.
+    fn is_prefetch(&self, transaction: &Transaction) -> bool {
+        let unit = self.processors.get(usize::from(transaction.agent.0));
+        unit.is_some_and(|unit| transaction.kind == Kind::Read && unit.memory.is_prefetch(transaction.tag))
+    }
+
     /// Tells the probe what was observed at an interconnect.
     #[cold]
     pub(super) fn report_observation(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
@@ -426,6 +446,7 @@ impl Node {
             kind: transaction.kind,
             address: transaction.address,
             supplier: None,
+            is_prefetch: self.is_prefetch(transaction),
         };
         let (at, event) = match seen {
             Observation::Crossing { time, transaction, supplier } => {

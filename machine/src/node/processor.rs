@@ -162,6 +162,8 @@ impl NodeProcessor {
     /// For what it waits, where a transaction keeps it.
     fn awaited(&self) -> Resource {
         match self.memory.has_issued() {
+            // What the interconnect carries is not what it waits for.
+            true if self.memory.waits_behind_prefetches() => Resource::Interconnect,
             true => self.answerer,
             // Its block buffers take a block from a device, or give it one.
             false if self.memory.block_move().is_some() => Resource::Interface,

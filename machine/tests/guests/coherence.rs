@@ -203,6 +203,16 @@ pub(crate) fn checksum(steps: &[Step]) -> u64 {
     read.into_iter().fold(0, |sum: u64, value| sum.wrapping_mul(31).wrapping_add(value))
 }
 
+/// A prefetcher of this kind in a cache's table, if any.
+pub(crate) fn prefetching(table: &str, kind: &str) -> Vec<String> {
+    let keys: &[&str] = match kind {
+        "" => &[],
+        "stream" => &["kind=stream", "streams=4", "degree=2", "distance=4"],
+        _ => &["kind=next-line", "degree=2", "distance=1"],
+    };
+    keys.iter().map(|key| format!("{table}.prefetcher.{key}")).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -213,8 +223,9 @@ proptest! {
         associativity in select(vec![1, 2, 4]),
         block in select(vec![16, 64, 128]),
         misses in select(vec![1, 3]),
+        prefetcher in select(vec!["", "next-line", "stream"]),
     ) {
-        let settings = [
+        let mut settings = vec![
             "data_cache.size=1KiB".to_owned(),
             format!("data_cache.block={block}B"),
             format!("data_cache.associativity={associativity}"),
@@ -222,6 +233,7 @@ proptest! {
             format!("processor.misses={misses}"),
             "bus.width=16B".to_owned(),
         ];
+        settings.extend(prefetching("data_cache", prefetcher));
         let request = settings.iter().fold(alone("hpca98"), |request, setting| with(request, setting));
         let document = result(&request, &checksumming(&steps));
         prop_assert_eq!(reported_word(&document, 0, "checksum"), checksum(&steps));

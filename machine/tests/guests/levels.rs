@@ -5,7 +5,7 @@ use narthex_machine::RunRequest;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::coherence::{checksum, checksumming, step};
+use crate::coherence::{checksum, checksumming, prefetching, step};
 use crate::support::exchange::ping_pong;
 use crate::support::{
     DATA, NAMES, failure, fixed_hpca98, reported, reported_word, result, run_guest, statistic, with,
@@ -438,8 +438,9 @@ proptest! {
         stores in select(vec!["write-back", "write-through"]),
         ways in select(vec![1, 4]),
         misses in select(vec![1, 2, 8]),
+        prefetcher in select(vec!["", "next-line", "stream"]),
     ) {
-        let settings = [
+        let mut settings = vec![
             "data_cache.size=256B".to_owned(),
             format!("data_cache.block={}B", blocks.0),
             "data_cache.associativity=1".to_owned(),
@@ -451,6 +452,7 @@ proptest! {
             format!("processor.misses={misses}"),
             "bus.width=16B".to_owned(),
         ];
+        settings.extend(prefetching("second_level_cache", prefetcher));
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
         let document = result(&alone(&settings), &checksumming(&steps));
         prop_assert_eq!(reported_word(&document, 0, "checksum"), checksum(&steps));

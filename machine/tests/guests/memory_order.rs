@@ -8,6 +8,7 @@
 
 use narthex_machine::RunRequest;
 
+use crate::coherence::prefetching;
 use crate::process_threads::{END, several, threads};
 use crate::support::{DATA, reported, result, with};
 
@@ -228,15 +229,27 @@ enum UnderWay {
     Loads(u32),
     /// The same, and stores that wait in a queue with this order.
     Stores(u32, &'static str),
+    /// The same, out of order, and blocks that are prefetched.
+    Prefetches(u32),
 }
 
-use UnderWay::{Loads, Stores};
+use UnderWay::{Loads, Prefetches, Stores};
 
 impl UnderWay {
     fn of(self, request: RunRequest) -> RunRequest {
-        let (Loads(misses) | Stores(misses, _)) = self;
+        let (Loads(misses) | Stores(misses, _) | Prefetches(misses)) = self;
         let request = with(request, &format!("processor.misses={misses}"));
-        let Stores(_, order) = self else { return request };
+        let (request, order) = match self {
+            Loads(_) => return request,
+            Stores(_, order) => (request, order),
+            // The other word's block is the next one.
+            Prefetches(_) => {
+                let is_one_level = ["hpca98", "isca96"].contains(&&*request.machine);
+                let table = if is_one_level { "data_cache" } else { "second_level_cache" };
+                let settings = prefetching(table, "next-line");
+                (settings.iter().fold(request, |request, setting| with(request, setting)), "out-of-order")
+            }
+        };
         let request = with(request, "store_queue.entries=8");
         with(request, &format!("store_queue.drain_order={order}"))
     }
@@ -272,12 +285,13 @@ fn ordered() -> impl Iterator<Item = (Litmus, &'static str)> {
 #[test]
 fn what_the_memory_model_forbids_is_never_seen() {
     for (test, fence) in ordered() {
-        for under_way in [Loads(1), Loads(8), Stores(1, "in-order"), Stores(8, "out-of-order")] {
+        for under_way in [Loads(1), Loads(8), Stores(1, "in-order"), Stores(8, "out-of-order"), Prefetches(8)]
+        {
             for request in machines(under_way, test.threads.len()) {
                 is_never_seen(&test, fence, &request, under_way);
             }
         }
-        let under_way = Stores(8, "out-of-order");
+        let under_way = Prefetches(8);
         is_never_seen(&test, fence, &bridged(under_way, test.threads.len()), under_way);
     }
 }

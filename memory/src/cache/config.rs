@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::front::{Recency, Row};
+use crate::prefetchers;
 use crate::protocols;
 use crate::traffic::{Traffic, WithoutEffect};
 use crate::transaction::LARGEST_BLOCK_BYTES;
@@ -26,6 +27,9 @@ pub struct Config {
     /// Whether it takes in bytes of a block that it has lost when they pass by on
     /// the bus (isca96, Section 5.1.2).
     pub snarfing: bool,
+    /// What fetches blocks ahead of the program's accesses, where the cache has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefetcher: Option<prefetchers::Config>,
 }
 
 impl Config {
@@ -53,10 +57,22 @@ impl Config {
                 format!("{} is not a power of two from {least} (two sets) to 1GiB", self.size),
             ));
         }
-        if protocols::by_name(&self.protocol).is_none() {
-            let known = protocols::names().join(", ");
-            problems.push(("protocol", format!("'{}' is unknown; there are {known}", self.protocol)));
+        match protocols::by_name(&self.protocol) {
+            None => {
+                let known = protocols::names().join(", ");
+                problems.push(("protocol", format!("'{}' is unknown; there are {known}", self.protocol)));
+            }
+            Some(protocol) if self.prefetcher.is_some() && !protocol.is_coherent() => {
+                let message = format!(
+                    "the protocol {} keeps no block coherent: one that nobody has asked for would be stale when \
+                     the program comes to it; expected none, or a coherent protocol",
+                    self.protocol
+                );
+                problems.push(("prefetcher", message));
+            }
+            Some(_) => {}
         }
+        problems.extend(self.prefetcher.iter().flat_map(prefetchers::Config::problems));
         problems
     }
 
@@ -76,6 +92,7 @@ impl Config {
         let lost = if self.snarfing { word } else { 0 };
         let recency = if self.associativity > 1 { size_of::<Recency>() } else { 0 };
         let of_set = (size_of::<Row>() + recency) as u64;
-        lines * (self.block.as_u64() + word + state_and_allowed + lost) + sets * of_set
+        let unused = if self.prefetcher.is_some() { size_of::<Option<u64>>() as u64 } else { 0 };
+        lines * (self.block.as_u64() + word + state_and_allowed + lost + unused) + sets * of_set
     }
 }

@@ -11,6 +11,11 @@ impl Cache {
         self.find(address).is_some()
     }
 
+    /// The lines of the set of an address.
+    pub(crate) fn lines_for(&self, address: u64) -> std::ops::Range<Line> {
+        self.lines_of(self.set_of(address))
+    }
+
     /// The bytes at `address`, which lie in one block, if that is present.
     pub(crate) fn bytes_at(&self, address: u64, length: usize) -> Option<&[u8]> {
         let start = self.place_of(address)?;

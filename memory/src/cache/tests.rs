@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 fn config(size: u64, associativity: u32, block: u64) -> Config {
     let [size, block] = [size, block].map(Bytes::new);
-    Config { size, associativity, block, protocol: "MOESI".into(), snarfing: false }
+    Config { size, associativity, block, protocol: "MOESI".into(), snarfing: false, prefetcher: None }
 }
 
 fn cache(lines: usize, ways: usize) -> Cache {

@@ -85,5 +85,6 @@ impl ProcessorMemory {
             }
             self.data.flush(part, |block, data| write_back(translation.to_node(block), data));
         }
+        self.forget_prefetches(&range);
     }
 }

@@ -10,9 +10,11 @@
 //!   tags 2, ...  further blocks
 //! ```
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Issued, ProcessorMemory};
+use super::{Issued, ProcessorMemory, Purpose};
 use crate::transaction::TransactionTag;
 
 /// The tag of the first transaction on a block.
@@ -113,6 +115,17 @@ impl InFlight {
         self.get(BLOCK).into_iter().chain(self.more.iter().flatten())
     }
 
+    /// What prefetches bring of this range is to go when it comes.
+    pub fn forget_prefetches(&mut self, range: &Range<u64>) {
+        for issued in self.entries.iter_mut().chain(&mut self.more).flatten() {
+            if let Issued::Block { address, purpose: purpose @ Purpose::Prefetch, .. } = issued
+                && range.contains(address)
+            {
+                *purpose = Purpose::Unmapped;
+            }
+        }
+    }
+
     /// Whether none is under way.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
@@ -122,12 +135,12 @@ impl InFlight {
 
 impl ProcessorMemory {
     /// The same with so many transactions on blocks under way at a time, at least one: one for
-    /// each miss, and each store of its queue, that it may have, and no more than the interconnect allows. Below a second
+    /// each miss, each store of its queue, and each block of its prefetcher, that it may have, and no more than the interconnect allows. Below a second
     /// level that is not inclusive it is one: a block may be above alone there, where another
     /// one that comes could take its place while it is upgraded.
     pub fn with_transactions(self, count: usize) -> Self {
         let takes_several = self.second.as_ref().is_none_or(|second| second.is_inclusive());
-        let has_several = self.misses.is_some() || self.store_queue.is_some();
+        let has_several = self.works_ahead;
         let count = if has_several && takes_several { count } else { 1 };
         ProcessorMemory { in_flight: InFlight::with_blocks(count), ..self }
     }
@@ -141,7 +154,7 @@ impl ProcessorMemory {
     }
 
     fn competes_with_none(&self, address: u64) -> bool {
-        let cache = self.second.as_ref().map_or(&self.data, |second| &second.cache);
+        let cache = self.coherent_cache();
         let competes = |issued: &Issued| match issued {
             Issued::Block { address: other, .. } => cache.share_a_set(address, *other),
             _ => true,

@@ -158,7 +158,8 @@ impl ProcessorMemory {
     /// processor waits for it.
     pub fn with_misses(self, count: usize) -> Self {
         debug_assert!((1..=MOST_MISSES).contains(&count));
-        ProcessorMemory { misses: (count > 1).then(|| Box::new(MissRegisters::new(count))), ..self }
+        let misses = (count > 1).then(|| Box::new(MissRegisters::new(count)));
+        ProcessorMemory { works_ahead: self.works_ahead || misses.is_some(), misses, ..self }
     }
 
     /// What its miss registers have counted, if it has some.
@@ -172,10 +173,11 @@ impl ProcessorMemory {
         self.misses.as_ref().is_some_and(|misses| misses.any_waiting())
     }
 
-    /// Whether a load is under way while the processor goes on, or a store waits in the store queue.
+    /// Whether a load is under way while the processor goes on, a store waits in the store queue, or a block is
+    /// prefetched.
     #[inline]
     pub fn has_accesses_under_way(&self) -> bool {
-        self.has_loads_under_way() || self.has_queued_stores()
+        self.has_loads_under_way() || self.has_queued_stores() || self.has_prefetches()
     }
 
     /// Whether the processor may go on while a load is under way.

@@ -81,7 +81,10 @@ impl ProcessorPort<'_> {
         }
         match obtained {
             Obtained::Late(late) => Ok(Some(late)),
-            _ => Err(self.wait(Pending::Data { address, access, most })),
+            _ => {
+                self.own.train(address);
+                Err(self.wait(Pending::Data { address, access, most }))
+            }
         }
     }
 
@@ -103,6 +106,9 @@ impl ProcessorPort<'_> {
     }
 
     fn cachable_load(&mut self, address: u64, size: usize, access: Access) -> Outcome<u64> {
+        if let Some(stop) = self.own.note_use(address) {
+            return stop;
+        }
         if let Some(outcome) = self.load_queued(address, size) {
             return outcome;
         }
@@ -136,6 +142,9 @@ impl ProcessorPort<'_> {
             true => Obtained::Missing,
             false => self.own.obtain(address, Access::Load),
         };
+        if obtained == Obtained::Missing {
+            self.own.train(address);
+        }
         match obtained {
             Obtained::Late(late) => {
                 self.own.data.allow(address, Tag::None);
@@ -462,6 +471,9 @@ impl Port for ProcessorPort<'_> {
             PageKind::Combining => return self.combine_store(page, address, size, value),
             PageKind::Uncached | PageKind::Device => return self.uncached_store(page, address, size, value),
         }
+        if let Some(stop) = self.own.note_use(address) {
+            return stop;
+        }
         if self.split(address, size).0 == size {
             return self.store_cached(page, address, size, value);
         }
@@ -490,6 +502,11 @@ impl Port for ProcessorPort<'_> {
         }
         if self.own.local.is_some() {
             return self.local_fetch(address);
+        }
+        if self.own.second.is_some()
+            && let Some(stop) = self.own.note_use(address)
+        {
+            return stop;
         }
         self.own.statistics.fetch_misses.increment();
         match self.own.obtain_instructions(address) {

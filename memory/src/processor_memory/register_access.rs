@@ -64,11 +64,7 @@ impl ProcessorMemory {
     /// Whether anything is under way, posted, or to be locked.
     #[inline(always)]
     fn has_other_traffic(&self) -> bool {
-        !self.in_flight.is_empty()
-            || !self.store_buffer.is_empty()
-            || self.misses.is_some()
-            || self.store_queue.is_some()
-            || self.is_locking()
+        !self.in_flight.is_empty() || !self.store_buffer.is_empty() || self.works_ahead || self.is_locking()
     }
 }
 

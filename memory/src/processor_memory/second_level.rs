@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 use crate::access_tags::Tag;
 use crate::cache::{self, Cache, Geometry};
 use crate::port::LowerLevelLatency;
+use crate::prefetchers;
 use crate::protocols::{Access, Request, Snoop, State};
 use crate::transaction::{BlockData, SnoopReply};
 
@@ -90,6 +91,9 @@ pub struct Config {
     pub inclusion: Inclusion,
     /// Whether the data cache above is "write-back" or "write-through".
     pub data_cache_stores: Stores,
+    /// What fetches blocks ahead of the program's accesses, where the cache has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefetcher: Option<prefetchers::Config>,
 }
 
 impl Config {
@@ -133,6 +137,11 @@ impl Config {
                 "\"write-through\" needs an \"inclusive\" second level, which holds what is stored to";
             problems.push(("data_cache_stores", message.into()));
         }
+        if self.inclusion == Inclusion::NonInclusive && self.prefetcher.is_some() {
+            let message = "needs an \"inclusive\" second level: below another one a block may be above alone, and \
+                           one that nobody has asked for could take its place";
+            problems.push(("prefetcher", message.into()));
+        }
         problems
     }
 
@@ -144,6 +153,7 @@ impl Config {
             block: self.block,
             protocol: data.protocol.clone(),
             snarfing: data.snarfing,
+            prefetcher: self.prefetcher.clone(),
         }
     }
 

@@ -168,7 +168,7 @@ impl StoreQueue {
         self.stores.front().map(|store| store.address)
     }
 
-    fn has_any_in(&self, block: u64, bytes: u64) -> bool {
+    pub fn has_any_in(&self, block: u64, bytes: u64) -> bool {
         self.stores.iter().any(|store| store.address.wrapping_sub(block) < bytes)
     }
 
@@ -200,7 +200,7 @@ impl ProcessorMemory {
             has_served: false,
             statistics: Statistics::default(),
         };
-        ProcessorMemory { store_queue: Some(Box::new(queue)), ..self }
+        ProcessorMemory { store_queue: Some(Box::new(queue)), works_ahead: true, ..self }
     }
 
     /// What its store queue has counted, if it has one.
@@ -271,6 +271,9 @@ impl ProcessorMemory {
     fn make(&mut self, QueuedStore { address, size, value }: QueuedStore) -> bool {
         if !self.may_store(address) {
             return false;
+        }
+        if self.prefetching.is_some() {
+            self.use_block(address);
         }
         let bytes = &value.to_le_bytes()[..usize::from(size)];
         if self.is_written_through() {
@@ -400,6 +403,7 @@ impl ProcessorPort<'_> {
         if in_order && !is_behind {
             own.data.forbid_fast_stores();
         }
+        own.train(store.address);
         let Some(queue) = &mut own.store_queue else { unreachable!("it has a queue") };
         queue.stores.push_back(store);
         queue.statistics.queued.increment();
@@ -449,6 +453,9 @@ impl ProcessorPort<'_> {
     pub(super) fn order_atomic<T>(&mut self, address: u64) -> Option<Outcome<T>> {
         if self.own.is_on_its_way(address) {
             return Some(self.wait(Pending::LoadsOf(address)));
+        }
+        if let Some(stop) = self.own.note_use(address) {
+            return Some(stop);
         }
         self.own.store_queue.as_ref()?;
         let awaited = match queue_order(&self.own.store_queue) {

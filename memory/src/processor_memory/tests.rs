@@ -32,6 +32,7 @@ pub(super) fn data_config() -> cache::Config {
         block: "64B".parse().unwrap(),
         protocol: "MOESI".into(),
         snarfing: false,
+        prefetcher: None,
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) enum NextOfBlocks {
     Store(u64),
     /// A flush that was posted.
     Posted,
+    /// A block that the prefetcher asks for.
+    Prefetch(u64),
 }
 
 impl ProcessorMemory {
@@ -53,6 +55,7 @@ impl ProcessorMemory {
             Some(NextOfBlocks::Load(address)) => self.issue_load(address),
             Some(NextOfBlocks::Pending) => self.issue_pending(),
             Some(NextOfBlocks::Store(address)) => self.issue_store(address),
+            Some(NextOfBlocks::Prefetch(block)) => self.issue_prefetch(block),
             // Lines were locked without a transaction, and what else is needed goes elsewhere.
             None if traffic == Traffic::Blocks => None,
             // Uncached accesses go beside no block on the same interconnect.
@@ -154,8 +157,7 @@ impl ProcessorMemory {
         self.in_flight.is_uncached_free()
             && self.store_buffer.is_empty()
             && self.second.is_none()
-            && self.misses.is_none()
-            && self.store_queue.is_none()
+            && !self.works_ahead
     }
 
     /// The oldest of what is posted, if this traffic carries it.
@@ -197,6 +199,7 @@ impl ProcessorMemory {
             Issued::WriteBack => false,
             Issued::Block { address, request, instructions, purpose } => {
                 self.take_block((address, request, instructions), response);
+                self.note_block(address, request, purpose);
                 self.end_loads();
                 self.drain_stores();
                 match purpose {
@@ -204,8 +207,10 @@ impl ProcessorMemory {
                         self.pending = None;
                         return true;
                     }
-                    Purpose::Load => {}
+                    Purpose::Load | Purpose::Unmapped => {}
                     Purpose::Store => self.count_store_miss(),
+                    Purpose::Prefetch if self.end_fetch() => return true,
+                    Purpose::Prefetch => {}
                 }
                 self.serve_pending()
             }
@@ -383,6 +388,7 @@ impl ProcessorMemory {
         if second.look(&mut self.data, address, Access::Store).is_err() {
             second.count(Obtained::Missing);
             self.statistics.store_misses.increment();
+            self.train(address);
             return None;
         }
         Some(second.store(&mut self.data, address, bytes))
@@ -426,6 +432,7 @@ impl ProcessorMemory {
         };
         reply.delay = self.supply_time;
         self.keep_reservation();
+        self.sweep(address);
         reply
     }
 
@@ -438,6 +445,7 @@ impl ProcessorMemory {
             None => self.data.push(snoop, address),
         };
         self.keep_reservation();
+        self.sweep(address);
         pushed
     }
 
@@ -612,12 +620,13 @@ impl ProcessorMemory {
 
     /// Bytes in a block of the interconnect.
     pub(super) fn block_bytes(&self) -> usize {
-        self.second.as_ref().map_or(&self.data, |second| &second.cache).block_bytes()
+        self.coherent_cache().block_bytes()
     }
 
     /// A block has left the caches of data: its write-back, if its home has older bytes.
     fn given_up(&mut self, block: u64, data: Option<BlockData>) -> Option<Transaction> {
         self.keep_reservation();
+        self.sweep(block);
         Some(Transaction::carrying(self.agent, Kind::WriteBack, block, data?))
     }
 

@@ -154,6 +154,7 @@ mod tests {
             kind: Kind::ReadExclusive,
             address: BLOCK,
             supplier: None,
+            is_prefetch: false,
         };
         Record { at: crossing.granted, event: Event::Crossing(crossing), touched: [false; 2] }
     }

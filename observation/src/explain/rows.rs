@@ -143,9 +143,9 @@ fn transaction(
         critical: part.is_some(),
         value: json!({
             "agent": words.agent(node, history, crossing.agent),
-            "what": crossing.kind.in_words(&place.to_string()),
-            "deed": crossing.kind.in_words(&place.name),
-            "kind": crossing.kind.name(),
+            "what": crossing.in_words(&place.to_string()),
+            "deed": crossing.in_words(&place.name),
+            "kind": crossing.name(),
             "place": place.name,
             "address": crossing.address,
             "data": data(crossing),

@@ -169,6 +169,8 @@ pub struct Transaction {
     pub agent: Agent,
     /// What it does.
     pub kind: Kind,
+    /// The name of that.
+    pub name: &'static str,
     /// The address of its block or register.
     pub address: u64,
     /// That address in words.
@@ -204,7 +206,7 @@ impl Label {
             Label::Code(code) => &code.name,
             Label::Activity(activity) => activity.as_str(),
             Label::Occupation(occupation) => occupation.as_str(),
-            Label::Transaction(transaction) => transaction.kind.name(),
+            Label::Transaction(transaction) => transaction.name,
             Label::Kept => "kept for a device",
             Label::Engine(doing) => doing,
             Label::Packet(packet) => packet.name,

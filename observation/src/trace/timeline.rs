@@ -129,7 +129,7 @@ impl Timeline {
                 self.cross(row(Track::Bus(refused.crossing.bus)), &refused.crossing, place)
             }
             TraceRecord::Port(Event::Held(hold)) => {
-                let transaction = self.transaction(&hold, entry.place, None);
+                let transaction = self.transaction(&hold, hold.kind.name(), entry.place, None);
                 let row = row(track(hold.bus, hold.agent));
                 self.held.insert(row);
                 if let Track::Requester(_) = row.track {
@@ -244,15 +244,29 @@ impl Timeline {
             return;
         }
         let &Crossing { bus, agent, kind, address, supplier, .. } = crossing;
-        let label = self.transaction(&Hold { bus, agent, kind, address }, place, supplier);
+        let label = self.transaction(&Hold { bus, agent, kind, address }, crossing.name(), place, supplier);
         self.aim(row, Goal::Stack(vec![label]));
     }
 
-    fn transaction(&mut self, hold: &Hold, place: Option<String>, supplier: Option<Supplier>) -> Label {
+    fn transaction(
+        &mut self,
+        hold: &Hold,
+        name: &'static str,
+        place: Option<String>,
+        supplier: Option<Supplier>,
+    ) -> Label {
         self.transactions += 1;
         let &Hold { bus: _, agent, kind, address } = hold;
         let place = place.unwrap_or_default();
-        Label::Transaction(Transaction { number: self.transactions, agent, kind, address, place, supplier })
+        Label::Transaction(Transaction {
+            number: self.transactions,
+            agent,
+            kind,
+            name,
+            address,
+            place,
+            supplier,
+        })
     }
 
     fn aim(&mut self, row: Row, goal: Goal) {

@@ -148,7 +148,7 @@ impl<W: Write + Send> Format for ValueChangeDump<W> {
             Label::Transaction(transaction) => Shown {
                 busy: true,
                 owner: agent_name(transaction.agent, &self.names).to_owned(),
-                kind: transaction.kind.name(),
+                kind: transaction.name,
                 address: Some(transaction.address),
             },
             _ => Shown { busy: true, owner: "bridge".into(), kind: "kept", address: None },

@@ -77,6 +77,7 @@ MEANINGS = {
     " buffer again.",
     "read": "A cache or an interface fetches a block to read it; the agent that has the newest copy"
     " supplies it.",
+    "prefetch": "The prefetcher of a cache fetches a block that no access has asked for yet.",
     "read_exclusive": "A cache fetches a block to write it; every other copy becomes invalid.",
     "upgrade": "The cache has the block and wants to write it: only the address goes over the"
     " bus, and every other copy becomes invalid.",

@@ -450,3 +450,90 @@ fn a_service_processor_may_have_a_second_level_of_its_own() {
         "{refused}"
     );
 }
+
+#[test]
+fn a_prefetcher_that_has_no_place_or_wrong_numbers_is_refused_with_key_and_reason() {
+    let prefetcher = |table: &str| {
+        ["kind=next-line", "degree=1", "distance=1"].map(|key| format!("{table}.prefetcher.{key}"))
+    };
+    let refused = |machine: &str, table: &str, more: &[&str]| {
+        let own = prefetcher(table);
+        let settings: Vec<&str> = own.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        preset(machine).with_settings(&settings).unwrap_err().to_string()
+    };
+    assert!(preset("hpca98").with_settings(&prefetcher("data_cache").each_ref().map(|own| &**own)).is_ok());
+    assert!(
+        preset("chip").with_settings(&prefetcher("second_level_cache").each_ref().map(|own| &**own)).is_ok()
+    );
+    for (text, key, reason) in [
+        (
+            refused("chip", "data_cache", &[]),
+            "data_cache.prefetcher",
+            "expected second_level_cache.prefetcher",
+        ),
+        (
+            refused("chip", "instruction_cache", &[]),
+            "instruction_cache.prefetcher",
+            "are for loads and stores",
+        ),
+        (
+            refused("voyager", "caches.service_cache", &[]),
+            "caches.service_cache.prefetcher",
+            "memory of devices",
+        ),
+        (
+            refused("hpca98", "data_cache", &["data_cache.protocol=Incoherent"]),
+            "data_cache.prefetcher",
+            "would be stale",
+        ),
+        (
+            refused("smp", "second_level_cache", &["second_level_cache.inclusion=non-inclusive"]),
+            "second_level_cache",
+            "",
+        ),
+        (
+            refused("hpca98", "data_cache", &["data_cache.prefetcher.degree=0"]),
+            "data_cache.prefetcher.degree",
+            "0",
+        ),
+        (
+            refused("hpca98", "data_cache", &["data_cache.prefetcher.distance=257"]),
+            "data_cache.prefetcher",
+            "257",
+        ),
+        (
+            refused("hpca98", "data_cache", &["data_cache.prefetcher.streams=4"]),
+            "data_cache.prefetcher",
+            "streams",
+        ),
+        (
+            refused("hpca98", "data_cache", &["data_cache.prefetcher.kind=nextline"]),
+            "data_cache.prefetcher",
+            "next-line",
+        ),
+        (refused("hpca98", "second_level_cache", &[]), "second_level_cache", ""),
+        (refused("hpca98", "third_level_cache", &[]), "third_level_cache", ""),
+    ] {
+        assert!(text.contains(key) && text.contains(reason), "{key}: {text}");
+        println!("{text}");
+    }
+}
+
+#[test]
+fn a_store_queue_with_wrong_or_missing_parameters_is_refused_with_key_and_reason() {
+    let whole = ["store_queue.entries=8", "store_queue.drain_order=in-order"];
+    assert!(preset("hpca98").with_settings(&whole).is_ok());
+    for (settings, key, reason) in [
+        (&[whole[1], "store_queue.entries=0"][..], "store_queue.entries", "0"),
+        (&[whole[1], "store_queue.entries=65"], "store_queue.entries", "64"),
+        (&[whole[1], "store_queue.entries=-1"], "store_queue.entries", "-1"),
+        (&[whole[0], "store_queue.drain_order=inorder"], "store_queue.drain_order", "in-order"),
+        (&[whole[0], whole[1], "store_queue.entry=8"], "store_queue.entry", "entries"),
+        (&[whole[0]], "store_queue", "drain_order"),
+        (&[whole[1]], "store_queue", "entries"),
+    ] {
+        let text = refused(settings);
+        assert!(text.contains(key) && text.contains(reason), "{settings:?}: {text}");
+        println!("{text}");
+    }
+}

@@ -53,6 +53,7 @@ impl Bus {
             block: "64B".parse().unwrap(),
             protocol: protocol.name.into(),
             snarfing: false,
+            prefetcher: None,
         };
         let mut pages = PageTable::default();
         pages.map(DATA, 0x1000, PageAttributes::DATA);

@@ -28,6 +28,7 @@ impl Bench {
             block: "32B".parse().unwrap(),
             protocol: "MESI".into(),
             snarfing: false,
+            prefetcher: None,
         };
         let store_buffer = StoreBufferConfig {
             uncached_stores: UncachedStores::Blocking,

@@ -20,6 +20,7 @@ pub(in crate::processor_memory) fn second_config() -> Config {
         port: CachePort::Pipelined,
         inclusion: Inclusion::Inclusive,
         data_cache_stores: Stores::WriteBack,
+        prefetcher: None,
     }
 }
 
@@ -39,7 +40,7 @@ pub(super) fn levels(first: &cache::Config, second: &Config) -> Bench {
     Bench { own: own.with_second_level(second, first), ..plain }
 }
 
-pub(super) fn two_levels() -> Bench {
+pub(in crate::processor_memory) fn two_levels() -> Bench {
     levels(&first_config(), &second_config())
 }
 
@@ -543,6 +544,7 @@ proptest! {
             block: size(blocks.0),
             protocol: protocol.into(),
             snarfing: false,
+            prefetcher: None,
         };
         let second = Config {
             size: size(1024),
@@ -550,6 +552,7 @@ proptest! {
             block: size(blocks.1),
             inclusion,
             data_cache_stores: stores,
+            prefetcher: None,
             ..second_config()
         };
         let mut bench = levels(&first, &second);

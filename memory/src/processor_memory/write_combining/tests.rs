@@ -26,6 +26,7 @@ impl Bench {
             block: "64B".parse().unwrap(),
             protocol: "MESI".into(),
             snarfing: false,
+            prefetcher: None,
         };
         let store_buffer =
             StoreBufferConfig { uncached_stores, entries: 4, flushed_blocks: Default::default() };

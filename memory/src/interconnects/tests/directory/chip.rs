@@ -141,6 +141,7 @@ fn processor(number: usize, settings: &Settings) -> Unit {
         block: "64B".parse().unwrap(),
         protocol: settings.protocol.into(),
         snarfing: false,
+        prefetcher: None,
     };
     let buffer = StoreBufferConfig {
         uncached_stores: settings.stores,
