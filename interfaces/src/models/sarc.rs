@@ -30,7 +30,7 @@ use super::{BuiltDevice, Makes, Model, Problem, typed};
 use crate::attachment::Attachment;
 use crate::interface::Surroundings;
 use crate::name::{HalfName, Reading};
-use crate::programming::{Driver, Programming, Requirement};
+use crate::programming::{Driver, Firmware, Programming, Requirement};
 use crate::sarc::config::Config;
 use crate::sarc::registers::CONSTANTS;
 use crate::sarc::{Build, Sarc};
@@ -74,6 +74,7 @@ pub static MODEL: Model = Model {
         constants: CONSTANTS,
         facts: &[],
         requirements: &[Requirement::ContiguousFrames],
+        firmware: Firmware::NONE,
     },
     attaches: |attachment| match attachment {
         Attachment::MemoryBus => Ok(()),
