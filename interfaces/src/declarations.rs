@@ -17,7 +17,7 @@ pub fn programmings() -> Vec<&'static Programming> {
 }
 
 /// Each of the things that the ways of programming have, once.
-pub(crate) fn gathered<T: Copy + PartialEq + 'static>(part: impl Fn(&Programming) -> &'static [T]) -> Vec<T> {
+pub fn gathered<T: Copy + PartialEq + 'static>(part: impl Fn(&Programming) -> &'static [T]) -> Vec<T> {
     let mut gathered = Vec::new();
     for &each in programmings().into_iter().flat_map(part) {
         if !gathered.contains(&each) {

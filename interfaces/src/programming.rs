@@ -137,6 +137,15 @@ pub enum Requirement {
     DmaEngine,
     /// The node runs one process; says why.
     OneProcess(&'static str),
+    /// A device with parts in tiles, at addresses that its programs know.
+    TileAddresses {
+        /// The first of them.
+        start: u64,
+        /// Behind the last one.
+        end: u64,
+        /// What is there, and which machines have it, for programs on another one.
+        lacking: &'static str,
+    },
 }
 
 #[cfg(test)]
