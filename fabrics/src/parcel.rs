@@ -1,8 +1,8 @@
 //! What switches carry: parcels of any owner.
 //!
-//! A switch looks at a parcel's label and never at its cargo. The cargo is a frame
-//! of the network interfaces today; a coherence message or a piece of firmware's
-//! traffic is another type, and a generator of traffic carries nothing at all.
+//! A switch looks at a parcel's label and never at its cargo: a frame of the network
+//! interfaces, or a request or a reply of a generator of traffic. Messages of a directory
+//! are no cargo: the network on chip carries them ([`crate::on_chip`]).
 
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-/* The registers of devices that firmware serves. Generated from what interfaces/src declares by
+/* The registers of devices that firmware serves, and its activities. Generated from what interfaces/src declares by
  * `make headers`; do not edit. */
 #ifndef NARTHEX_FIRMWARE_DEVICES_H
 #define NARTHEX_FIRMWARE_DEVICES_H
@@ -179,6 +179,12 @@
 
 /* load: 1 if a registration without room for its copy waits, 0 if its data go by DMA */
 #define REGISTER_VIA_WHEN_FULL 0x120ul
+
+/* It starts a DMA engine. */
+#define ACTIVITY_DMA_SETUP 8
+
+/* It serves the interrupt at the end of a DMA engine's copy. */
+#define ACTIVITY_DMA_INTERRUPT 9
 
 /* Where the voyager device's registers are. */
 #define VOYAGER_REGISTERS 0x70001000ul
@@ -526,5 +532,26 @@
 /* store: the user's pointer (transmit: producer, receive: consumer), unless it is there or beyond
  * already */
 #define REGISTER_VOYAGER_QUEUE_ADVANCE 0x30ul
+
+/* It finds out what an event asks for. */
+#define ACTIVITY_DISPATCH 10
+
+/* It takes up an operation that it had suspended. */
+#define ACTIVITY_RESUME 11
+
+/* It has a message fetched that is to be sent. */
+#define ACTIVITY_MARSHAL 12
+
+/* It translates a message's destination and has it sent. */
+#define ACTIVITY_LAUNCH 13
+
+/* It has an arrived message brought to its queue. */
+#define ACTIVITY_DEMULTIPLEX 14
+
+/* It frees the buffer of an arrived message and shows it in its queue. */
+#define ACTIVITY_FREE_BUFFER 15
+
+/* It takes note that a program has taken messages from its queue. */
+#define ACTIVITY_RELEASE 17
 
 #endif

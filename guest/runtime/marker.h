@@ -7,7 +7,8 @@
 #ifndef NARTHEX_RUNTIME_MARKER_H
 #define NARTHEX_RUNTIME_MARKER_H
 
-/* The activities, with the numbers the simulator gives them. */
+/* The activities of every program, with the numbers the simulator gives them. Those of firmware are
+ * in firmware/devices.h. */
 #define ACTIVITY_APPLICATION 0     /* the program's own work */
 #define ACTIVITY_SEND 1            /* software overhead to send */
 #define ACTIVITY_WAIT_TO_SEND 2    /* the interface has no room */
@@ -16,15 +17,6 @@
 #define ACTIVITY_BUFFERING 5       /* saving arrivals in memory while a send is blocked */
 #define ACTIVITY_SYNCHRONISATION 6 /* barriers and locks */
 #define ACTIVITY_SHARED_MEMORY 7   /* fetching blocks of shared memory, and giving them away */
-#define ACTIVITY_DMA_SETUP 8       /* firmware: starting a DMA engine */
-#define ACTIVITY_DMA_INTERRUPT 9   /* firmware: the interrupt at the end of its copy */
-#define ACTIVITY_DISPATCH 10       /* firmware: what an event asks for */
-#define ACTIVITY_RESUME 11         /* firmware: taking up a suspended operation */
-#define ACTIVITY_MARSHAL 12        /* firmware: having a message fetched that is to be sent */
-#define ACTIVITY_LAUNCH 13         /* firmware: translating its destination, having it sent */
-#define ACTIVITY_DEMULTIPLEX 14    /* firmware: having an arrived message brought to its queue */
-#define ACTIVITY_FREE_BUFFER 15    /* firmware: freeing its buffer, showing it in its queue */
-#define ACTIVITY_RELEASE 17        /* firmware: a program has taken messages; 16 is LEAVE's */
 
 #ifdef __riscv
 #define MARKER(number) __asm__ volatile("slti x0, x0, %0" ::"i"(number) : "memory")

@@ -3,8 +3,10 @@
 //! This module stands above the models, and [`crate::information`] and [`crate::headers`] above it: a
 //! model needs none of them.
 
+use std::sync::LazyLock;
+
 use crate::models::MODELS;
-use crate::programming::{Programming, Register};
+use crate::programming::{FirmwareActivity, Programming, Register};
 
 /// Each way of programming that a model has, once, in the order of their drivers' numbers.
 pub fn programmings() -> Vec<&'static Programming> {
@@ -15,7 +17,7 @@ pub fn programmings() -> Vec<&'static Programming> {
 }
 
 /// Each of the things that the ways of programming have, once.
-pub(crate) fn gathered<T: Copy + PartialEq + 'static>(part: impl Fn(&Programming) -> &'static [T]) -> Vec<T> {
+pub fn gathered<T: Copy + PartialEq + 'static>(part: impl Fn(&Programming) -> &'static [T]) -> Vec<T> {
     let mut gathered = Vec::new();
     for &each in programmings().into_iter().flat_map(part) {
         if !gathered.contains(&each) {
@@ -33,6 +35,36 @@ pub fn registers() -> Vec<Register> {
     registers.dedup();
     registers
 }
+
+/// The numbers of all activities of firmware, a bit each.
+pub const FIRMWARE_ACTIVITIES: u32 = {
+    let mut numbers = 0;
+    let mut model = 0;
+    while model < MODELS.len() {
+        let activities = MODELS[model].programming.firmware.activities;
+        let mut place = 0;
+        while place < activities.len() {
+            let number = activities[place].number;
+            assert!(
+                FirmwareActivity::FIRST_NUMBER <= number
+                    && number < FirmwareActivity::NUMBERS
+                    && number != FirmwareActivity::LEAVE,
+                "the number of an activity of firmware is 8 to 31, and not 16"
+            );
+            numbers |= 1 << number;
+            place += 1;
+        }
+        model += 1;
+    }
+    numbers
+};
+
+/// The activities of all firmware, by their numbers.
+pub static FIRMWARE_ACTIVITIES_BY_NUMBER: LazyLock<Vec<FirmwareActivity>> = LazyLock::new(|| {
+    let mut all = gathered(|programming| programming.firmware.activities);
+    all.sort_by_key(|activity| activity.number);
+    all
+});
 
 #[cfg(test)]
 mod tests {
@@ -62,5 +94,8 @@ mod tests {
         assert!(is_once(registers().iter().map(|(name, ..)| name)));
         assert!(is_once(gathered(|programming| programming.constants).iter().map(|(name, ..)| name)));
         assert!(is_once(gathered(|programming| programming.facts).iter().map(|fact| fact.name)));
+        let activities = gathered(|programming| programming.firmware.activities);
+        assert!(is_once(activities.iter().map(|activity| activity.number)));
+        assert!(is_once(activities.iter().map(|activity| activity.name)));
     }
 }

@@ -32,7 +32,7 @@ use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DevicePort};
 use crate::device::Device;
 use crate::half::{Context, RegisterFault};
-use crate::programming::{Constant, Register};
+use crate::programming::{Constant, Firmware, Register};
 use crate::queue::QueueState;
 
 /// Where its registers are on the bus of its firmware.
@@ -50,7 +50,9 @@ const HOST_ROOM: u64 = 8;
 const LINES: u32 = 4;
 
 /// What firmware needs to know of it, for its C header.
-pub const CONSTANTS: [Constant; 5] = [
+pub static FIRMWARE: Firmware = Firmware { constants: &CONSTANTS, registers: &[&REGISTERS], activities: &[] };
+
+const CONSTANTS: [Constant; 5] = [
     ("FORWARDER_REGISTERS", FORWARDER_REGISTERS, "Where the forwarder's registers are."),
     ("FORWARDER_FROM_HOST", FROM_HOST, "STATUS, and line 0: a packet from the host waits."),
     ("FORWARDER_FROM_NETWORK", FROM_NETWORK, "STATUS, and line 1: a packet from the network waits."),

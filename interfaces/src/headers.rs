@@ -10,10 +10,8 @@ use narthex_memory::processor_memory::block_buffers;
 use crate::declarations;
 use crate::forwarder;
 use crate::information;
-use crate::programming::{Constant, Driver, Fact, Register};
+use crate::programming::{Driver, Fact, Firmware, Register};
 use crate::registers::{STATUS_CAN_SEND, STATUS_HAS_RECEIVED};
-use crate::via::registers as via;
-use crate::voyager::registers as voyager;
 
 /// What is where in the page of block buffers.
 const BLOCK_BUFFER_PLACES: [Register; 4] = [
@@ -97,23 +95,29 @@ fn comment(indent: &str, meaning: &str) -> String {
 /// The C header of firmware's devices, as guest/firmware/devices.h holds it.
 pub fn firmware_header() -> String {
     let mut text = String::from(
-        "/* The registers of devices that firmware serves. Generated from what interfaces/src declares by\n \
+        "/* The registers of devices that firmware serves, and its activities. Generated from what interfaces/src declares by\n \
          * `make headers`; do not edit. */\n\
          #ifndef NARTHEX_FIRMWARE_DEVICES_H\n#define NARTHEX_FIRMWARE_DEVICES_H\n\n",
     );
-    let devices: [(&[Constant], &[Register]); 4] = [
-        (&forwarder::CONSTANTS, &forwarder::REGISTERS),
-        (via::FIRMWARE_CONSTANTS, via::REGISTERS),
-        (voyager::FIRMWARE_CONSTANTS, voyager::REGISTERS),
-        (&[], voyager::QUEUE_REGISTERS),
-    ];
-    for (constants, registers) in devices {
-        let registers =
-            registers.iter().map(|(name, offset, meaning)| (format!("REGISTER_{name}"), offset, meaning));
-        let constants = constants.iter().map(|(name, value, meaning)| ((*name).to_owned(), value, meaning));
-        for (name, value, meaning) in constants.chain(registers) {
-            let comment = comment("", meaning);
-            writeln!(text, "{comment}\n#define {name} {value:#x}ul\n").expect("text grows");
+    let of_models = declarations::programmings().into_iter().map(|programming| programming.firmware);
+    for &Firmware { constants, registers, activities } in
+        std::iter::once(&forwarder::FIRMWARE).chain(of_models)
+    {
+        let mut define = |name: &str, value: &str, meaning: &str| {
+            writeln!(text, "{}\n#define {name} {value}\n", comment("", meaning)).expect("text grows");
+        };
+        for (name, value, meaning) in constants {
+            define(name, &format!("{value:#x}ul"), meaning);
+        }
+        for (name, offset, meaning) in registers.iter().copied().flatten() {
+            define(&format!("REGISTER_{name}"), &format!("{offset:#x}ul"), meaning);
+        }
+        for activity in activities {
+            define(
+                &format!("ACTIVITY_{}", activity.constant),
+                &activity.number.to_string(),
+                activity.meaning,
+            );
         }
     }
     text.push_str("#endif\n");

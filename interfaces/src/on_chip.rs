@@ -25,6 +25,16 @@ pub enum End {
     Gateway,
 }
 
+/// Lanes of a device's packets: one never waits for one of a lane above.
+pub mod lane {
+    /// Read requests, which lead to writes.
+    pub const READ: u8 = 0;
+    /// Writes, which lead to acknowledgements.
+    pub const WRITE: u8 = 1;
+    /// Acknowledgements, which are taken at any time.
+    pub const ACKNOWLEDGEMENT: u8 = 2;
+}
+
 /// A packet between two places of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Packet {
@@ -42,13 +52,24 @@ pub struct Packet {
     pub settles_after: Duration,
 }
 
+impl Packet {
+    /// Whether the machine gets further when it leaves. What is acknowledged has been written, and so is
+    /// what goes to a memory; requests and answers are those of loads, which a tile may repeat for
+    /// ever.
+    #[inline]
+    pub fn is_progress(&self) -> bool {
+        let is_written = self.lane == lane::WRITE && matches!(self.to, End::Controller(_));
+        self.lane == lane::ACKNOWLEDGEMENT || is_written
+    }
+}
+
 /// What happens to a line of a tile's scratchpad in the first level above it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FirstLevel {
     /// It takes the line, of which its processor loads.
     Takes(BlockData),
-    /// It loses the line, which has changed below.
-    Loses,
+    /// It loses the line of so many bytes, which has changed below.
+    Loses(usize),
 }
 
 /// What a device asks in a verb.

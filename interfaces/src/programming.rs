@@ -17,6 +17,48 @@ pub struct Programming {
     pub facts: &'static [Fact],
     /// What it takes.
     pub requirements: &'static [Requirement],
+    /// What the firmware of its device knows beside that.
+    pub firmware: &'static Firmware,
+}
+
+/// What firmware that serves a device knows of it, for its C header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Firmware {
+    /// Numbers that firmware and device agree on.
+    pub constants: &'static [Constant],
+    /// The device's registers, in lists.
+    pub registers: &'static [&'static [Register]],
+    /// What its markers can say beside what every program's can.
+    pub activities: &'static [FirmwareActivity],
+}
+
+impl Firmware {
+    /// That of an interface without firmware.
+    pub const NONE: &'static Firmware = &Firmware { constants: &[], registers: &[], activities: &[] };
+}
+
+/// A phase of firmware, to which the ledger books time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FirmwareActivity {
+    /// Its name in C, behind `ACTIVITY_`.
+    pub constant: &'static str,
+    /// The number by which a marker says it (guest/runtime/marker.h): from
+    /// [`FIRST_NUMBER`](Self::FIRST_NUMBER) on and less than [`NUMBERS`](Self::NUMBERS), but not
+    /// [`LEAVE`](Self::LEAVE).
+    pub number: u32,
+    /// Its name in reports.
+    pub name: &'static str,
+    /// What the firmware does in it.
+    pub meaning: &'static str,
+}
+
+impl FirmwareActivity {
+    /// Smaller numbers are those of all programs.
+    pub const FIRST_NUMBER: u32 = 8;
+    /// Numbers that markers have.
+    pub const NUMBERS: u32 = 32;
+    /// The number that says that an activity ends.
+    pub const LEAVE: u32 = 16;
 }
 
 /// A driver of the messaging library: `guest/messaging/driver_NAME.c`.
@@ -95,6 +137,15 @@ pub enum Requirement {
     DmaEngine,
     /// The node runs one process; says why.
     OneProcess(&'static str),
+    /// A device with parts in tiles, at addresses that its programs know.
+    TileAddresses {
+        /// The first of them.
+        start: u64,
+        /// Behind the last one.
+        end: u64,
+        /// What is there, and which machines have it, for programs on another one.
+        lacking: &'static str,
+    },
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ pub mod sha256;
 pub mod surroundings;
 pub mod wiring;
 
+use narthex_interfaces::declarations::FIRMWARE_ACTIVITIES_BY_NUMBER;
 use narthex_interfaces::models::{MODELS, Model};
 use narthex_interfaces::rtl::ports::{BUS_PORTS, PORTS, Port};
 use narthex_interfaces::{Attached, Attachment};
@@ -62,6 +63,10 @@ pub fn list(kind: &str) -> Result<Value, Failure> {
                 Ok(json!({ "name": name, "summary": machine.config.machine.description }))
             })
             .collect(),
+        "firmware-activities" => Ok(FIRMWARE_ACTIVITIES_BY_NUMBER
+            .iter()
+            .map(|activity| json!({ "name": activity.name, "meaning": activity.meaning }))
+            .collect()),
         "hardware-ports" => Ok(PORTS.iter().map(port).collect()),
         "hardware-bus-ports" => Ok(BUS_PORTS.iter().map(port).collect()),
         other => Err(Failure::usage(format!("'{other}' is neither interfaces nor machines"))),

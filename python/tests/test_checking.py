@@ -121,6 +121,20 @@ def test_a_rule_that_no_interface_has_is_no_check_of_all(capsys):
     assert "does not follow the rule 'nothing'" in capsys.readouterr().err
 
 
+def test_a_machine_that_is_wrong_with_any_interface_is_refused_before_all_checks(
+    monkeypatch, capsys
+):
+    monkeypatch.setattr(_native, "check_interface", lambda *_: pytest.fail("a check begins"))
+    for wrong, told in [
+        (["-m", "no-such"], 'unknown machine "no-such"'),
+        (["--set", "bus.clok=1"], "bus.clok"),
+    ]:
+        with pytest.raises(SystemExit) as ended:
+            main(["check", "interface", "all", *wrong])
+        assert ended.value.code == 2
+        assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("machine", "interface", "states"),
     [

@@ -6,8 +6,9 @@ import pytest
 from rich.console import Console
 
 import narthex
-from narthex.cli import main, runs, tables
-from narthex.cli.runs import MOST_REGIONS, Printer, show
+from narthex.cli import main, run_tables, tables
+from narthex.cli.printer import Printer
+from narthex.cli.run_tables import MOST_REGIONS, show
 from narthex.results import ledger_rows, ledger_shares
 
 
@@ -72,7 +73,7 @@ def of_nodes():
 
 def lines_at(columns, document, monkeypatch, capsys):
     screen = Console(width=columns, force_terminal=True, color_system=None)
-    for module in (runs, tables):
+    for module in (run_tables, tables):
         monkeypatch.setattr(module, "console", lambda: screen)
     show(document)
     return capsys.readouterr().out.splitlines()

@@ -10,7 +10,7 @@ import pytest
 
 import narthex
 from narthex import report, waits
-from narthex.cli import runs as commands
+from narthex.cli import run_tables
 from narthex.errors import NarthexError
 from narthex.results import ledger_rows, region_ledger_rows
 
@@ -145,7 +145,7 @@ def test_top_waits_are_first_on_the_page_and_lead_to_what_shows_them() -> None:
 
 def test_top_waits_come_first_in_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     result = narthex.run("roundtrip", 64, 5, nodes=2, interface="NI2w")
-    commands.show(result.document)
+    run_tables.show(result.document)
     told = capsys.readouterr().out
     assert told.startswith("In region 'round trips', waited for most")
     assert told.index("waited for most") < told.index("Reported")

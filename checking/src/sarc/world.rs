@@ -177,7 +177,7 @@ impl World {
         for (_, line, change) in effects.first_level {
             match change {
                 FirstLevel::Takes(bytes) => self.above.insert(line, bytes),
-                FirstLevel::Loses => self.above.remove(&line),
+                FirstLevel::Loses(_) => self.above.remove(&line),
             };
         }
         if let Some((_, RegisterFault(problem))) = effects.faults.into_iter().next() {

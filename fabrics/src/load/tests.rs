@@ -137,7 +137,7 @@ fn a_tornado_takes_as_many_links_of_a_ring_as_it_goes_around() {
 
 #[test]
 fn detours_give_a_tornado_half_of_what_uniform_traffic_gets() {
-    // Each of the two halves of a detour is uniform traffic (Section 9.2).
+    // Each of the two halves of a detour is uniform traffic (Section 9.1).
     let valiant = |network: switched::Config| switched::Config {
         links: link::Config { lanes: 2 * network.links.lanes, ..network.links },
         routes: Routes::Valiant,

@@ -3,7 +3,7 @@
 //! Two things choose. The topology knows ports that lead to a destination equally well, and its
 //! [`Choice`] picks one at each switch. And a network can send parcels on detours: the load of a
 //! pattern for which the shortest routes all meet is then spread over the whole network (Valiant,
-//! "A Scheme for Fast Parallel Communication", 1982; Dally and Towles, Section 9.2).
+//! "A Scheme for Fast Parallel Communication", 1982; Dally and Towles, Section 9.1).
 //!
 //! ```text
 //!   source ── phase 0: shortest route ──► a random node's switch ── phase 1 ──► destination

@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address_names::{Region, RegionParts};
 use crate::description::Layout;
-use crate::programming::{Driver, Fact, Programming};
+use crate::programming::{Driver, Fact, Firmware, Programming};
 use crate::registers::{Addresses, FIRST_POINTER, LARGEST_QUEUE_BYTES, MESSAGE_READY_REGISTER};
 use copies::Copies;
 use pointers::Pointers;
@@ -58,6 +58,7 @@ pub static PROGRAMMING: Programming = Programming {
     constants: &[],
     facts: &[ANNOUNCEMENT, OVERFLOWS],
     requirements: &[],
+    firmware: Firmware::NONE,
 };
 
 /// How the processor tells the interface that a message is complete.

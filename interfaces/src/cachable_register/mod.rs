@@ -18,7 +18,7 @@ use crate::address_names::{Region, RegionParts};
 use crate::cachable_queue::device_memory::DeviceMemory;
 use crate::description::Layout;
 use crate::models::{Problem, Setup};
-use crate::programming::{Driver, Programming};
+use crate::programming::{Driver, Firmware, Programming};
 use crate::registers::{MESSAGE_READY_REGISTER, STATUS_REGISTER};
 
 /// Store: the cachable registers have been read and may be reused.
@@ -35,6 +35,7 @@ pub static PROGRAMMING: Programming = Programming {
     constants: &[],
     facts: &[],
     requirements: &[],
+    firmware: Firmware::NONE,
 };
 
 /// The parameters of an interface with cachable device registers.

@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use crate::attachment::Attachment;
 use crate::description::Layout;
 use crate::models::{Problem, Setup};
-use crate::programming::{Driver, Programming, Register};
+use crate::programming::{Driver, Firmware, Programming, Register};
 use crate::registers::STATUS_REGISTER;
 
 /// Store: the next doubleword of the packet to be sent.
@@ -65,6 +65,7 @@ pub static PROGRAMMING: Programming = Programming {
     constants: &[],
     facts: &[],
     requirements: &[],
+    firmware: Firmware::NONE,
 };
 
 /// The layout of a FIFO that is nothing but registers.

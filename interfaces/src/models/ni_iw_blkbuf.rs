@@ -26,7 +26,7 @@ use super::{Built, Makes, Model, Problem, Setup};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
-use crate::programming::{Driver, Programming, Requirement};
+use crate::programming::{Driver, Firmware, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
 
@@ -47,6 +47,7 @@ static PROGRAMMING: Programming = Programming {
     constants: &[],
     facts: &[],
     requirements: &[Requirement::BlockBuffers],
+    firmware: Firmware::NONE,
 };
 
 /// The parameters of a FIFO interface behind block buffers.

@@ -47,7 +47,7 @@ use crate::fifo::{
     attaches_to_block_buses, check_window,
 };
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend, Trigger};
-use crate::programming::{Driver, Fact, Programming, Requirement};
+use crate::programming::{Driver, Fact, Firmware, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
 
@@ -94,6 +94,7 @@ static PROGRAMMING: Programming = Programming {
         Requirement::ContiguousFrames,
         Requirement::OneProcess(NOT_SHARED),
     ],
+    firmware: Firmware::NONE,
 };
 
 /// The parameters of a FIFO interface with user-level DMA.

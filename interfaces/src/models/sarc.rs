@@ -30,9 +30,9 @@ use super::{BuiltDevice, Makes, Model, Problem, typed};
 use crate::attachment::Attachment;
 use crate::interface::Surroundings;
 use crate::name::{HalfName, Reading};
-use crate::programming::{Driver, Programming, Requirement};
+use crate::programming::{Driver, Firmware, Programming, Requirement};
 use crate::sarc::config::Config;
-use crate::sarc::registers::CONSTANTS;
+use crate::sarc::registers::{ADDRESSES, CONSTANTS};
 use crate::sarc::{Build, Sarc};
 
 /// Why it is nowhere else.
@@ -61,6 +61,10 @@ pub(crate) fn device(name: HalfName, section: &Value, node: &Surroundings<'_>) -
     Ok(Sarc::new(Build { config, chip: node.chip, returns_when_full: name.form == RETURNING }))
 }
 
+/// What an access is told that finds nothing of it.
+const LACKING: &str = "SARC's scratchpads, registers and DRAM, which this machine's interface lacks: run the program \
+                       with --machine sarc-prototype or sarc-chip and --interface SARC";
+
 /// SARC's cache-integrated network interface.
 pub static MODEL: Model = Model {
     section: "sarc",
@@ -73,7 +77,11 @@ pub static MODEL: Model = Model {
         registers: &[],
         constants: CONSTANTS,
         facts: &[],
-        requirements: &[Requirement::ContiguousFrames],
+        requirements: &[
+            Requirement::ContiguousFrames,
+            Requirement::TileAddresses { start: ADDRESSES.start, end: ADDRESSES.end, lacking: LACKING },
+        ],
+        firmware: Firmware::NONE,
     },
     attaches: |attachment| match attachment {
         Attachment::MemoryBus => Ok(()),

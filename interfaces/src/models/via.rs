@@ -50,7 +50,7 @@ use crate::interface::Surroundings;
 use crate::name::{HalfName, Reading};
 use crate::programming::{Driver, Programming, Requirement};
 use crate::via::config::Config;
-use crate::via::registers::{CONSTANTS, FACTS, Scheme};
+use crate::via::registers::{CONSTANTS, FACTS, FIRMWARE, Scheme};
 use crate::via::{Build, Via};
 
 /// Why it is on a memory bus only.
@@ -119,6 +119,7 @@ pub static MODEL: Model = Model {
         constants: CONSTANTS,
         facts: FACTS,
         requirements: &[Requirement::DmaEngine],
+        firmware: &FIRMWARE,
     },
     attaches: |attachment| match attachment {
         Attachment::MemoryBus => Ok(()),

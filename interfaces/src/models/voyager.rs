@@ -49,7 +49,7 @@ use crate::name::{HalfName, Reading};
 use crate::programming::{Driver, Programming};
 use crate::voyager::config::Config;
 use crate::voyager::layout::Layout;
-use crate::voyager::registers::{CONSTANTS, FACTS, QueueKind, SHADOW_BYTES, SLOT_BYTES};
+use crate::voyager::registers::{CONSTANTS, FACTS, FIRMWARE, QueueKind, SHADOW_BYTES, SLOT_BYTES};
 use crate::voyager::{Build, Voyager};
 
 /// Why it is on a memory bus only.
@@ -146,6 +146,7 @@ pub static MODEL: Model = Model {
         constants: CONSTANTS,
         facts: FACTS,
         requirements: &[],
+        firmware: &FIRMWARE,
     },
     attaches: |attachment| match attachment {
         Attachment::MemoryBus => Ok(()),

@@ -33,7 +33,7 @@ impl Sarc {
     pub(super) fn clear_first_level(&mut self, context: &mut Context<'_>, tile: u16) {
         for line in self.state.tiles[usize::from(tile)].lines.changed() {
             let address = address_of(self.chip, tile, line as u64 * LINE_BYTES);
-            context.on_chip.first_level.push((tile, address, FirstLevel::Loses));
+            context.on_chip.first_level.push((tile, address, FirstLevel::Loses(LINE_BYTES as usize)));
             self.statistics.first_level_losses.increment();
         }
     }

@@ -6,16 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::events::Reader;
 use super::registers::LINE_BYTES;
-
-/// Lanes of the network on chip: a packet never waits for one of a lane above.
-pub mod lane {
-    /// Read requests, which lead to writes.
-    pub const READ: u8 = 0;
-    /// Writes, which lead to acknowledgements.
-    pub const WRITE: u8 = 1;
-    /// Acknowledgements, which are taken at any time.
-    pub const ACKNOWLEDGEMENT: u8 = 2;
-}
+use crate::on_chip::lane;
 
 /// Who began what a packet is a part of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]

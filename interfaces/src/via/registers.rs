@@ -5,7 +5,7 @@
 //! to guest/runtime/registers.h, what firmware sees to guest/firmware/devices.h. The
 //! structures that the requests fill are described in [`request`].
 
-use crate::programming::{Constant, Fact, Register};
+use crate::programming::{Constant, Fact, Firmware, FirmwareActivity, Register};
 
 /// How data crosses between host memory and network interface: the information page's
 /// `via_scheme`, and what firmware loads from `SCHEME`.
@@ -143,7 +143,7 @@ registers! {
 }
 
 /// Numbers that the firmware of a via device knows.
-pub const FIRMWARE_CONSTANTS: &[Constant] = &[
+const FIRMWARE_CONSTANTS: &[Constant] = &[
     ("VIA_REGISTERS", VIA_REGISTERS, "Where the via device's registers are."),
     ("VIA_DOORBELL_WAITS", DOORBELL_WAITS, "STATUS, and line 0: a doorbell waits."),
     ("VIA_COMMAND_WAITS", COMMAND_WAITS, "STATUS, and line 1: a command of the kernel agent waits."),
@@ -161,6 +161,27 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
     ),
     ("VIA_HEADER_BYTES", HEADER_BYTES, "Bytes of a packet's header in the interface's memory."),
 ];
+
+/// What its firmware knows of a via device. Its markers part Figure 9's times of the DMA engine from
+/// those of the message layer.
+pub static FIRMWARE: Firmware = Firmware {
+    constants: FIRMWARE_CONSTANTS,
+    registers: &[REGISTERS],
+    activities: &[
+        FirmwareActivity {
+            constant: "DMA_SETUP",
+            number: 8,
+            name: "DMA set-up",
+            meaning: "It starts a DMA engine.",
+        },
+        FirmwareActivity {
+            constant: "DMA_INTERRUPT",
+            number: 9,
+            name: "DMA interrupt",
+            meaning: "It serves the interrupt at the end of a DMA engine's copy.",
+        },
+    ],
+};
 
 /// Numbers that programs and firmware of a via device agree on.
 pub const CONSTANTS: &[Constant] = &[

@@ -31,8 +31,8 @@ use narthex_memory::protocols::Protocol;
 use super::node::{Broken, broken};
 use super::{MachineConfig, PROGRAM, ProcessorPart};
 
-/// What reports call the interconnect.
-pub const DIRECTORY: &str = "directory";
+/// The table of the interconnect.
+pub(super) const DIRECTORY: &str = "directory";
 /// The table of the network that carries its messages.
 pub(super) const NETWORK: &str = "network_on_chip";
 

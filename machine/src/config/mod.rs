@@ -74,7 +74,6 @@ use serde_json::Value;
 
 pub use attachments::PrivatePath;
 pub use differences::Difference;
-pub use directory::DIRECTORY;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
 pub use node::{FIRMWARE, FORWARDER, NodeShape, PROGRAM, ProcessorPart};

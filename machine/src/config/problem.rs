@@ -33,6 +33,11 @@ impl Position {
         Position { text: Arc::clone(text), span: span.unwrap_or(0..0) }
     }
 
+    /// Whether it is an option of the command line, which has no lines.
+    pub fn is_option(&self) -> bool {
+        self.text.text.is_empty()
+    }
+
     /// The line with the place underlined; none where that would show nothing.
     ///
     /// ```text
@@ -71,7 +76,7 @@ fn unprintable(character: char) -> bool {
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.text.text.is_empty() {
+        if self.is_option() {
             return write!(f, "{}", self.text.name);
         }
         let (line, column) = self.line_and_column();

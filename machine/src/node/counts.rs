@@ -186,8 +186,7 @@ fn join(all: &mut Vec<(String, Value)>, name: String, value: &Value) {
 
 /// The activities and occupations in which any time was spent, of a ledger's times by category.
 pub(super) fn ledger_json(booked: &[Duration]) -> serde_json::Value {
-    let cells =
-        Activity::ALL.iter().flat_map(|activity| Occupation::ALL.iter().map(move |own| (*activity, *own)));
+    let cells = Activity::all().flat_map(|activity| Occupation::ALL.iter().map(move |own| (activity, *own)));
     let spent = cells.map(|(activity, occupation)| {
         let time = |resource| booked[(activity, Spent { occupation, resource }).index()];
         let waited = |&resource: &Resource| time(Some(resource));

@@ -16,8 +16,6 @@ use narthex_fabrics::on_chip::OnChip;
 use narthex_interfaces::Device;
 use narthex_interfaces::half::RegisterFault;
 use narthex_interfaces::on_chip::{End, FirstLevel, Packet};
-use narthex_interfaces::sarc::messages::lane;
-use narthex_interfaces::sarc::registers::LINE_BYTES;
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
 use narthex_memory::directory::{Carried, Endpoint, HomeId, MOST_HOLDERS};
@@ -28,9 +26,6 @@ use serde::{Deserialize, Serialize};
 use super::execution::Turn;
 use super::interconnect_host::PortPlace;
 use super::{Event, Node, NodeProcessor, after, probe};
-
-/// Bytes of a line of scratchpad.
-const LINE: usize = LINE_BYTES as usize;
 
 /// What happens on a network on chip, and that no processor hears of at once.
 #[derive(Debug, Serialize, Deserialize)]
@@ -249,10 +244,7 @@ impl Node {
 
     /// A packet of a device leaves.
     fn packet_leaves(&mut self, now: Time, device: u8, packet: Packet) {
-        // What is acknowledged has been written, and so is what goes to DRAM: the machine gets further.
-        // Requests and answers are those of loads, which a tile may repeat for ever.
-        let is_written = packet.lane == lane::WRITE && matches!(packet.to, End::Controller(_));
-        if packet.lane == lane::ACKNOWLEDGEMENT || is_written {
+        if packet.is_progress() {
             self.note_progress(now);
         }
         let Node { on_chip, events, processors, first_ports, .. } = self;
@@ -327,16 +319,16 @@ impl Node {
     /// The first level of a tile takes or loses a line of its scratchpad. A wait loop that it is
     /// in is another one then.
     fn change_first_level(&mut self, now: Time, tile: usize, line: u64, change: &FirstLevel) {
-        match change {
-            FirstLevel::Takes(bytes) => {
+        match *change {
+            FirstLevel::Takes(ref bytes) => {
                 self.stop_watching(tile);
                 self.processors[tile].memory.take_scratchpad_line(line, bytes);
             }
-            FirstLevel::Loses if self.processors[tile].memory.has_scratchpad_line(line, LINE) => {
+            FirstLevel::Loses(bytes) if self.processors[tile].memory.has_scratchpad_line(line, bytes) => {
                 self.disturb(now, tile);
-                self.processors[tile].memory.drop_scratchpad_line(line, LINE);
+                self.processors[tile].memory.drop_scratchpad_line(line, bytes);
             }
-            FirstLevel::Loses => {}
+            FirstLevel::Loses(_) => {}
         }
     }
 

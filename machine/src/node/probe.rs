@@ -50,6 +50,8 @@ pub enum Supplier {
 pub struct Crossing {
     /// Which bus.
     pub bus: &'static str,
+    /// Others may be on it at the same time, as on a directory.
+    pub overlaps: bool,
     /// When the bus was granted.
     pub granted: Time,
     /// When it was free again.
@@ -86,6 +88,8 @@ impl Crossing {
 pub struct Hold {
     /// Which bus.
     pub bus: &'static str,
+    /// Others may have one at the same time, as on a directory.
+    pub overlaps: bool,
     /// Who has it.
     pub agent: Agent,
     /// What it wants to do, and the address.
@@ -436,9 +440,11 @@ impl Node {
     #[cold]
     pub(super) fn report_observation(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
         let interconnect = &self.interconnects[usize::from(on.0)];
-        let (bus, clock) = (interconnect.name(), interconnect.occupancy_clock());
+        let (bus, overlaps) = (interconnect.name(), interconnect.overlaps());
+        let clock = interconnect.occupancy_clock();
         let crossing = |(granted, released): (Time, Time), transaction: &Transaction| Crossing {
             bus,
+            overlaps,
             granted,
             released,
             cycles: clock.whole_cycles_in(released - granted),
@@ -461,8 +467,8 @@ impl Node {
                 (time.0, Event::Refused(refused))
             }
             Observation::Held(transaction) => {
-                let (kind, address) = (transaction.kind, transaction.address);
-                (at, Event::Held(Hold { bus, agent: self.identify(transaction.agent), kind, address }))
+                let &Transaction { agent, kind, address, .. } = transaction;
+                (at, Event::Held(Hold { bus, overlaps, agent: self.identify(agent), kind, address }))
             }
             Observation::Kept => (at, Event::Kept(bus)),
             Observation::Released => (at, Event::Released(bus)),

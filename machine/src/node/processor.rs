@@ -149,7 +149,7 @@ impl NodeProcessor {
     /// What its ledger books now.
     pub(super) fn booked(&self) -> (Activity, Spent) {
         let (activity, spent) = (self.ledger.current() / Spent::COUNT, self.ledger.current() % Spent::COUNT);
-        (Activity::ALL[activity], Spent::of_index(spent))
+        (Activity::of_index(activity), Spent::of_index(spent))
     }
 
     /// An occupation that begins now, with what it waits for.

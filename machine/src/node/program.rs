@@ -15,8 +15,9 @@ use narthex_cores::linux::{
     is_firmwares, is_simulators, write_registers,
 };
 use narthex_interfaces::Device;
+use narthex_interfaces::declarations;
+use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::sarc::registers::ADDRESSES;
 use narthex_kernel::{Duration, Time};
 
 use super::Node;
@@ -318,21 +319,25 @@ impl Node {
             floats: &floats,
             program: &self.processes[process].program,
             space: self.processes[process].calls.space(),
-            owner: self.owner_of(process, fault.address).or_else(|| self.sarc_at(fault.address)),
+            owner: self.owner_of(process, fault.address).or_else(|| self.lacking_at(fault.address)),
             unhandled,
         };
         let text = report.to_string();
         self.end(now, process, Ended::Failed(text));
     }
 
-    /// Whose an address of SARC is on a node whose interface is another one.
-    fn sarc_at(&self, address: u64) -> Option<String> {
+    /// What an address is of an interface with parts in tiles, if the node's is another one.
+    fn lacking_at(&self, address: u64) -> Option<String> {
+        let lacking = declarations::gathered(|programming| programming.requirements).into_iter().find_map(
+            |requirement| match requirement {
+                Requirement::TileAddresses { start, end, lacking } => {
+                    (start..end).contains(&address).then_some(lacking)
+                }
+                _ => None,
+            },
+        )?;
         let has_tiles = |device: &dyn Device| device.ports().iter().any(|port| port.of_tile.is_some());
-        let is_missing =
-            ADDRESSES.contains(&address) && !self.devices.iter().any(|device| has_tiles(&**device));
-        let words = "SARC's scratchpads, registers and DRAM, which this machine's interface lacks: run the program \
-                     with --machine sarc-prototype or sarc-chip and --interface SARC";
-        is_missing.then(|| words.to_owned())
+        (!self.devices.iter().any(|device| has_tiles(&**device))).then(|| lacking.to_owned())
     }
 
     /// A process by its node and, where there are several, its number.

@@ -320,6 +320,7 @@ impl InterconnectModel for Directory {
     const ADMITS: Admits =
         Admits { caches: true, bridges: true, coherent_devices: true, tiles: true, ..Admits::NOTHING };
     const ASKS_HOMES: bool = true;
+    const OVERLAPS: bool = true;
 
     fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let own = Self::of(composition, on);

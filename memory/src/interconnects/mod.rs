@@ -108,6 +108,9 @@ pub trait InterconnectModel: Sized {
     /// what answers on the interconnect.
     const ASKS_HOMES: bool = false;
 
+    /// Whether transactions of several agents are under way on it at once.
+    const OVERLAPS: bool = false;
+
     /// Asks for the interconnect in the name of an agent that wants it.
     fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
 
@@ -364,6 +367,11 @@ macro_rules! interconnects {
             #[inline]
             pub fn asks_homes(&self) -> bool {
                 match self { $(Interconnect::$name(_) => $file::$name::ASKS_HOMES,)* }
+            }
+
+            /// Whether transactions of several agents are under way on it at once.
+            pub fn overlaps(&self) -> bool {
+                match self { $(Interconnect::$name(_) => $file::$name::OVERLAPS,)* }
             }
 
             /// Itself, if it is a directory, whose messages the composition carries.

@@ -147,6 +147,7 @@ mod tests {
     fn crossing(granted: u64, released: u64) -> Record {
         let crossing = Crossing {
             bus: "directory",
+            overlaps: true,
             granted: Time::from_ps(granted),
             released: Time::from_ps(released),
             cycles: 0,

@@ -105,15 +105,7 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
         Activity::Application | Activity::Send if !process.has_room => What::Room,
         Activity::Application
         | Activity::Send
-        | Activity::DmaSetup
-        | Activity::DmaInterrupt
-        | Activity::Dispatch
-        | Activity::Resume
-        | Activity::Marshal
-        | Activity::Launch
-        | Activity::Demultiplex
-        | Activity::FreeBuffer
-        | Activity::Release
+        | Activity::Firmware(_)
         | Activity::Exited
         | Activity::Idle => What::Own,
         Activity::Poll | Activity::Receive | Activity::Synchronisation | Activity::SharedMemory => {

@@ -113,8 +113,10 @@ impl Builder {
             }
         }
         self.document.rows.extend(times.into_iter().map(|((stack, category), time_ps)| {
-            let (activity, occupation) =
-                (Activity::ALL[category / Occupation::COUNT], Occupation::ALL[category % Occupation::COUNT]);
+            let (activity, occupation) = (
+                Activity::of_index(category / Occupation::COUNT),
+                Occupation::ALL[category % Occupation::COUNT],
+            );
             let names = (activity.as_str().to_owned(), occupation.as_str().to_owned());
             (node, processor, stack, names.0, names.1, time_ps)
         }));

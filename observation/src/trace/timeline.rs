@@ -21,8 +21,6 @@ use std::io;
 use std::mem;
 
 use narthex_kernel::Time;
-use narthex_machine::config::DIRECTORY;
-use narthex_machine::node::Agent;
 use narthex_machine::node::probe::{Crossing, Event, Hold, Supplier};
 
 use super::flights::Flights;
@@ -82,8 +80,13 @@ pub struct Timeline {
 }
 
 /// The row of an agent's transactions: a bus has one at a time, on a directory each agent has.
-fn track(bus: &'static str, agent: Agent) -> Track {
-    if bus == DIRECTORY { Track::Requester(agent) } else { Track::Bus(bus) }
+fn track(&Hold { bus, overlaps, agent, .. }: &Hold) -> Track {
+    if overlaps { Track::Requester(agent) } else { Track::Bus(bus) }
+}
+
+/// A crossing as what began it.
+fn hold(&Crossing { bus, overlaps, agent, kind, address, .. }: &Crossing) -> Hold {
+    Hold { bus, overlaps, agent, kind, address }
 }
 
 impl Timeline {
@@ -122,7 +125,7 @@ impl Timeline {
                 self.aim(row(Track::Processor(processor)), Goal::Stack(stack));
             }
             TraceRecord::Port(Event::Crossing(crossing)) => {
-                self.cross(row(track(crossing.bus, crossing.agent)), &crossing, entry.place)
+                self.cross(row(track(&hold(&crossing))), &crossing, entry.place)
             }
             TraceRecord::Port(Event::Refused(refused)) => {
                 let place = entry.place.map(|place| format!("{place} (refused)"));
@@ -130,7 +133,7 @@ impl Timeline {
             }
             TraceRecord::Port(Event::Held(hold)) => {
                 let transaction = self.transaction(&hold, hold.kind.name(), entry.place, None);
-                let row = row(track(hold.bus, hold.agent));
+                let row = row(track(&hold));
                 self.held.insert(row);
                 if let Track::Requester(_) = row.track {
                     self.asked.insert(row, (transaction.clone(), Time::NEVER));
@@ -138,7 +141,7 @@ impl Timeline {
                 self.aim(row, Goal::Stack(vec![transaction]));
             }
             TraceRecord::Port(Event::Message(message)) => {
-                let row = row(track(message.bus, message.agent));
+                let row = row(Track::Requester(message.agent));
                 if let Some((asked @ Label::Transaction(transaction), end)) = self.asked.get(&row)
                     && transaction.address == message.address
                     && entry.at < *end
@@ -243,8 +246,7 @@ impl Timeline {
         if self.held.remove(&row) || crossing.granted < self.present {
             return;
         }
-        let &Crossing { bus, agent, kind, address, supplier, .. } = crossing;
-        let label = self.transaction(&Hold { bus, agent, kind, address }, crossing.name(), place, supplier);
+        let label = self.transaction(&hold(crossing), crossing.name(), place, crossing.supplier);
         self.aim(row, Goal::Stack(vec![label]));
     }
 
@@ -256,7 +258,7 @@ impl Timeline {
         supplier: Option<Supplier>,
     ) -> Label {
         self.transactions += 1;
-        let &Hold { bus: _, agent, kind, address } = hold;
+        let &Hold { bus: _, overlaps: _, agent, kind, address } = hold;
         let place = place.unwrap_or_default();
         Label::Transaction(Transaction {
             number: self.transactions,

@@ -6,8 +6,7 @@ use narthex_fabrics::{FrameKind, FrameSummary, NetworkPort};
 use narthex_interfaces::Device;
 use narthex_kernel::Time;
 use narthex_machine::activity::Activity;
-use narthex_machine::config::DIRECTORY;
-use narthex_machine::node::probe::{Edge, Event, Probe};
+use narthex_machine::node::probe::{Crossing, Edge, Event, Probe};
 
 use super::series::{Bins, Name, Series};
 
@@ -87,9 +86,15 @@ impl Listener {
         before
     }
 
-    fn bus(&mut self, name: &'static str) -> Option<&mut Bus> {
-        // On a directory several transactions are under way at once.
-        (name != DIRECTORY).then(|| self.buses.entry(name).or_default())
+    fn bus(&mut self, name: &'static str) -> &mut Bus {
+        self.buses.entry(name).or_default()
+    }
+
+    fn cross(&mut self, crossing: &Crossing) {
+        // Where others cross at the same time, none takes the bus.
+        if !crossing.overlaps {
+            self.bus(crossing.bus).cross(crossing.granted, crossing.released);
+        }
     }
 
     fn book(&mut self, at: Time, processor: usize, activity: Option<Activity>) {
@@ -131,32 +136,17 @@ impl Listener {
 impl Probe for Listener {
     fn record(&mut self, at: Time, event: Event) {
         match event {
-            Event::Crossing(crossing) => {
-                if let Some(bus) = self.bus(crossing.bus) {
-                    bus.cross(crossing.granted, crossing.released);
-                }
-            }
-            Event::Refused(refused) => {
-                if let Some(bus) = self.bus(refused.crossing.bus) {
-                    bus.cross(refused.crossing.granted, refused.crossing.released);
-                }
-            }
-            Event::Held(hold) => {
-                if let Some(bus) = self.bus(hold.bus) {
-                    bus.free(at);
-                    bus.taken = Some(at);
-                }
+            Event::Crossing(crossing) => self.cross(&crossing),
+            Event::Refused(refused) => self.cross(&refused.crossing),
+            Event::Held(hold) if !hold.overlaps => {
+                let bus = self.bus(hold.bus);
+                bus.free(at);
+                bus.taken = Some(at);
             }
             Event::Kept(name) => {
-                if let Some(bus) = self.bus(name) {
-                    bus.taken.get_or_insert(at);
-                }
+                self.bus(name).taken.get_or_insert(at);
             }
-            Event::Released(name) => {
-                if let Some(bus) = self.bus(name) {
-                    bus.free(at);
-                }
-            }
+            Event::Released(name) => self.bus(name).free(at),
             Event::Booking { processor, activity, .. } => self.book(at, processor, Some(activity)),
             Event::Departure(note, _) if note.kind == FrameKind::Packet => {
                 self.seen.push((at, Seen::Departure(note)));

@@ -8,7 +8,23 @@ behind. Text has a contrast of 4.5 or more on both surfaces.
 
 import json
 import re
+from itertools import cycle
 from typing import Any
+
+from narthex import _native
+
+FIRMWARE = tuple(each["name"] for each in json.loads(_native.list("firmware-activities")))
+"""The activities that models of interfaces declare of their firmware."""
+
+
+def _of_firmware(*colours: str) -> dict[str, str]:
+    """Return the colours of firmware's activities; where there are more, they begin again."""
+    return {_variable("activity", name): colour for name, colour in zip(FIRMWARE, cycle(colours))}
+
+
+def _variable(by: str, part: str) -> str:
+    return f"{by}-{part.replace(' ', '-')}"
+
 
 LIGHT = {
     "surface": "#ffffff", "raised": "#f5f6f8", "text": "#1b1f24", "muted": "#57606a",
@@ -18,11 +34,11 @@ LIGHT = {
     "activity-application": "#999999", "activity-shared-memory": "#cc79a7",
     "activity-send": "#0072b2", "activity-receive": "#56b4e9", "activity-poll": "#d6c300",
     "activity-wait-to-send": "#e69f00", "activity-buffering": "#d55e00",
-    "activity-synchronisation": "#009e73", "activity-DMA-set-up": "#8c564b",
-    "activity-DMA-interrupt": "#c49c94", "activity-dispatch": "#7a4fc9",
-    "activity-resume": "#b79ce6", "activity-marshal": "#00737f",
-    "activity-translate-and-launch": "#3fb8c5", "activity-demultiplex": "#a40e26",
-    "activity-free-buffer": "#ef8a8a", "activity-release": "#5d7d00",
+    "activity-synchronisation": "#009e73",
+    **_of_firmware(
+        "#8c564b", "#c49c94", "#7a4fc9", "#b79ce6", "#00737f", "#3fb8c5", "#a40e26", "#ef8a8a",
+        "#5d7d00",
+    ),
     "activity-exited": "#30363d", "activity-idle": "#c3cad2",
     "occupation-execute": "#999999", "occupation-data-miss": "#0072b2",
     "occupation-instruction-miss": "#cc79a7", "occupation-uncached-access": "#d55e00",
@@ -40,9 +56,10 @@ DARK = LIGHT | {
     "bad": "#ff9d94", "bad-surface": "#4a1a1c", "plain-surface": "#2a323b",
     "measured": "#56b4e9", "published": "#ff9f43", "other": "#6b7682",
     "activity-send": "#2b8fd1", "activity-receive": "#8accf2", "activity-poll": "#f0e442",
-    "activity-dispatch": "#9d7bea", "activity-resume": "#cbb6f5", "activity-marshal": "#1a98a6",
-    "activity-translate-and-launch": "#6fd6e2", "activity-demultiplex": "#e0485c",
-    "activity-free-buffer": "#ffb3b3", "activity-release": "#9cc23a",
+    **_of_firmware(
+        "#8c564b", "#c49c94", "#9d7bea", "#cbb6f5", "#1a98a6", "#6fd6e2", "#e0485c", "#ffb3b3",
+        "#9cc23a",
+    ),
     "activity-exited": "#d0d7de", "activity-idle": "#4d5762", "occupation-data-miss": "#56b4e9",
     "occupation-interrupt": "#a3adb8", "occupation-asleep": "#9d7bea",
     "series-1": "#56b4e9", "series-2": "#ff8a3d", "series-3": "#2cc295", "series-4": "#e295c2",
@@ -55,11 +72,10 @@ SERIES = 12
 
 ACTIVITIES = (
     "application", "shared memory", "send", "receive", "poll", "wait to send", "buffering",
-    "synchronisation", "DMA set-up", "DMA interrupt", "dispatch", "resume", "marshal",
-    "translate and launch", "demultiplex", "free buffer", "release", "exited", "idle",
+    "synchronisation", *FIRMWARE, "exited", "idle",
 )  # fmt: skip
 """In the order of the stack, from below: the program's own work, what messages cost, what
-waiting costs, phases of firmware (machine/src/activity.rs)."""
+waiting costs, phases of firmware."""
 
 OCCUPATIONS = (
     "execute", "data miss", "instruction miss", "uncached access", "store buffer",
@@ -95,7 +111,7 @@ def of_series(rank: int) -> str:
 def of_part(by: str, part: str) -> str:
     """Return the colour of a part of a ledger, by `activity` or `occupation`."""
     known = ACTIVITIES if by == "activity" else OCCUPATIONS
-    return f"var(--{by}-{part.replace(' ', '-')})" if part in known else "var(--other)"
+    return f"var(--{_variable(by, part)})" if part in known else "var(--other)"
 
 
 def in_order(by: str, parts: set[str]) -> list[str]:

@@ -20,6 +20,7 @@ from narthex.cli import (
     calibrating,
     catalogue,
     checking,
+    comparing,
     compiling,
     differing,
     doctor,
@@ -92,7 +93,7 @@ app = typer.Typer(
     ),
 )
 for module in (
-    catalogue, runs, interfering, differing, explaining, experiments, sweeping, fitting,
+    catalogue, runs, comparing, interfering, differing, explaining, experiments, sweeping, fitting,
     calibrating, networks, schedules, compiling, wrapping, checking, hardware, machines, projects,
     reporting, doctor,
 ):  # fmt: skip

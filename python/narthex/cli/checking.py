@@ -269,8 +269,11 @@ def _check_all(
     request: dict[str, Any], *, shown: bool
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Check every interface; returns the reports, and why the others cannot be checked."""
+    from narthex import _native
     from narthex.comparison import interface_names, reasons_of
 
+    # A machine that is wrong with any interface is refused once.
+    _native.machine_show(request["machine"], request["set"], False)
     reports, left_out = [], {}
     for name in interface_names():
         try:

@@ -3,14 +3,14 @@
 use super::{
     APPROVE_TO_SRAM, BANK_B, CACHABLE_RECEIVE_HEAD, CACHABLE_SEND_HEAD, CACHABLE_TAIL, COMMAND_CHAINED,
     COMMAND_LAST, COMMAND_NOTIFY, COMMAND_ORDERED, COMMAND_SHORT, COMMAND_TOLD, CONTROL_DIVERTS,
-    CONTROL_ENABLED, NOTHING, QUEUE_STATE_BYTES, SHADOW_BYTES, SOURCE_ACKNOWLEDGE, SOURCE_AGENT,
-    SOURCE_CAPTURE, SOURCE_COMPLETION, SOURCE_RECEIVE, VOYAGER_MAP, VOYAGER_QUEUES, VOYAGER_REGISTERS,
-    VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED, captured, operation, permission,
+    CONTROL_ENABLED, NOTHING, QUEUE_REGISTERS, QUEUE_STATE_BYTES, REGISTERS, SHADOW_BYTES,
+    SOURCE_ACKNOWLEDGE, SOURCE_AGENT, SOURCE_CAPTURE, SOURCE_COMPLETION, SOURCE_RECEIVE, VOYAGER_MAP,
+    VOYAGER_QUEUES, VOYAGER_REGISTERS, VOYAGER_SRAM, VOYAGER_SRAM_UNCACHED, captured, operation, permission,
 };
-use crate::programming::Constant;
+use crate::programming::{Constant, Firmware, FirmwareActivity};
 
 /// Numbers that firmware of a voyager device knows beside what programs know.
-pub const FIRMWARE_CONSTANTS: &[Constant] = &[
+const FIRMWARE_CONSTANTS: &[Constant] = &[
     ("VOYAGER_REGISTERS", VOYAGER_REGISTERS, "Where the voyager device's registers are."),
     (
         "VOYAGER_QUEUES",
@@ -240,3 +240,35 @@ pub const FIRMWARE_CONSTANTS: &[Constant] = &[
         "Of a translation's entry: valid; node in bits 0 to 15, logical receive queue in bits 16 to 23.",
     ),
 ];
+
+/// What its firmware knows of a voyager device.
+pub static FIRMWARE: Firmware = Firmware {
+    constants: FIRMWARE_CONSTANTS,
+    registers: &[REGISTERS, QUEUE_REGISTERS],
+    activities: ACTIVITIES,
+};
+
+/// The invocations of Table 2, and what lies between them.
+const ACTIVITIES: &[FirmwareActivity] = &[
+    activity(10, "DISPATCH", "dispatch", "It finds out what an event asks for."),
+    activity(11, "RESUME", "resume", "It takes up an operation that it had suspended."),
+    activity(12, "MARSHAL", "marshal", "It has a message fetched that is to be sent."),
+    activity(13, "LAUNCH", "translate and launch", "It translates a message's destination and has it sent."),
+    activity(14, "DEMULTIPLEX", "demultiplex", "It has an arrived message brought to its queue."),
+    activity(
+        15,
+        "FREE_BUFFER",
+        "free buffer",
+        "It frees the buffer of an arrived message and shows it in its queue.",
+    ),
+    activity(17, "RELEASE", "release", "It takes note that a program has taken messages from its queue."),
+];
+
+const fn activity(
+    number: u32,
+    constant: &'static str,
+    name: &'static str,
+    meaning: &'static str,
+) -> FirmwareActivity {
+    FirmwareActivity { constant, number, name, meaning }
+}

@@ -24,7 +24,7 @@ pub mod space;
 
 pub use commands::*;
 pub use firmware::*;
-pub use for_firmware::FIRMWARE_CONSTANTS;
+pub use for_firmware::FIRMWARE;
 pub(in crate::voyager) use for_programs::fact;
 pub use for_programs::{CONSTANTS, FACTS};
 pub use queues::*;

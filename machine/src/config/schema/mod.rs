@@ -161,6 +161,7 @@ impl Schema {
         path: &str,
         problems: &mut Vec<Problem>,
     ) {
+        let before = problems.len();
         for entry in &mut table.entries {
             let key = join(path, &entry.key);
             match property(schema, &entry.key) {
@@ -168,6 +169,10 @@ impl Schema {
                 Property::Free => {}
                 Property::Unknown => problems.push(self.unknown_key(schema, variants, entry, path)),
             }
+        }
+        // What a wrong option begins is not begun: other keys of it are not missing.
+        if table.place.is_option() && problems.len() > before {
+            return;
         }
         for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if table.get(key).is_none() {

@@ -22,6 +22,8 @@ struct Small {
     network: Network,
     /// Watched or not.
     watched: Option<bool>,
+    /// Another bus.
+    second_bus: Option<Bus>,
 }
 
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
@@ -250,6 +252,20 @@ fn settings_take_the_type_of_the_parameter() {
     assert_eq!(machine.network, Network::Mesh { hop: Duration::from_ns(5), planes: "2".into() });
     let machine = small_with(&["network={kind=\"ideal\", latency=\"1us\"}"]).unwrap();
     assert_eq!(machine.network, Network::Ideal { latency: Duration::from_ns(1_000) });
+}
+
+#[test]
+fn a_wrong_option_of_a_table_that_is_not_there_is_the_only_problem() {
+    let problems = |setting| small_with(&[setting]).unwrap_err().to_string();
+    let unknown = problems("second_bus.clok=1MHz");
+    assert!(unknown.contains("second_bus.clok: unknown key") && !unknown.contains("missing"), "{unknown}");
+    let wrong = problems("second_bus.clock=1mile");
+    assert!(wrong.contains("second_bus.clock: ") && !wrong.contains("missing"), "{wrong}");
+    // A right one begins the table, which lacks the others.
+    let lacking = problems("second_bus.clock=1MHz");
+    for key in ["width", "order"] {
+        assert!(lacking.contains(&format!("second_bus.{key}: is missing")), "{lacking}");
+    }
 }
 
 #[test]

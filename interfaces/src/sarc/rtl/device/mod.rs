@@ -263,7 +263,7 @@ impl RtlSarc {
 
     fn clear_first_level(&mut self, context: &mut Context<'_>, tile: u16, line: usize) {
         let address = address_of(0, tile, line as u64 * LINE_BYTES);
-        context.on_chip.first_level.push((tile, address, FirstLevel::Loses));
+        context.on_chip.first_level.push((tile, address, FirstLevel::Loses(LINE_BYTES as usize)));
         self.statistics.losses.increment();
     }
 
