@@ -8,10 +8,7 @@
 //! - A **send** and a **receive** have `comm_size`, `comm_tag`, and `comm_dst` or `comm_src`.
 //! - A **collective** has `comm_type` and `comm_size`, the bytes that a rank has of its own; all ranks take
 //!   part, and a rank's n-th collective meets the others' n-th. It is done by the algorithms of
-//!   [`crate::collectives`], chosen by size as MPICH does (Thakur et al. 2005).
-
-use std::fs;
-use std::path::{Path, PathBuf};
+//!   [`crate::collectives`], chosen by size.
 
 use prost::Message;
 use rustc_hash::FxHashMap;
@@ -19,18 +16,12 @@ use rustc_hash::FxHashMap;
 use crate::Problem;
 use crate::collectives::{Algorithm, Part};
 use crate::schedule::{Kind, Operation, RankBuilder, Schedule};
+use crate::traces::{self, COLLECTIVE_TAG};
 
 /// What a trace's file is called at its end.
 pub const ENDING: &str = "et";
 /// The newest version of the schema that is read.
 const NEWEST: [u32; 3] = [0, 0, 4];
-/// Tags of collectives begin here.
-const COLLECTIVE_TAG: u32 = 1 << 31;
-/// All-reduce of more bytes is Rabenseifner's (Thakur et al., Section 4.5).
-const SHORT_ALL_REDUCE_BYTES: u64 = 2048;
-/// All-to-all of more bytes a pair is pairwise (Section 4.6: 256 bytes).
-const SHORT_ALL_TO_ALL_BYTES: u64 = 256;
-const LARGEST_FILE_BYTES: u64 = 4 << 30;
 
 #[derive(Clone, PartialEq, Message)]
 struct Metadata {
@@ -101,41 +92,7 @@ struct Bools {
 /// # Errors
 /// If a rank's file is missing, damaged or of a newer schema: file and node are named.
 pub fn load(file: &str) -> Result<Schedule, Problem> {
-    let files = files_of(Path::new(file))?;
-    let mut schedule = Schedule::with(1, 1);
-    for (rank, file) in (0..).zip(&files) {
-        let read = || {
-            let metadata = fs::metadata(file).map_err(|error| Problem::new(error.to_string()))?;
-            if metadata.len() > LARGEST_FILE_BYTES {
-                return Err(Problem::new("has more than 4 GiB"));
-            }
-            let bytes = fs::read(file).map_err(|error| Problem::new(error.to_string()))?;
-            read_rank(&bytes, rank, files.len() as u32)
-        };
-        let builder = read().map_err(|problem| problem.within(format!("'{}'", file.display())))?;
-        schedule.push(&builder)?;
-    }
-    Ok(schedule)
-}
-
-/// The files NAME.0.et, NAME.1.et, ... beside one of them.
-fn files_of(file: &Path) -> Result<Vec<PathBuf>, Problem> {
-    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
-    let Some((name, _)) = stem.rsplit_once('.').filter(|(_, rank)| rank.parse::<u32>().is_ok()) else {
-        return Err(Problem::new(format!(
-            "'{}': a trace is called NAME.RANK.et, as step.0.et",
-            file.display()
-        )));
-    };
-    let of = |rank: u32| file.with_file_name(format!("{name}.{rank}.{ENDING}"));
-    let files: Vec<PathBuf> = (0..).map(of).take_while(|file| file.is_file()).collect();
-    if files.iter().any(|each| each == file) {
-        return Ok(files);
-    }
-    Err(Problem::new(format!(
-        "'{}' is missing: the ranks' traces are numbered from 0",
-        of(files.len() as u32).display()
-    )))
+    traces::load(file, "NAME.RANK.et, as step.0.et", read_rank)
 }
 
 fn read_rank(mut bytes: &[u8], rank: u32, ranks: u32) -> Result<RankBuilder, Problem> {
@@ -267,7 +224,7 @@ impl Trace {
         let bytes = node.whole("comm_size", 1 << 60)?;
         let (algorithm, bytes) = algorithm(node.whole("comm_type", 9)?, bytes, self.ranks);
         let begin = self.calculate(0);
-        let tag = COLLECTIVE_TAG + self.collectives % (COLLECTIVE_TAG - 1);
+        let tag = traces::collective_tag(self.collectives);
         self.collectives += 1;
         let mut part = Part {
             rank: &mut self.builder,
@@ -290,15 +247,13 @@ impl Trace {
 fn algorithm(kind: u64, bytes: u64, ranks: u32) -> (Algorithm, u64) {
     let each = bytes.div_ceil(u64::from(ranks));
     match kind {
-        0 if bytes <= SHORT_ALL_REDUCE_BYTES => (Algorithm::AllReduceDoubling, bytes),
-        0 => (Algorithm::AllReduceRabenseifner, bytes),
+        0 => (Algorithm::all_reduce(bytes), bytes),
         1 => (Algorithm::ReduceBinomial, bytes),
         2 => (Algorithm::AllGatherRing, bytes),
         3 => (Algorithm::GatherLinear, bytes),
         4 => (Algorithm::ScatterLinear, bytes),
         5 => (Algorithm::BroadcastBinomial, bytes),
-        6 if each <= SHORT_ALL_TO_ALL_BYTES => (Algorithm::AllToAllBruck, each),
-        6 => (Algorithm::AllToAllPairwise, each),
+        6 => (Algorithm::all_to_all(each), each),
         7 | 8 => (Algorithm::ReduceScatterRing, bytes),
         _ => (Algorithm::BarrierDissemination, 1),
     }
