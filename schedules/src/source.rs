@@ -41,7 +41,9 @@ fn read(name: &str) -> Result<Schedule, Problem> {
     let mut begin = Vec::new();
     (&mut file).take(liballprof::HEAD_BYTES).read_to_end(&mut begin).map_err(failed)?;
     file.rewind().map_err(failed)?;
-    if begin.starts_with(&binary::COOKIE.to_le_bytes()) {
+    let cookie = binary::COOKIE.to_le_bytes();
+    let is_cut = !begin.is_empty() && cookie.starts_with(&begin);
+    if begin.starts_with(&cookie) || is_cut {
         binary::read(&mut file, metadata.len()).map_err(within)
     } else if liballprof::is_trace(&begin) {
         liballprof::load(name)
