@@ -1,6 +1,7 @@
 """Schedules: formats, both executors, what is refused, the command line."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -141,7 +142,7 @@ def test_commands_write_show_and_execute(tmp_path, parameters, capsys):
     assert document["schedule"]["messages"] == 24
 
 
-def test_the_model_is_compared_with_detailed_nodes():
+def test_the_model_is_compared_with_detailed_nodes(tmp_path):
     found = goal.compare(["NI2w"], patterns=["broadcast"], ranks=[4], sizes=[8], steps=1)
     (row,) = found.rows
     assert row.error_percent < row.model_error_percent, "the program takes time of its own"
@@ -150,6 +151,12 @@ def test_the_model_is_compared_with_detailed_nodes():
     assert found.table() == (["pattern", "NI2w"], [["broadcast", cell]])
     assert found.by_size() == (["bytes", "NI2w"], [["8", cell]])
     assert found.interval_ns(row) is None, "no other pattern"
+    file = tmp_path / "program.goal"
+    file.write_text(TEXT)
+    (row,) = goal.compare(["NI2w"], schedules=[file]).rows
+    assert (row.pattern, row.ranks, row.bytes, row.is_file) == ("program", 2, 16, True)
+    assert row.detailed_ns > 1000 < row.with_program_ns, "it computes for 1 us"
+    assert abs(row.model_error_percent) < 15
 
 
 def test_an_interval_is_what_other_patterns_of_the_size_were_off(tmp_path, parameters):
@@ -160,6 +167,9 @@ def test_an_interval_is_what_other_patterns_of_the_size_were_off(tmp_path, param
     found = fidelity.Comparison(rows, {"LogGOPSim's": 10.0})
     assert found.interval_ns(rows[1]) == pytest.approx((110, 130))
     assert [found.is_held(each) for each in rows] == [False, True, False, False]
+    # Files have messages of several sizes, so all others count.
+    files = fidelity.Comparison([replace(each, is_file=True) for each in rows], {})
+    assert files.interval_ns(files.rows[1]) == pytest.approx((110, 200))
     # The chart: nodes take longer than the model with the program's part, of 100 ns.
     drawn = [list(map(str, cells)) for cells in found.chart().table.rows]
     assert drawn[1] == ["b", "LogGOPSim's", "8", "-16.7", "-16.7", "-16.7"]

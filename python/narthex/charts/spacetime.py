@@ -32,13 +32,13 @@ def space_time(spans: Rows, messages: Rows, ranks: int, unit: str) -> Spec:
     colours = [palette.of_part("activity", activity) for activity in KINDS.values()]
     rank_axis = alt.Axis(values=list(range(ranks)), format="d", labelOverlap=True, grid=False)
     rows = alt.Scale(domain=[-0.5, ranks - 0.5], reverse=True, nice=False, zero=False)
-    time = {"axis": values_axis(), "scale": alt.Scale(nice=False), "title": f"time, {unit}"}
+    title = f"time, {unit}"
     placed = [{**span, "above": span["rank"] - BAR, "below": span["rank"] + BAR} for span in spans]
     bars = (
         alt.Chart(alt.Data(values=placed))
         .mark_rect(stroke="var(--surface)", strokeWidth=0.5)
         .encode(
-            x=alt.X("begin:Q", **time),
+            x=alt.X("begin:Q", title=title, axis=values_axis()).scale(nice=False),
             x2="end:Q",
             y=alt.Y("above:Q", axis=rank_axis, scale=rows, title="rank"),
             y2="below:Q",
@@ -52,7 +52,7 @@ def space_time(spans: Rows, messages: Rows, ranks: int, unit: str) -> Spec:
         alt.Chart(alt.Data(values=messages))
         .mark_rule(color="var(--text)", strokeWidth=0.8, opacity=0.6)
         .encode(
-            x=alt.X("sent:Q", **time),
+            x=alt.X("sent:Q", title=title, axis=values_axis()).scale(nice=False),
             x2="handled:Q",
             y=alt.Y("from_rank:Q", axis=rank_axis, scale=rows, title="rank"),
             y2="to_rank:Q",

@@ -321,14 +321,17 @@ def _show_facts(name: str, facts: dict[str, Any]) -> None:
 def _show_comparison(found: "Comparison", *, has_causes: bool) -> None:
     """Print the errors by pattern, size and ranks, and how many makespans intervals hold."""
     title = "Mean error of the fitted makespan in percent: whole, without the program's part"
-    for columns, rows in (found.table(), found.by_size(), found.by_ranks()):
+    are_files = any(row.is_file for row in found.rows)
+    parts = [found.table()] if are_files else [found.table(), found.by_size(), found.by_ranks()]
+    for columns, rows in parts:
         print_table(f"{title}, by {columns[0]}", columns, rows, columns[1:])
     if has_causes:
         columns, rows = found.causes()
         title = "In percent: error of the model, of it flow control, and half of what phases change"
         print_table(title, columns, rows, columns[1:])
     columns, rows = found.coverage()
-    title = "Makespans in the interval of what other patterns of their size were off"
+    others = "schedules" if are_files else "patterns of their size"
+    title = f"Makespans in the interval of what other {others} were off"
     print_table(title, columns, rows, columns[1:])
     held, of_parameters = sum(map(found.is_held, found.rows)), sum(r.is_within for r in found.rows)
     say(

@@ -65,6 +65,8 @@ class Row:
     """The ends of the parameters' intervals."""
     with_program_ns: float
     """The fitted makespan, with the program's part in the overheads."""
+    is_file: bool = False
+    """Whether it is a schedule of a file, whose messages have several sizes, and not a pattern."""
     many_buffers_ns: float | None = None
     """The detailed makespan with so many flow control buffers that no packet waits for one."""
     phases_ns: tuple[float, float] | None = None
@@ -134,11 +136,15 @@ class Comparison:
         ]
 
     def interval_ns(self, row: Row) -> tuple[float, float] | None:
-        """Return a row's makespan by what the other patterns of its size were off; none alone."""
+        """Return a row's makespan by what others were off: patterns of its size, or files.
+
+        There is none without others.
+        """
         others = [
             other.ratio
             for other in self.rows
-            if (other.interface, other.bytes) == (row.interface, row.bytes)
+            if other.interface == row.interface
+            and (row.is_file or other.bytes == row.bytes)
             and other.pattern != row.pattern
         ]
         if not others:
@@ -340,6 +346,7 @@ def compare(
                 found.makespan_ns,
                 *found.interval_ns,
                 run(schedule, executor="loggops", parameters=longer).makespan_ns,
+                is_file=bool(schedules),
             )
             if causes:
                 later = [on_nodes(runs=runs) for runs in LATER_RUNS]
