@@ -41,7 +41,7 @@ use serde_json::{Value, json};
 use config::Machine;
 
 pub use narthex_cores::linux::OutputStream;
-pub use network_load::{NetworkRequest, network_load};
+pub use network_load::{MachineNetwork, NetworkRequest, machine_network, network_load};
 pub use request::{
     CheckpointRequest, Failure, FirmwareFile, HardwareRequest, JobRequest, RunRequest, WarmRequest,
 };

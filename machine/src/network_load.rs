@@ -3,12 +3,13 @@
 use narthex_fabrics::NodeId;
 use narthex_fabrics::load::{Demand, Load, Measurement, Pattern, Verdict};
 use narthex_fabrics::networks;
+use narthex_fabrics::switch::Plan;
 use narthex_fabrics::topologies::{NODE_LINKS, Topology};
 use narthex_kernel::Time;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config;
+use crate::config::{self, Machine};
 use crate::request::{Failure, threads};
 
 /// The loads of a network that are to be measured.
@@ -51,17 +52,8 @@ pub fn network_load(
     request: &NetworkRequest,
     observer: &mut dyn FnMut(usize, Time) -> bool,
 ) -> Result<Value, Failure> {
-    let mut settings = request.set.clone();
-    settings.extend(request.nodes.map(|nodes| format!("machine.nodes={nodes}")));
-    let machine = config::load(&request.machine).and_then(|machine| machine.with_settings(&settings));
-    let machine = machine.map_err(Failure::usage)?;
-    let networks::Config::Switched(network) = &machine.config.network else {
-        return Err(Failure::usage(format!(
-            "{}: network.kind is \"ideal\": nothing meets there, whatever the load; expected \"switched\", as the \
-             machine cluster has it",
-            request.machine
-        )));
-    };
+    let machine = machine_of(&request.machine, &request.set, request.nodes)?;
+    let network = switched(&machine, &request.machine)?;
     let nodes = machine.config.machine.nodes;
     let seed = request.seed.unwrap_or(machine.config.machine.seed);
     let threads = threads(request.threads)?;
@@ -106,6 +98,49 @@ pub fn network_load(
         "links": links,
         "points": points,
     }))
+}
+
+fn machine_of(name: &str, set: &[String], nodes: Option<u32>) -> Result<Machine, Failure> {
+    let mut settings = set.to_vec();
+    settings.extend(nodes.map(|nodes| format!("machine.nodes={nodes}")));
+    let machine = config::load(name).and_then(|machine| machine.with_settings(&settings));
+    machine.map_err(Failure::usage)
+}
+
+/// The network of a machine, in which packets meet.
+fn switched<'a>(machine: &'a Machine, name: &str) -> Result<&'a networks::switched::Config, Failure> {
+    match &machine.config.network {
+        networks::Config::Switched(network) => Ok(network),
+        networks::Config::Ideal(_) => Err(Failure::usage(format!(
+            "{name}: network.kind is \"ideal\": nothing meets there, whatever the load; expected \"switched\", as the \
+             machine cluster has it"
+        ))),
+    }
+}
+
+/// The network of a machine for messages that do not come from its nodes.
+#[derive(Debug)]
+pub struct MachineNetwork {
+    /// Its links, switches and routes.
+    pub plan: Plan,
+    /// Where random streams start.
+    pub seed: u64,
+    /// The payload of the largest packet.
+    pub payload_bytes: u64,
+    /// What each packet has besides.
+    pub header_bytes: u64,
+}
+
+/// The network of a machine with so many nodes and these changes.
+///
+/// # Errors
+/// If the machine is wrong or too small, or its network is ideal.
+pub fn machine_network(name: &str, set: &[String], nodes: u32) -> Result<MachineNetwork, Failure> {
+    let machine = machine_of(name, set, Some(nodes))?;
+    let plan = switched(&machine, name)?.plan(nodes);
+    let config = &machine.config;
+    let (payload_bytes, header_bytes) = (config.payload_bytes(), config.messages.header.as_u64());
+    Ok(MachineNetwork { plan, seed: config.machine.seed, payload_bytes, header_bytes })
 }
 
 fn point(demand: Demand, measured: &Measurement) -> Value {

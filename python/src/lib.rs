@@ -9,19 +9,20 @@
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as HostDuration, Instant};
 
 use narthex_checking::interface::InterfaceCheck;
 use narthex_checking::lockstep::LockstepRequest;
 use narthex_cores::linux::Program;
 use narthex_kernel::Duration;
-use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest};
+use narthex_machine::{Failure, MachineNetwork, NetworkRequest, OutputStream, Progress, RunRequest};
 use narthex_observation::mpi::MpiRequest;
 use narthex_observation::profile::{self as profiles, ProfileRequest};
 use narthex_observation::{ExplainRequest, Observed, TraceRequest};
 use narthex_schedules::Problem;
-use narthex_schedules::request::{self as schedules, Observer, ScheduleRequest};
+use narthex_schedules::network::Carrier;
+use narthex_schedules::request::{self as schedules, NetworkChoice, Observer, ScheduleRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
@@ -356,7 +357,15 @@ fn observed(
 #[pyo3(signature = (request, observer=None))]
 fn schedule_run(py: Python<'_>, request: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
     let request: ScheduleRequest = parse(py, "schedule's execution", request)?;
-    scheduled(py, observer, |tell| schedules::run(&request, tell))
+    scheduled(py, observer, |tell| schedules::run(&request, carrier, tell))
+}
+
+/// The network of a machine, with a rank on each node.
+fn carrier(choice: &NetworkChoice, ranks: u32) -> Result<Carrier, Problem> {
+    let found = narthex_machine::machine_network(&choice.machine, &choice.set, ranks);
+    let MachineNetwork { plan, seed, payload_bytes, header_bytes } =
+        found.map_err(|failure| Problem::new(failure.message))?;
+    Ok(Carrier { plan: Arc::new(plan), seed, payload_bytes, header_bytes })
 }
 
 /// What a schedule consists of; `observer` as for `schedule_run`.

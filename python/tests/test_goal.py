@@ -1,13 +1,14 @@
 """Schedules: formats, both executors, what is refused, the command line."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from narthex import goal
 from narthex.cli import main
 from narthex.errors import NO_PROGRESS, NarthexError
-from narthex.goal import fidelity
+from narthex.goal import drawing, fidelity
 
 LOGGOPSIM = "-L 100 -o 10 -g 50 -G 3 -O 2 -S 1000\n"
 TEXT = """num_ranks 2
@@ -141,7 +142,7 @@ def test_commands_write_show_and_execute(tmp_path, parameters, capsys):
     assert document["schedule"]["messages"] == 24
 
 
-def test_the_model_is_compared_with_detailed_nodes():
+def test_the_model_is_compared_with_detailed_nodes(tmp_path):
     found = goal.compare(["NI2w"], patterns=["broadcast"], ranks=[4], sizes=[8], steps=1)
     (row,) = found.rows
     assert row.error_percent < row.model_error_percent, "the program takes time of its own"
@@ -150,6 +151,12 @@ def test_the_model_is_compared_with_detailed_nodes():
     assert found.table() == (["pattern", "NI2w"], [["broadcast", cell]])
     assert found.by_size() == (["bytes", "NI2w"], [["8", cell]])
     assert found.interval_ns(row) is None, "no other pattern"
+    file = tmp_path / "program.goal"
+    file.write_text(TEXT)
+    (row,) = goal.compare(["NI2w"], schedules=[file]).rows
+    assert (row.pattern, row.ranks, row.bytes, row.is_file) == ("program", 2, 16, True)
+    assert row.detailed_ns > 1000 < row.with_program_ns, "it computes for 1 us"
+    assert abs(row.model_error_percent) < 15
 
 
 def test_an_interval_is_what_other_patterns_of_the_size_were_off(tmp_path, parameters):
@@ -160,6 +167,9 @@ def test_an_interval_is_what_other_patterns_of_the_size_were_off(tmp_path, param
     found = fidelity.Comparison(rows, {"LogGOPSim's": 10.0})
     assert found.interval_ns(rows[1]) == pytest.approx((110, 130))
     assert [found.is_held(each) for each in rows] == [False, True, False, False]
+    # Files have messages of several sizes, so all others count.
+    files = fidelity.Comparison([replace(each, is_file=True) for each in rows], {})
+    assert files.interval_ns(files.rows[1]) == pytest.approx((110, 200))
     # The chart: nodes take longer than the model with the program's part, of 100 ns.
     drawn = [list(map(str, cells)) for cells in found.chart().table.rows]
     assert drawn[1] == ["b", "LogGOPSim's", "8", "-16.7", "-16.7", "-16.7"]
@@ -216,3 +226,84 @@ def test_traces_of_chakra_are_executed_and_a_newer_schema_is_refused(tmp_path, p
         goal.show(tmp_path / "step.0.et")
     with pytest.raises(NarthexError, match=r"a trace is called NAME\.RANK\.et"):
         goal.show(tmp_path / "step.et")
+
+
+RING = """# liballprof
+MPI_Init:-:7:8:1000000
+MPI_Comm_rank:1000001:1140850688,{own},3:9:1000002
+MPI_Irecv:1000002:64:16:11,8,8:{before}:5:1140850688,{own},3:128:1000003
+MPI_Send:1000010:64:16:11,8,8:{behind}:5:1140850688,{own},3:1000020
+MPI_Waitall:1000020:1:128:1:1000030
+MPI_Finalize:1000040:-
+"""
+
+
+def test_traces_of_mpi_programs_become_schedules(tmp_path, parameters):
+    for own in range(3):
+        ring = RING.format(own=own, before=(own + 2) % 3, behind=(own + 1) % 3)
+        (tmp_path / f"pmpi-trace-rank-{own}.txt").write_text(ring)
+    trace = tmp_path / "pmpi-trace-rank-1.txt"
+    found = goal.run(trace, executor="loggops", parameters=parameters)
+    # 2 + 7 us before the send of 128 bytes; its processor is through with that when the message
+    # of its neighbour is there, which it handles; and 10 us behind it.
+    overhead = 10 + 127 * 2
+    assert found.document["finish_ns"] == [9000 + 2 * overhead + 10_000] * 3
+    goal.convert(trace, tmp_path / "ring.goal")
+    again = goal.run(tmp_path / "ring.goal", executor="loggops", parameters=parameters)
+    assert again.makespan_ns == found.makespan_ns
+    trace.write_text(trace.read_text().replace("MPI_Send", "MPI_Sned"))
+    with pytest.raises(NarthexError, match=r"rank-1.txt': line 5: 'MPI_Sned' .* mean MPI_Send\?"):
+        goal.show(trace)
+
+
+def test_groups_of_a_chakra_trace_stand_beside_it(tmp_path, parameters):
+    for rank in range(4):
+        node = _node(1, 7, comm_type=9, comm_size=1) + _field(
+            10, _field(1, b"pg_name") + _field(29, str(rank % 2).encode())
+        )
+        (tmp_path / f"step.{rank}.et").write_bytes(_trace(b"0.0.4", node))
+    (tmp_path / "step.json").write_text('{"0": [0, 2], "1": [1, 3]}')
+    found = goal.run(tmp_path / "step.0.et", executor="loggops", parameters=parameters)
+    assert found.document["schedule"]["messages"] == 4, "a barrier of two in each group"
+    (tmp_path / "step.json").write_text('{"0": [0, 2], "1": [1, 1]}')
+    with pytest.raises(NarthexError, match="has rank 1 twice"):
+        goal.show(tmp_path / "step.0.et")
+
+
+def test_messages_meet_in_the_network_of_the_machine(tmp_path):
+    parameters = tmp_path / "loggopsim.txt"
+    parameters.write_text("-L 1000 -o 10 -g 50 -G 1\n")
+
+    def run(schedule, **more):
+        return goal.run(schedule, executor="loggops", parameters=parameters, **more).makespan_ns
+
+    on_cluster = {"machine": "cluster", "network": True}
+    # The two nodes of the fit: its own time.
+    assert run("barrier:ranks=2,bytes=200", **on_cluster) == run("barrier:ranks=2,bytes=200")
+    # Fifteen senders share the link to one node, which takes 2.5 ns for each of 256 bytes.
+    crowd = "incast:ranks=16,bytes=248"
+    assert run(crowd) < 1000 + 15 * 300 + 300 < 15 * 256 * 2.5 < run(crowd, **on_cluster) < 11_000
+    with pytest.raises(NarthexError, match=r"hpca98: network\.kind is"):
+        run("barrier:ranks=2", network=True)
+    with pytest.raises(NarthexError, match="leaves room for 16 nodes, and the machine has 17"):
+        run("barrier:ranks=17", **on_cluster)
+
+
+def test_a_small_schedule_is_drawn_as_the_model_executes_it(tmp_path, parameters):
+    schedule = tmp_path / "two.txt"
+    schedule.write_text(TEXT)
+    found = goal.run(schedule, executor="loggops", parameters=parameters, timeline=True)
+    first, second, received = found.document["operations"]
+    assert (first["operation"], first["begin_ps"], first["over_ps"]) == ("first", 0, 1_000_000)
+    assert second["engaged_until_ps"] == 1_000_000 + 10_000 + 15 * 2_000
+    assert second["handled_ps"][1] == received["over_ps"] == found.makespan_ns * 1_000
+    drawn = drawing.chart(found.document)
+    spans, lines = (layer["data"]["values"] for layer in drawn.specification["layer"])
+    assert [(span["rank"], span["kind"]) for span in spans] == [
+        (0, "calculation"),
+        (0, "send"),
+        (1, "receive"),
+    ]
+    assert [(line["from_rank"], line["to_rank"]) for line in lines] == [(0, 1)]
+    with pytest.raises(NarthexError, match=r"has 65 ranks and .* a picture has at most 64"):
+        goal.run("barrier:ranks=65", executor="loggops", parameters=parameters, timeline=True)

@@ -6,31 +6,30 @@
 //!
 //! - A **computation** and a memory access last as long as the trace says.
 //! - A **send** and a **receive** have `comm_size`, `comm_tag`, and `comm_dst` or `comm_src`.
-//! - A **collective** has `comm_type` and `comm_size`, the bytes that a rank has of its own; all ranks take
-//!   part, and a rank's n-th collective meets the others' n-th. It is done by the algorithms of
-//!   [`crate::collectives`], chosen by size as MPICH does (Thakur et al. 2005).
+//! - A **collective** has `comm_type` and `comm_size`, the bytes of the rank's own input: Chakra's converter of
+//!   PyTorch traces multiplies the shapes of a node's inputs (`get_comm_size`), and ASTRA-sim divides it by the
+//!   number of ranks for an all-to-all and does not for an all-gather (Ring.cc). It is done by the algorithms of
+//!   [`crate::collectives`], chosen by size.
+//! - A collective of some ranks names its **group** (`pg_name`). Who is in it stands in NAME.json beside the
+//!   traces, as ASTRA-sim has it: `{"0": [0, 1], "1": [2, 3]}`. A rank's n-th collective in a group meets the
+//!   others' n-th there.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use prost::Message;
 use rustc_hash::FxHashMap;
 
-use crate::Problem;
 use crate::collectives::{Algorithm, Part};
 use crate::schedule::{Kind, Operation, RankBuilder, Schedule};
+use crate::traces::{self, COLLECTIVE_TAG};
+use crate::{Problem, allowed};
 
 /// What a trace's file is called at its end.
 pub const ENDING: &str = "et";
 /// The newest version of the schema that is read.
 const NEWEST: [u32; 3] = [0, 0, 4];
-/// Tags of collectives begin here.
-const COLLECTIVE_TAG: u32 = 1 << 31;
-/// All-reduce of more bytes is Rabenseifner's (Thakur et al., Section 4.5).
-const SHORT_ALL_REDUCE_BYTES: u64 = 2048;
-/// All-to-all of more bytes a pair is pairwise (Section 4.6: 256 bytes).
-const SHORT_ALL_TO_ALL_BYTES: u64 = 256;
-const LARGEST_FILE_BYTES: u64 = 4 << 30;
 
 #[derive(Clone, PartialEq, Message)]
 struct Metadata {
@@ -101,50 +100,74 @@ struct Bools {
 /// # Errors
 /// If a rank's file is missing, damaged or of a newer schema: file and node are named.
 pub fn load(file: &str) -> Result<Schedule, Problem> {
-    let files = files_of(Path::new(file))?;
-    let mut schedule = Schedule::with(1, 1);
-    for (rank, file) in (0..).zip(&files) {
-        let read = || {
-            let metadata = fs::metadata(file).map_err(|error| Problem::new(error.to_string()))?;
-            if metadata.len() > LARGEST_FILE_BYTES {
-                return Err(Problem::new("has more than 4 GiB"));
+    let groups = Groups::beside(Path::new(file))?;
+    traces::load(file, "NAME.RANK.et, as step.0.et", |bytes, rank, ranks| {
+        read_rank(bytes, (rank, ranks), &groups)
+    })
+}
+
+/// Groups of ranks by their names.
+#[derive(Default)]
+struct Groups {
+    /// Where they stand.
+    file: String,
+    members: BTreeMap<String, Vec<u32>>,
+}
+
+impl Groups {
+    /// Those of NAME.json beside the traces; none without such a file.
+    fn beside(trace: &Path) -> Result<Self, Problem> {
+        let stem = trace.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+        let name = stem.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches('.');
+        let path = trace.with_file_name(format!("{name}.json"));
+        let file = path.display().to_string();
+        if !path.is_file() {
+            return Ok(Groups { file, members: BTreeMap::new() });
+        }
+        let within = |message: String| Problem::new(message).within(format!("'{file}'"));
+        let text = fs::read_to_string(&path).map_err(|error| within(error.to_string()))?;
+        let members: BTreeMap<String, Vec<u32>> = serde_json::from_str(&text).map_err(|error| {
+            within(format!("{error}; expected groups and their ranks: {{\"0\": [0, 1]}}"))
+        })?;
+        Ok(Groups { file, members })
+    }
+
+    /// A group's place among all of them, 0 being that of all ranks, and its members.
+    fn find(&self, name: &str, ranks: u32) -> Result<(u32, Vec<u32>), Problem> {
+        let Some(place) = self.members.keys().position(|known| known == name) else {
+            if ["", "0", "default", "default_pg"].contains(&name) {
+                return Ok((0, (0..ranks).collect()));
             }
-            let bytes = fs::read(file).map_err(|error| Problem::new(error.to_string()))?;
-            read_rank(&bytes, rank, files.len() as u32)
+            let known: Vec<&str> = self.members.keys().map(String::as_str).collect();
+            let known = if known.is_empty() { "it has none".into() } else { allowed(name, &known) };
+            return Err(Problem::new(format!(
+                "is a collective of the group '{name}' (pg_name), whose ranks '{}' would state; {known}",
+                self.file
+            )));
         };
-        let builder = read().map_err(|problem| problem.within(format!("'{}'", file.display())))?;
-        schedule.push(&builder)?;
+        let members = self.members[name].clone();
+        let mut seen = vec![false; ranks as usize];
+        for &member in &members {
+            let Some(seen) = seen.get_mut(member as usize).filter(|seen| !**seen) else {
+                return Err(Problem::new(format!(
+                    "is a collective of the group '{name}', in which '{}' has rank {member} twice or beyond the {ranks} traces",
+                    self.file
+                )));
+            };
+            *seen = true;
+        }
+        Ok((place as u32 + 1, members))
     }
-    Ok(schedule)
 }
 
-/// The files NAME.0.et, NAME.1.et, ... beside one of them.
-fn files_of(file: &Path) -> Result<Vec<PathBuf>, Problem> {
-    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
-    let Some((name, _)) = stem.rsplit_once('.').filter(|(_, rank)| rank.parse::<u32>().is_ok()) else {
-        return Err(Problem::new(format!(
-            "'{}': a trace is called NAME.RANK.et, as step.0.et",
-            file.display()
-        )));
-    };
-    let of = |rank: u32| file.with_file_name(format!("{name}.{rank}.{ENDING}"));
-    let files: Vec<PathBuf> = (0..).map(of).take_while(|file| file.is_file()).collect();
-    if files.iter().any(|each| each == file) {
-        return Ok(files);
-    }
-    Err(Problem::new(format!(
-        "'{}' is missing: the ranks' traces are numbered from 0",
-        of(files.len() as u32).display()
-    )))
-}
-
-fn read_rank(mut bytes: &[u8], rank: u32, ranks: u32) -> Result<RankBuilder, Problem> {
+fn read_rank(mut bytes: &[u8], (rank, ranks): (u32, u32), groups: &Groups) -> Result<RankBuilder, Problem> {
     let length = bytes.len();
     let cut =
         |rest: &[u8]| Problem::new(format!("is cut or damaged at byte {} of {length}", length - rest.len()));
     let metadata = Metadata::decode_length_delimited(&mut bytes).map_err(|_| cut(bytes))?;
     check_version(&metadata.version)?;
-    let mut trace = Trace { builder: RankBuilder::default(), rank, ranks, collectives: 0 };
+    let mut trace =
+        Trace { builder: RankBuilder::default(), rank, ranks, groups, collectives: FxHashMap::default() };
     let (mut nodes, mut places) = (vec![], FxHashMap::default());
     while !bytes.is_empty() {
         let node = Node::decode_length_delimited(&mut bytes).map_err(|_| cut(bytes))?;
@@ -202,14 +225,16 @@ impl Node {
     }
 }
 
-struct Trace {
+struct Trace<'a> {
     builder: RankBuilder,
     rank: u32,
     ranks: u32,
-    collectives: u32,
+    groups: &'a Groups,
+    /// How many there have been in each group.
+    collectives: FxHashMap<u32, u32>,
 }
 
-impl Trace {
+impl Trace<'_> {
     /// Adds a node's operations; returns the first, which waits for other nodes, and the last.
     fn add(&mut self, node: &Node) -> Result<(u32, u32), Problem> {
         let most_rank = u64::from(self.ranks - 1);
@@ -250,30 +275,34 @@ impl Trace {
     }
 
     fn collective(&mut self, node: &Node) -> Result<(u32, u32), Problem> {
+        let name = match node.value("pg_name") {
+            Some(Value::Text(name)) => name,
+            _ => "",
+        };
+        let (group, members) = self.groups.find(name, self.ranks)?;
         if let Some(Value::Bools(involved)) = node.value("involved_dim")
+            && group == 0
             && involved.values.contains(&false)
         {
             return Err(Problem::new(
-                "is a collective of some dimensions only (involved_dim); all ranks have to take part",
+                "is a collective of some dimensions only (involved_dim), and of no group (pg_name)",
             ));
         }
-        if let Some(Value::Text(group)) = node.value("pg_name")
-            && !["", "0", "default", "default_pg"].contains(&group.as_str())
-        {
-            return Err(Problem::new(format!(
-                "is a collective of the group '{group}' (pg_name); all ranks have to take part"
-            )));
-        }
-        let bytes = node.whole("comm_size", 1 << 60)?;
-        let (algorithm, bytes) = algorithm(node.whole("comm_type", 9)?, bytes, self.ranks);
+        let own = members.iter().position(|member| *member == self.rank).ok_or_else(|| {
+            Problem::new(format!("is a collective of the group '{name}', in which rank {} is not", self.rank))
+        })?;
+        let (count, bytes) = (members.len() as u32, node.whole("comm_size", 1 << 60)?);
+        let (algorithm, bytes) = algorithm(node.whole("comm_type", 9)?, bytes, count);
         let begin = self.calculate(0);
-        let tag = COLLECTIVE_TAG + self.collectives % (COLLECTIVE_TAG - 1);
-        self.collectives += 1;
+        let number = self.collectives.entry(group).or_default();
+        let all_groups = self.groups.members.len() as u32 + 1;
+        let tag = traces::collective_tag(number.wrapping_mul(all_groups).wrapping_add(group));
+        *number += 1;
         let mut part = Part {
             rank: &mut self.builder,
-            member: &|place| place,
-            own: self.rank,
-            members: self.ranks,
+            member: &|place| members[place as usize],
+            own: own as u32,
+            members: count,
             tag,
             calculation_ns: 0,
             last: vec![begin],
@@ -290,15 +319,13 @@ impl Trace {
 fn algorithm(kind: u64, bytes: u64, ranks: u32) -> (Algorithm, u64) {
     let each = bytes.div_ceil(u64::from(ranks));
     match kind {
-        0 if bytes <= SHORT_ALL_REDUCE_BYTES => (Algorithm::AllReduceDoubling, bytes),
-        0 => (Algorithm::AllReduceRabenseifner, bytes),
+        0 => (Algorithm::all_reduce(bytes), bytes),
         1 => (Algorithm::ReduceBinomial, bytes),
         2 => (Algorithm::AllGatherRing, bytes),
         3 => (Algorithm::GatherLinear, bytes),
         4 => (Algorithm::ScatterLinear, bytes),
         5 => (Algorithm::BroadcastBinomial, bytes),
-        6 if each <= SHORT_ALL_TO_ALL_BYTES => (Algorithm::AllToAllBruck, each),
-        6 => (Algorithm::AllToAllPairwise, each),
+        6 => (Algorithm::all_to_all(each), each),
         7 | 8 => (Algorithm::ReduceScatterRing, bytes),
         _ => (Algorithm::BarrierDissemination, 1),
     }
@@ -333,7 +360,7 @@ mod tests {
     }
 
     fn problem(version: &str, nodes: &[Node]) -> String {
-        read_rank(&trace(version, nodes), 0, 4).unwrap_err().message
+        read_rank(&trace(version, nodes), (0, 4), &Groups::default()).unwrap_err().message
     }
 
     /// A step of training on four ranks: computation, all-reduce, and a message around the ring.
@@ -349,7 +376,9 @@ mod tests {
     fn a_trace_is_executed_node_after_node() {
         let mut schedule = Schedule::with(1, 1);
         for rank in 0..4 {
-            schedule.push(&read_rank(&step(i64::from(rank)), rank, 4).unwrap()).unwrap();
+            schedule
+                .push(&read_rank(&step(i64::from(rank)), (rank, 4), &Groups::default()).unwrap())
+                .unwrap();
         }
         pairs::check(&schedule).unwrap();
         let outcome = execute(&schedule, &Parameters::paths(100.0, 1.0), &mut |_, _| true).unwrap();
@@ -378,6 +407,37 @@ mod tests {
         );
     }
 
+    /// An all-gather on 10 bytes in the group of this name.
+    fn gather(id: u64, group: &str) -> Node {
+        let mut node = node(id, 7, &[], &[("comm_type", 2), ("comm_size", 10)]);
+        node.attributes.push(Attribute { name: "pg_name".into(), value: Some(Value::Text(group.into())) });
+        node
+    }
+
+    #[test]
+    fn groups_do_their_collectives_by_themselves() {
+        let groups = Groups {
+            file: "step.json".into(),
+            members: [("rows".into(), vec![2, 0]), ("pairs".into(), vec![1, 3])].into(),
+        };
+        let of = |rank: u32, nodes: &[Node]| read_rank(&trace("0.0.4", nodes), (rank, 4), &groups);
+        let mut schedule = Schedule::with(1, 1);
+        for rank in 0..4 {
+            let own = if rank % 2 == 0 { "rows" } else { "pairs" };
+            schedule.push(&of(rank, &[gather(1, own), gather(2, ""), gather(3, own)]).unwrap()).unwrap();
+        }
+        pairs::check(&schedule).unwrap();
+        assert_eq!(schedule.peer(0, 1), 2, "of two members the other one");
+        let outcome = execute(&schedule, &Parameters::paths(1.0, 1.0), &mut |_, _| true).unwrap();
+        // Nothing waits: three steps on all ranks, one in each group.
+        assert_eq!(outcome.makespan_ps(), 3_000);
+        let told = of(1, &[gather(7, "row")]).err().unwrap().message;
+        assert!(told.contains("the group 'row' (pg_name), whose ranks 'step.json' would state"), "{told}");
+        assert!(told.ends_with("allowed are pairs, rows; did you mean rows?"), "{told}");
+        let told = of(1, &[gather(7, "rows")]).err().unwrap().message;
+        assert_eq!(told, "node 7 (n7): is a collective of the group 'rows', in which rank 1 is not");
+    }
+
     proptest! {
         #[test]
         fn damaged_traces_are_refused_or_read(place in 0..100usize, byte: u8, length in 0..200usize) {
@@ -385,7 +445,7 @@ mod tests {
             let place = place % bytes.len();
             bytes[place] = byte;
             bytes.truncate(length);
-            if let Ok(rank) = read_rank(&bytes, 0, 4) {
+            if let Ok(rank) = read_rank(&bytes, (0, 4), &Groups::default()) {
                 drop(Schedule::with(1, 1).push(&rank));
             }
         }

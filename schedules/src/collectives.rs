@@ -37,6 +37,27 @@ pub enum Algorithm {
     AllToAllBruck,
 }
 
+/// All-reduce of more bytes is Rabenseifner's (Thakur et al., Section 4.5).
+const SHORT_ALL_REDUCE_BYTES: u64 = 2048;
+/// All-to-all of more bytes a pair is pairwise (Section 4.6).
+const SHORT_ALL_TO_ALL_BYTES: u64 = 256;
+
+impl Algorithm {
+    /// That of an all-reduce on so many bytes, as MPICH chooses it.
+    pub fn all_reduce(bytes: u64) -> Self {
+        if bytes <= SHORT_ALL_REDUCE_BYTES {
+            Algorithm::AllReduceDoubling
+        } else {
+            Algorithm::AllReduceRabenseifner
+        }
+    }
+
+    /// That of an all-to-all with so many bytes a pair, as MPICH chooses it.
+    pub fn all_to_all(bytes: u64) -> Self {
+        if bytes <= SHORT_ALL_TO_ALL_BYTES { Algorithm::AllToAllBruck } else { Algorithm::AllToAllPairwise }
+    }
+}
+
 /// Their names.
 pub const ALGORITHMS: [(&str, Algorithm); 13] = [
     ("barrier", Algorithm::BarrierDissemination),

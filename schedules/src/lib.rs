@@ -10,14 +10,16 @@
 //! Reading order: [`schedule`] (what is in memory), [`text`] and [`binary`] (its two formats),
 //! [`pairs`] (does every send have its receive), [`collectives`] and [`patterns`] (schedules that
 //! are generated), [`parameters`] (LogGOPS), [`executor`] with its [`queue`] and [`blocked`] (the
-//! model), [`chakra`] (traces of
-//! machine-learning programs), [`request`] (what Python calls).
+//! model), [`network`] (where messages meet), `timeline` (what is drawn of it), `traces` with [`chakra`] (traces of machine-learning programs) and [`liballprof`] (traces of MPI
+//! programs), [`request`] (what Python calls).
 
 pub mod binary;
 pub mod blocked;
 pub mod chakra;
 pub mod collectives;
 pub mod executor;
+pub mod liballprof;
+pub mod network;
 pub mod pairs;
 pub mod parameters;
 pub mod patterns;
@@ -26,6 +28,8 @@ pub mod request;
 pub mod schedule;
 pub mod source;
 pub mod text;
+mod timeline;
+mod traces;
 
 use std::fmt;
 

@@ -3,9 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::executor::{Outcome, execute};
+use crate::executor::watch::Watch;
+use crate::executor::{Outcome, execute, execute_over};
+use crate::network::{Carrier, Network};
 use crate::parameters::Parameters;
 use crate::schedule::{Kind, Schedule};
+use crate::timeline::Timeline;
 use crate::{Problem, source};
 
 /// The sizes of messages that are told apart, at most.
@@ -19,26 +22,78 @@ pub struct ScheduleRequest {
     pub schedule: String,
     /// The parameters; the first ones are those of interest.
     pub parameters: Vec<Parameters>,
+    /// The network that carries the messages, if not the parameters' latency alone.
+    #[serde(default)]
+    pub network: Option<NetworkChoice>,
+    /// Whether the operations' times with the first parameters are told.
+    #[serde(default)]
+    pub timeline: bool,
+}
+
+/// The network of a machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkChoice {
+    /// The machine: a preset or a file.
+    pub machine: String,
+    /// Changes to it, as `key=value`.
+    #[serde(default)]
+    pub set: Vec<String>,
 }
 
 /// What is told of the work: a stage's name, how much is done, how much there is (0: unknown).
 pub type Observer<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
 
-/// Executes a schedule with each set of parameters.
+/// Executes a schedule with each set of parameters. `carrier` makes the network that is asked for, with as
+/// many nodes as there are ranks.
 ///
 /// # Errors
-/// If the schedule is wrong or does not end, or the observer has ended the work.
-pub fn run(request: &ScheduleRequest, observer: &mut Observer<'_>) -> Result<Value, Problem> {
+/// If the schedule or the network is wrong, it does not end, or the observer has ended the work.
+pub fn run(
+    request: &ScheduleRequest,
+    carrier: impl FnOnce(&NetworkChoice, u32) -> Result<Carrier, Problem>,
+    observer: &mut Observer<'_>,
+) -> Result<Value, Problem> {
     let schedule = source::load(&request.schedule, &mut |ranks| observer("ranks", ranks, 0))?;
+    let carrier = request.network.as_ref().map(|choice| carrier(choice, schedule.ranks())).transpose()?;
     let all = schedule.operations() * request.parameters.len() as u64;
     let mut runs = vec![];
+    let mut operations = Value::Null;
     for parameters in &request.parameters {
         let before = runs.len() as u64 * schedule.operations();
-        let Outcome { finish_ps, events } =
-            execute(&schedule, parameters, &mut |over, _| observer("operations", before + over, all))?;
+        let mut observer = |over, _| observer("operations", before + over, all);
+        let Outcome { finish_ps, events } = if request.timeline && runs.is_empty() {
+            let mut timeline = Timeline::new(&schedule)
+                .map_err(|problem| problem.within(format!("'{}'", request.schedule)))?;
+            let outcome = over(&schedule, parameters, carrier.as_ref(), &mut timeline, &mut observer)?;
+            operations = timeline.document();
+            outcome
+        } else {
+            over(&schedule, parameters, carrier.as_ref(), &mut (), &mut observer)?
+        };
         runs.push(json!({ "finish_ps": finish_ps, "events": events }));
     }
-    Ok(json!({ "schedule": facts(&schedule), "runs": runs }))
+    let mut document = json!({ "schedule": facts(&schedule), "runs": runs });
+    if request.timeline {
+        document["operations"] = operations;
+    }
+    Ok(document)
+}
+
+fn over(
+    schedule: &Schedule,
+    parameters: &Parameters,
+    carrier: Option<&Carrier>,
+    watch: &mut impl Watch,
+    observer: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Outcome, Problem> {
+    match carrier {
+        None => execute_over(schedule, parameters, parameters.latency, watch, observer),
+        Some(carrier) => {
+            let network = Network::new(carrier, schedule, parameters)?;
+            execute_over(schedule, parameters, network, watch, observer)
+        }
+    }
 }
 
 /// What a schedule consists of, and its critical paths: the most messages that follow one another, and the

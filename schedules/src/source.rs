@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::patterns::Pattern;
 use crate::schedule::Schedule;
-use crate::{Problem, binary, chakra, pairs, text};
+use crate::{Problem, binary, chakra, liballprof, pairs, text};
 
 /// Reads a file, or generates a pattern if there is no such file and the name is one's. Every send has
 /// its receive in what is returned. `observer` is told of ranks that are generated; false ends it.
@@ -20,31 +20,35 @@ pub fn load(name: &str, observer: &mut dyn FnMut(u64) -> bool) -> Result<Schedul
             .map_err(|problem| problem.within(format!("'{name}' is no file")))?
             .generate(observer);
     }
-    let is_trace = Path::new(name).extension().is_some_and(|ending| ending == chakra::ENDING);
-    let read = if is_trace { chakra::load } else { read };
-    let schedule = read(name).map_err(|problem| match is_trace {
-        true => problem,
-        false => problem.within(format!("'{name}'")),
-    })?;
+    let schedule = read(name)?;
     pairs::check(&schedule).map_err(|problem| problem.within(format!("'{name}'")))?;
     Ok(schedule)
 }
 
 fn read(name: &str) -> Result<Schedule, Problem> {
-    let failed = |error: std::io::Error| Problem::new(error.to_string());
+    if Path::new(name).extension().is_some_and(|ending| ending == chakra::ENDING) {
+        return chakra::load(name);
+    }
+    let within = |problem: Problem| problem.within(format!("'{name}'"));
+    let failed = |error: std::io::Error| within(Problem::new(error.to_string()));
     let file = File::open(name).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
-        return Err(Problem::new("is no file; a schedule is one in GOAL's text or binary format"));
+        let message = "is no file; a schedule is one in GOAL's text or binary format, or a trace";
+        return Err(within(Problem::new(message)));
     }
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut begin = Vec::new();
-    (&mut file).take(8).read_to_end(&mut begin).map_err(failed)?;
+    (&mut file).take(liballprof::HEAD_BYTES).read_to_end(&mut begin).map_err(failed)?;
     file.rewind().map_err(failed)?;
-    if begin == binary::COOKIE.to_le_bytes() {
-        binary::read(&mut file, metadata.len())
+    let cookie = binary::COOKIE.to_le_bytes();
+    let is_cut = !begin.is_empty() && cookie.starts_with(&begin);
+    if begin.starts_with(&cookie) || is_cut {
+        binary::read(&mut file, metadata.len()).map_err(within)
+    } else if liballprof::is_trace(&begin) {
+        liballprof::load(name)
     } else {
-        text::read(file)
+        text::read(file).map_err(within)
     }
 }
 

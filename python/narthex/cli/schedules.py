@@ -63,6 +63,8 @@ def register(app: typer.Typer) -> None:
         "narthex goal run allreduce-doubling:ranks=100000 --executor loggops -i CNI32Qm",
         "narthex goal run program.goal --executor loggops --parameters fit.json",
         "narthex goal run barrier:ranks=100000 -e loggops -i NI2w --fidelity fidelity.json",
+        "narthex goal run alltoall-linear:ranks=16,bytes=240 -e loggops -m cluster --network",
+        "narthex goal run broadcast:ranks=8 -e loggops -i NI2w --plot broadcast.svg",
     )
 )
 def run(
@@ -94,6 +96,11 @@ def run(
     scale: float = typer.Option(
         1.0, "--calc-scale", help="Calculations take so many times as long (loggops)."
     ),
+    network: bool = typer.Option(
+        False,
+        "--network",
+        help="Messages meet in the network of the machine, a rank on each node (loggops).",
+    ),
     runs: int = typer.Option(
         2, "--runs", **within("runs"), help="Runs on detailed nodes; the last is measured."
     ),
@@ -101,12 +108,20 @@ def run(
     seed: int | None = SEED,
     threads: int = THREADS,
     json_file: str | None = JSON_OPTION,
+    plot: Path | None = typer.Option(
+        None,
+        "--plot",
+        metavar="FILE",
+        help="Draw what each rank does over time (loggops, a small schedule) into FILE: a page"
+        " (.html), or a picture (.svg, .png).",
+    ),
 ) -> None:
     """Execute a schedule, on detailed nodes or on a fitted model."""
     from narthex import goal as schedules
+    from narthex.goal import drawing
     from narthex.programs import find
 
-    target = JsonTarget(json_file)
+    target, picture = JsonTarget(json_file), PlotTarget(plot)
     names = split_names(interface)
     if executor == "detailed":
         compile_program(find("goal"))
@@ -128,10 +143,15 @@ def run(
             eager_bytes=eager,
             fidelity=fidelity_file,
             calculation_scale=scale,
+            network=network,
+            timeline=plot is not None,
             progress=_told(waiting),
         )
     finish(
         lambda: target.write(found.document),
+        lambda: picture.draw(
+            found.document, lambda: (drawing.chart(found.document), drawing.TITLE)
+        ),
         lambda: None if target.to_stdout else _show_execution(found),
     )
 
@@ -186,6 +206,7 @@ def show(schedule: str = SCHEDULE, json_file: str | None = JSON_OPTION) -> None:
         "narthex goal fidelity -i CNI32Qm",
         "narthex goal fidelity -i NI2w,CNI32Qm --ranks 4,16,64 --json fidelity.json",
         "narthex goal fidelity -i NI2w,CNI32Qm --plot fidelity.svg",
+        "narthex goal fidelity -i NI2w,CNI32Qm --schedule stencil.goal,sort.goal",
     )
 )
 def fidelity(
@@ -197,6 +218,13 @@ def fidelity(
     ),
     ranks: str = typer.Option("4,16,64", "--ranks", "-n", help="Numbers of ranks."),
     sizes: str = typer.Option("8,64,240", "--bytes", "-b", help="Sizes of messages."),
+    schedule: str | None = typer.Option(
+        None,
+        "--schedule",
+        metavar="FILES",
+        help="Schedules in files, with commas between, instead of patterns: those that --goal of"
+        " run wrote.",
+    ),
     causes: bool = typer.Option(
         False,
         "--causes",
@@ -220,6 +248,7 @@ def fidelity(
             patterns=PATTERNS if pattern is None else split_names(pattern),
             ranks=read_numbers("--ranks", ranks, int, "4,16"),
             sizes=read_numbers("--bytes", sizes, int, "8,64"),
+            schedules=() if schedule is None else split_names(schedule),
             causes=causes,
             progress=lambda done, all_: waiting.update(f"{done} of {all_} schedules", done, all_),
         )
@@ -264,6 +293,8 @@ def _show_execution(found: "Execution") -> None:
     low, high = found.interval_ns
     interval = "" if low == high else f" (from {low / 1e3:,.3f} to {high / 1e3:,.3f})"
     how = "detailed nodes" if document["goal"] == "detailed" else "the fitted model"
+    if "network" in document:
+        how += f", over the network of {document['network']['machine']}"
     say(
         f"makespan {found.makespan_ns / 1e3:,.3f} us{interval},"
         f" {notation.counted(len(finish_ns), 'rank')} of {document['interface']} on {how}"
@@ -290,14 +321,17 @@ def _show_facts(name: str, facts: dict[str, Any]) -> None:
 def _show_comparison(found: "Comparison", *, has_causes: bool) -> None:
     """Print the errors by pattern, size and ranks, and how many makespans intervals hold."""
     title = "Mean error of the fitted makespan in percent: whole, without the program's part"
-    for columns, rows in (found.table(), found.by_size(), found.by_ranks()):
+    are_files = any(row.is_file for row in found.rows)
+    parts = [found.table()] if are_files else [found.table(), found.by_size(), found.by_ranks()]
+    for columns, rows in parts:
         print_table(f"{title}, by {columns[0]}", columns, rows, columns[1:])
     if has_causes:
         columns, rows = found.causes()
         title = "In percent: error of the model, of it flow control, and half of what phases change"
         print_table(title, columns, rows, columns[1:])
     columns, rows = found.coverage()
-    title = "Makespans in the interval of what other patterns of their size were off"
+    others = "schedules" if are_files else "patterns of their size"
+    title = f"Makespans in the interval of what other {others} were off"
     print_table(title, columns, rows, columns[1:])
     held, of_parameters = sum(map(found.is_held, found.rows)), sum(r.is_within for r in found.rows)
     say(

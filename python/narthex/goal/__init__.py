@@ -2,7 +2,8 @@
 
 A schedule says what each rank sends, receives and computes, and what has to be over before
 (docs/goal.md). Reading order: `parameters` (the fitted model's, from `narthex fit logp` or
-LogGOPSim), `execution` (both executors), `fidelity` (one against the other).
+LogGOPSim), `execution` (both executors), `drawing` (what the model's ranks do over time),
+`fidelity` (one against the other).
 """
 
 from narthex.goal.execution import Execution, convert, patterns, run, show

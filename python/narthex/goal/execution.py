@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from narthex import _native, files
+from narthex import _native, arguments, files
 from narthex.arguments import Settings, whole_number
 from narthex.errors import NarthexError, unknown
 from narthex.goal.parameters import Fitted, calibrated, load, of_entry
@@ -91,6 +91,8 @@ def run(
     eager_bytes: int | None = None,
     fidelity: str | Path | None = None,
     calculation_scale: float = 1.0,
+    network: bool = False,
+    timeline: bool = False,
     progress: Progress | None = None,
 ) -> Execution:
     """Execute a schedule: a file in GOAL's text or binary format, or a pattern's name.
@@ -101,16 +103,18 @@ def run(
     the interface; messages of more than `eager_bytes` wait for their receivers, and
     calculations take `calculation_scale` times as long. With `fidelity`, a document of `narthex
     goal fidelity`, the overheads have the program's part, and the makespan has the interval
-    of what the schedules of that document were off with this interface.
+    of what the schedules of that document were off with this interface. With `network`, messages
+    meet in the machine's network, which has a rank on each node; with `timeline`, the document has
+    the times of each operation.
     """
     if executor not in EXECUTORS:
         raise unknown("executor", executor, EXECUTORS)
     if executor == "detailed":
         given = (parameters, eager_bytes, fidelity)
-        if any(each is not None for each in given) or calculation_scale != 1:
+        if any(each is not None for each in given) or calculation_scale != 1 or network or timeline:
             raise NarthexError(
-                "parameters, the eager limit, fidelity and the scale of calculations are those of"
-                " the fitted model: --executor loggops"
+                "parameters, the eager limit, fidelity, the scale of calculations, --network and"
+                " --plot are those of the fitted model: --executor loggops"
             )
         return _on_nodes(schedule, machine, interface, set, seed, threads, runs, progress)
     if not isinstance(parameters, Fitted):
@@ -119,10 +123,19 @@ def run(
             if parameters is None
             else load(parameters, interface)
         )
+    if calculation_scale < 0 or not calculation_scale < float("inf"):
+        raise NarthexError(f"a scale of calculations of {calculation_scale}: expected 0 or more")
     calibration = None if fidelity is None else calibrated(fidelity, parameters.interface)
     if calibration is not None:
         parameters = parameters.with_program(calibration.program_ns)
-    found = _fitted(schedule, parameters, eager_bytes, calculation_scale, progress)
+    choice = {"machine": str(machine), "set": arguments.settings(set)} if network else None
+    request = {
+        "schedule": str(schedule),
+        "parameters": parameters.requests(calculation_scale, eager_bytes),
+        "network": choice,
+        "timeline": timeline,
+    }
+    found = _fitted(request, parameters, progress)
     if calibration is not None:
         span_ns = found.makespan_ns
         found.document["makespan_ns"] |= {
@@ -157,30 +170,23 @@ def _document(executor: str, schedule: str | Path, facts: dict[str, Any]) -> dic
     }
 
 
-def _fitted(
-    schedule: str | Path,
-    parameters: Fitted,
-    eager_bytes: int | None,
-    calculation_scale: float,
-    progress: Progress | None,
-) -> Execution:
-    if calculation_scale < 0 or not calculation_scale < float("inf"):
-        raise NarthexError(f"a scale of calculations of {calculation_scale}: expected 0 or more")
-    sets = parameters.requests(calculation_scale, eager_bytes)
-    request = {"schedule": str(schedule), "parameters": sets}
+def _fitted(request: dict[str, Any], parameters: Fitted, progress: Progress | None) -> Execution:
     made = json.loads(_native.schedule_run(json.dumps(request), progress))
     first = made["runs"][0]
     spans = [max(each["finish_ps"]) / PS_PER_NS for each in made["runs"]]
-    return Execution(
-        {
-            **_document("loggops", schedule, made["schedule"]),
-            "interface": parameters.interface,
-            "parameters": dict(zip(("value", "low", "high"), sets, strict=False)),
-            "makespan_ns": {"value": spans[0], "low": min(spans), "high": max(spans)},
-            "events": sum(each["events"] for each in made["runs"]),
-            "finish_ns": [time_ps / PS_PER_NS for time_ps in first["finish_ps"]],
-        }
-    )
+    document = {
+        **_document("loggops", request["schedule"], made["schedule"]),
+        "interface": parameters.interface,
+        "parameters": dict(zip(("value", "low", "high"), request["parameters"], strict=False)),
+        "makespan_ns": {"value": spans[0], "low": min(spans), "high": max(spans)},
+        "events": sum(each["events"] for each in made["runs"]),
+        "finish_ns": [time_ps / PS_PER_NS for time_ps in first["finish_ps"]],
+    }
+    if request["network"] is not None:
+        document["network"] = request["network"]
+    if request["timeline"]:
+        document["operations"] = made["operations"]
+    return Execution(document)
 
 
 def _on_nodes(

@@ -19,11 +19,11 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
-from narthex.goal.execution import fitted, run
+from narthex.goal.execution import fitted, run, show
 from narthex.goal.parameters import Calibration, Fitted
 from narthex.notation import mean
 
@@ -65,6 +65,8 @@ class Row:
     """The ends of the parameters' intervals."""
     with_program_ns: float
     """The fitted makespan, with the program's part in the overheads."""
+    is_file: bool = False
+    """Whether it is a schedule of a file, whose messages have several sizes, and not a pattern."""
     many_buffers_ns: float | None = None
     """The detailed makespan with so many flow control buffers that no packet waits for one."""
     phases_ns: tuple[float, float] | None = None
@@ -134,11 +136,15 @@ class Comparison:
         ]
 
     def interval_ns(self, row: Row) -> tuple[float, float] | None:
-        """Return a row's makespan by what the other patterns of its size were off; none alone."""
+        """Return a row's makespan by what others were off: patterns of its size, or files.
+
+        There is none without others.
+        """
         others = [
             other.ratio
             for other in self.rows
-            if (other.interface, other.bytes) == (row.interface, row.bytes)
+            if other.interface == row.interface
+            and (row.is_file or other.bytes == row.bytes)
             and other.pattern != row.pattern
         ]
         if not others:
@@ -273,6 +279,21 @@ def program_part_ns(
     return (nodes.makespan_ns - found.makespan_ns) / PING_PONGS
 
 
+class Point(NamedTuple):
+    """A schedule that is executed: what tables call it, and where it comes from."""
+
+    name: str
+    ranks: int
+    bytes: int
+    schedule: str
+
+
+def _point(file: str | Path) -> Point:
+    facts = show(file)
+    mean_bytes = round(facts["bytes"] / max(1, facts["messages"]))
+    return Point(Path(file).stem, facts["ranks"], mean_bytes, str(file))
+
+
 def compare(
     interfaces: Sequence[str],
     *,
@@ -282,24 +303,31 @@ def compare(
     ranks: Sequence[int] = RANKS,
     sizes: Sequence[int] = SIZES,
     steps: int = STEPS,
+    schedules: Sequence[str | Path] = (),
     causes: bool = False,
     progress: Callable[[int, int], object] = lambda _done, _all: None,
 ) -> Comparison:
     """Execute schedules on detailed nodes and on the model that is fitted to each interface.
 
+    They are those of `patterns` with these numbers of `ranks`, sizes and `steps`; or the files
+    `schedules`, for example of programs of MPI, whose size is the mean of their messages.
     `causes` measures what of the error comes from flow control and from the phase of polls, which
     takes four times as long.
     """
+    points = [_point(file) for file in schedules] or [
+        Point(pattern, count, size, f"{pattern}:ranks={count},bytes={size},steps={steps}")
+        for pattern in patterns
+        for count in ranks
+        for size in sizes
+    ]
     models = fitted(interfaces, machine, set)
-    points = [(pattern, count, size) for pattern in patterns for count in ranks for size in sizes]
     rows: list[Row] = []
     parts: dict[str, float] = {}
     for name, model in zip(interfaces, models, strict=True):
         part_ns = parts[model.interface] = program_part_ns(model, name, machine, set)
         longer = model.with_program(part_ns)
-        for pattern, count, size in points:
+        for pattern, count, size, schedule in points:
             progress(len(rows), len(points) * len(interfaces))
-            schedule = f"{pattern}:ranks={count},bytes={size},steps={steps}"
 
             def on_nodes(
                 *more: str, schedule: str = schedule, name: str = name, runs: int = 2
@@ -318,6 +346,7 @@ def compare(
                 found.makespan_ns,
                 *found.interval_ns,
                 run(schedule, executor="loggops", parameters=longer).makespan_ns,
+                is_file=bool(schedules),
             )
             if causes:
                 later = [on_nodes(runs=runs) for runs in LATER_RUNS]

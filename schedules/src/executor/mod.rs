@@ -27,16 +27,24 @@
 //!
 //! A run allocates when it begins, and where queues grow; never for an event.
 
+mod lists;
+#[cfg(test)]
+mod tests;
+pub(crate) mod watch;
+pub(crate) mod wire;
+
 use crate::Problem;
 use crate::blocked;
 use crate::parameters::Parameters;
 use crate::queue::Queue;
 use crate::schedule::{ANY, Kind, Schedule};
 
+use lists::{List, Lists, Waiting};
+use watch::Watch;
+use wire::{Event, Events, Message, What, Wire};
+
 /// How many events lie between two looks at the observer.
 const LOOK_EVERY: u64 = 1 << 18;
-/// No entry of a list.
-const NONE: u32 = u32::MAX;
 /// In `waits_for`: the operation is over.
 pub(crate) const OVER: u32 = u32::MAX;
 
@@ -53,53 +61,6 @@ impl Outcome {
     /// When the last rank was.
     pub fn makespan_ps(&self) -> u64 {
         self.finish_ps.iter().copied().max().unwrap_or(0)
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum What {
-    /// An operation is over.
-    Over,
-    /// It starts, and others wait for that.
-    Started,
-    /// A send has its interface.
-    Launched,
-    /// A message is there.
-    Arrived,
-    /// The receiver's interface has taken it.
-    Accepted,
-    /// The receiver's processor has.
-    Handled,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Event {
-    rank: u32,
-    /// The operation of this rank, or of the sender.
-    operation: u32,
-    /// Of a message.
-    sender: u32,
-    what: What,
-}
-
-/// A posted receive, or a kept message, in a list of its rank.
-#[derive(Clone, Copy)]
-struct Waiting {
-    next: u32,
-    peer: u32,
-    tag: u32,
-    operation: u32,
-}
-
-#[derive(Clone, Copy)]
-struct List {
-    first: u32,
-    last: u32,
-}
-
-impl Default for List {
-    fn default() -> Self {
-        List { first: NONE, last: NONE }
     }
 }
 
@@ -121,11 +82,25 @@ pub fn execute(
     parameters: &Parameters,
     observer: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Outcome, Problem> {
-    let mut executor = Executor::new(schedule, parameters);
+    execute_over(schedule, parameters, parameters.latency, &mut (), observer)
+}
+
+/// The same with a wire of its own, and with one who looks on.
+///
+/// # Errors
+/// As [`execute`].
+pub(crate) fn execute_over(
+    schedule: &Schedule,
+    parameters: &Parameters,
+    wire: impl Wire,
+    watch: &mut impl Watch,
+    observer: &mut dyn FnMut(u64, u64) -> bool,
+) -> Result<Outcome, Problem> {
+    let mut executor = Executor::new(schedule, parameters, wire, watch);
     for rank in 0..schedule.ranks() {
         for (operation, &waits) in (0..).zip(schedule.shape(rank).waits_for()) {
             if waits == 0 {
-                executor.make_ready(rank, operation, 0);
+                executor.make_ready(rank, operation);
             }
         }
         executor.run_ready(0);
@@ -147,10 +122,12 @@ pub fn execute(
     Ok(Outcome { finish_ps, events: executor.taken })
 }
 
-struct Executor<'a> {
+struct Executor<'a, W, S> {
     schedule: &'a Schedule,
     parameters: &'a Parameters,
-    events: Queue<Event>,
+    wire: W,
+    watch: &'a mut S,
+    events: Events,
     taken: u64,
     over: u64,
     waits_for: Vec<u32>,
@@ -159,13 +136,12 @@ struct Executor<'a> {
     cpu_free: Vec<u64>,
     sends_free: Vec<u64>,
     receives_free: Vec<u64>,
-    lists: Vec<Waiting>,
-    free: u32,
+    lists: Lists,
     ready: Vec<(u32, u32)>,
 }
 
-impl<'a> Executor<'a> {
-    fn new(schedule: &'a Schedule, parameters: &'a Parameters) -> Self {
+impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
+    fn new(schedule: &'a Schedule, parameters: &'a Parameters, wire: W, watch: &'a mut S) -> Self {
         let ranks = schedule.ranks() as usize;
         let mut waits_for = Vec::with_capacity(schedule.operations() as usize);
         (0..schedule.ranks()).for_each(|rank| waits_for.extend(schedule.shape(rank).waits_for()));
@@ -173,6 +149,8 @@ impl<'a> Executor<'a> {
         Executor {
             schedule,
             parameters,
+            wire,
+            watch,
             events: Queue::default(),
             taken: 0,
             over: 0,
@@ -181,8 +159,7 @@ impl<'a> Executor<'a> {
             cpu_free: vec![0; ranks * usize::from(schedule.cpus())],
             sends_free: vec![0; nics],
             receives_free: vec![0; nics],
-            lists: Vec::new(),
-            free: NONE,
+            lists: Lists::default(),
             ready: Vec::new(),
         }
     }
@@ -191,13 +168,12 @@ impl<'a> Executor<'a> {
         let Event { rank, operation, sender, what } = event;
         match what {
             What::Over => self.end(rank, operation, now),
-            What::Started => {
-                self.start(rank, operation, now);
-            }
+            What::Started => self.start(rank, operation),
             What::Launched => self.engage_sender(rank, operation, now),
             What::Arrived => self.accept(event, now),
             What::Accepted => self.engage_receiver(event, now),
             What::Handled => self.handle(rank, sender, operation, now),
+            What::Wire => return self.wire.take(now, event, &mut self.events),
         }
         self.run_ready(now);
     }
@@ -221,7 +197,7 @@ impl<'a> Executor<'a> {
     }
 
     #[inline]
-    fn make_ready(&mut self, rank: u32, operation: u32, _now: u64) {
+    fn make_ready(&mut self, rank: u32, operation: u32) {
         self.ready.push((rank, operation));
     }
 
@@ -243,6 +219,7 @@ impl<'a> Executor<'a> {
             Kind::Calculate => {
                 let for_ps = (own.size as f64 * self.parameters.calculation_scale * 1e3).round() as u64;
                 let (begin, end) = self.engage(rank, own.cpu, now, for_ps);
+                self.watch.engaged(rank, operation, begin, end);
                 self.tell_start(rank, operation, now, begin);
                 self.push(end, rank, operation, What::Over);
             }
@@ -257,6 +234,7 @@ impl<'a> Executor<'a> {
                 }
             }
             Kind::Receive => {
+                self.watch.posted(rank, operation, now);
                 self.tell_start(rank, operation, now, now);
                 self.post(rank, operation, now);
             }
@@ -272,23 +250,23 @@ impl<'a> Executor<'a> {
         if begin > now {
             self.push(begin, rank, operation, What::Started);
         } else {
-            self.start(rank, operation, now);
+            self.start(rank, operation);
         }
     }
 
-    fn start(&mut self, rank: u32, operation: u32, now: u64) {
+    fn start(&mut self, rank: u32, operation: u32) {
         let schedule = self.schedule;
-        self.trigger(rank, schedule.shape(rank).start_dependants(operation), now);
+        self.trigger(rank, schedule.shape(rank).start_dependants(operation));
     }
 
     #[inline]
-    fn trigger(&mut self, rank: u32, dependants: &[u32], now: u64) {
+    fn trigger(&mut self, rank: u32, dependants: &[u32]) {
         let first = self.schedule.first(rank);
         for &dependant in dependants {
             let left = &mut self.waits_for[first + dependant as usize];
             *left -= 1;
             if *left == 0 {
-                self.make_ready(rank, dependant, now);
+                self.make_ready(rank, dependant);
             }
         }
     }
@@ -296,9 +274,10 @@ impl<'a> Executor<'a> {
     fn end(&mut self, rank: u32, operation: u32, now: u64) {
         let schedule = self.schedule;
         self.over += 1;
+        self.watch.over(rank, operation, now);
         self.waits_for[schedule.first(rank) + operation as usize] = OVER;
         self.ranks[rank as usize].finish_ps = now;
-        self.trigger(rank, schedule.shape(rank).dependants(operation), now);
+        self.trigger(rank, schedule.shape(rank).dependants(operation));
     }
 
     fn engage_sender(&mut self, rank: u32, operation: u32, now: u64) {
@@ -310,11 +289,11 @@ impl<'a> Executor<'a> {
             let free = begin.saturating_add(self.parameters.gap.engaged_ps(own.size));
             self.sends_free[nic] = self.sends_free[nic].max(free);
         }
+        self.watch.engaged(rank, operation, begin, end);
         self.tell_start(rank, operation, now, begin);
-        let latency = self.parameters.latency.at_ps(own.size);
-        let arrival = end.saturating_add_signed(latency).max(begin);
-        let peer = self.schedule.peer(rank, operation);
-        self.events.push(arrival, Event { rank: peer, operation, sender: rank, what: What::Arrived });
+        let receiver = self.schedule.peer(rank, operation);
+        let message = Message { sender: rank, operation, receiver, bytes: own.size };
+        self.wire.send(message, begin, end, &mut self.events);
         if own.size <= self.parameters.eager_bytes {
             self.push(end, rank, operation, What::Over);
         }
@@ -335,7 +314,8 @@ impl<'a> Executor<'a> {
     fn engage_receiver(&mut self, event: Event, now: u64) {
         let sent = *self.schedule.operation(event.sender, event.operation);
         let for_ps = self.parameters.receive_overhead.engaged_ps(sent.size);
-        let (_, end) = self.engage(event.rank, sent.cpu, now, for_ps);
+        let (begin, end) = self.engage(event.rank, sent.cpu, now, for_ps);
+        self.watch.handled(event.sender, event.operation, begin, end);
         self.events.push(end, Event { what: What::Handled, ..event });
     }
 
@@ -345,13 +325,13 @@ impl<'a> Executor<'a> {
             (posted.peer == sender || posted.peer == ANY) && (posted.tag == tag || posted.tag == ANY)
         };
         let mut list = self.ranks[rank as usize].posted;
-        let found = self.remove(&mut list, fits);
+        let found = self.lists.remove(&mut list, fits);
         self.ranks[rank as usize].posted = list;
         match found {
             Some(posted) => self.meet(rank, posted.operation, sender, sent, now),
             None => {
                 let mut list = self.ranks[rank as usize].kept;
-                self.append(&mut list, Waiting { next: NONE, peer: sender, tag, operation: sent });
+                self.lists.append(&mut list, Waiting::new(sender, tag, sent));
                 self.ranks[rank as usize].kept = list;
             }
         }
@@ -361,13 +341,13 @@ impl<'a> Executor<'a> {
         let (tag, peer) = (self.schedule.operation(rank, operation).tag, self.schedule.peer(rank, operation));
         let fits = |kept: &Waiting| (peer == kept.peer || peer == ANY) && (tag == kept.tag || tag == ANY);
         let mut list = self.ranks[rank as usize].kept;
-        let found = self.remove(&mut list, fits);
+        let found = self.lists.remove(&mut list, fits);
         self.ranks[rank as usize].kept = list;
         match found {
             Some(kept) => self.meet(rank, operation, kept.peer, kept.operation, now),
             None => {
                 let mut list = self.ranks[rank as usize].posted;
-                self.append(&mut list, Waiting { next: NONE, peer, tag, operation });
+                self.lists.append(&mut list, Waiting::new(peer, tag, operation));
                 self.ranks[rank as usize].posted = list;
             }
         }
@@ -380,142 +360,5 @@ impl<'a> Executor<'a> {
             self.push(answer, sender, sent, What::Over);
         }
         self.end(rank, receive, now);
-    }
-
-    fn append(&mut self, list: &mut List, entry: Waiting) {
-        let place = if self.free == NONE {
-            self.lists.push(entry);
-            self.lists.len() as u32 - 1
-        } else {
-            let place = self.free;
-            self.free = self.lists[place as usize].next;
-            self.lists[place as usize] = entry;
-            place
-        };
-        if list.first == NONE {
-            list.first = place;
-        } else {
-            self.lists[list.last as usize].next = place;
-        }
-        list.last = place;
-    }
-
-    /// Takes the first that fits out of a list.
-    #[inline]
-    fn remove(&mut self, list: &mut List, fits: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
-        let (mut before, mut place) = (NONE, list.first);
-        while place != NONE {
-            let entry = self.lists[place as usize];
-            if fits(&entry) {
-                if before == NONE {
-                    list.first = entry.next;
-                } else {
-                    self.lists[before as usize].next = entry.next;
-                }
-                if list.last == place {
-                    list.last = before;
-                }
-                self.lists[place as usize].next = self.free;
-                self.free = place;
-                return Some(entry);
-            }
-            (before, place) = (place, entry.next);
-        }
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::parameters::Line;
-    use crate::text;
-
-    const PARAMETERS: Parameters = Parameters {
-        latency: Line { first_ns: 100.0, per_byte_ns: 1.0 },
-        send_overhead: Line { first_ns: 10.0, per_byte_ns: 2.0 },
-        receive_overhead: Line { first_ns: 20.0, per_byte_ns: 3.0 },
-        gap: Line { first_ns: 50.0, per_byte_ns: 4.0 },
-        eager_bytes: 1_000,
-        calculation_scale: 1.0,
-    };
-
-    fn finish_ns(ranks: &[&str], parameters: &Parameters) -> Result<Vec<u64>, Problem> {
-        let mut text = format!("num_ranks {}\n", ranks.len());
-        for (rank, operations) in ranks.iter().enumerate() {
-            text += &format!("rank {rank} {{\n{operations}\n}}\n");
-        }
-        let schedule = text::read(text.as_bytes()).unwrap();
-        let outcome = execute(&schedule, parameters, &mut |_, _| true)?;
-        Ok(outcome.finish_ps.iter().map(|ps| ps / 1_000).collect())
-    }
-
-    #[test]
-    fn one_way_takes_both_overheads_and_the_latency() {
-        // o_s 10+18, L 100+9, o_r 20+27.
-        let found = finish_ns(&["send 10b to 1", "recv 10b from 0"], &PARAMETERS).unwrap();
-        assert_eq!(found, [28, 28 + 109 + 47]);
-    }
-
-    #[test]
-    fn messages_of_a_burst_leave_and_arrive_a_gap_apart() {
-        // One byte: o_s 10, g 50, L 100, o_r 20; three messages.
-        let (sends, receives) = (["send 1b to 1"; 3].join("\n"), ["recv 1b from 0"; 3].join("\n"));
-        assert_eq!(finish_ns(&[&sends, &receives], &PARAMETERS).unwrap(), [110, 230]);
-        // With a processor of its own and an interface of its own, none waits.
-        let sends = "send 1b to 1\nsend 1b to 1 cpu 1 nic 1";
-        assert_eq!(finish_ns(&[sends, "recv 1b from 0\nrecv 1b from 0"], &PARAMETERS).unwrap(), [10, 130]);
-        // Two senders meet in the receiver's interface.
-        let ranks = ["recv 1b from 1\nrecv 1b from 2", "send 1b to 0", "send 1b to 0"];
-        assert_eq!(finish_ns(&ranks, &PARAMETERS).unwrap(), [180, 10, 10]);
-    }
-
-    #[test]
-    fn a_message_is_handled_when_the_processor_is_free_and_kept_until_its_receive() {
-        // It is there at 110, while the receiver computes until 300.
-        let late = "a: calc 300\nb: recv 1b from 0\nb requires a";
-        assert_eq!(finish_ns(&["send 1b to 1", late], &PARAMETERS).unwrap(), [10, 320]);
-        // Handled from 110 to 130; its receive comes at 600.
-        let two = "a: calc 50\nb: recv 1b from 0 tag 2\nc: calc 470\nd: recv 1b from 0 tag 1\nb requires a\n\
-                   c requires b\nd requires c";
-        let sends = "a: send 1b to 1 tag 2\nb: send 1b to 1 tag 1\nb requires a";
-        assert_eq!(finish_ns(&[sends, two], &PARAMETERS).unwrap(), [60, 620]);
-    }
-
-    #[test]
-    fn a_start_lets_others_go_while_the_operation_goes_on() {
-        let ranks = ["a: calc 100\nb: calc 50 cpu 1\nb irequires a\nc: calc 1 cpu 2\nc requires b"];
-        assert_eq!(finish_ns(&ranks, &PARAMETERS).unwrap(), [100]);
-        let ranks = ["a: calc 100\nb: calc 50 cpu 1\nb requires a"];
-        assert_eq!(finish_ns(&ranks, &PARAMETERS).unwrap(), [150]);
-    }
-
-    #[test]
-    fn a_sender_of_a_long_message_waits_for_its_receiver() {
-        let flat = |line: Line| Line { per_byte_ns: 0.0, ..line };
-        let parameters = Parameters {
-            latency: flat(PARAMETERS.latency),
-            send_overhead: flat(PARAMETERS.send_overhead),
-            receive_overhead: flat(PARAMETERS.receive_overhead),
-            gap: flat(PARAMETERS.gap),
-            ..PARAMETERS
-        };
-        let receiver = "a: calc 500\nb: recv 1001b from 0\nb requires a";
-        // Handled at 520 behind the calculation, and an answer of one latency.
-        assert_eq!(finish_ns(&["send 1001b to 1", receiver], &parameters).unwrap(), [620, 520]);
-        let receiver = receiver.replace("1001", "1000");
-        assert_eq!(finish_ns(&["send 1000b to 1", &receiver], &parameters).unwrap(), [10, 520]);
-    }
-
-    #[test]
-    fn ranks_that_wait_for_each_other_are_told_in_a_circle() {
-        let ranks = [
-            "a: recv 1b from 1\nb: send 1b to 1\nb requires a",
-            "c: recv 1b from 0\nd: send 1b to 0\nd requires c",
-        ];
-        let problem = finish_ns(&ranks, &PARAMETERS).unwrap_err();
-        assert!(problem.is_no_progress);
-        assert!(problem.message.contains("rank 0, a (recv 1b from 1)"), "{problem}");
-        assert!(problem.message.contains("rank 1, c (recv 1b from 0)"), "{problem}");
     }
 }
