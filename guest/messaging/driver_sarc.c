@@ -9,8 +9,7 @@
  *
  * A sender has CREDITS places at a receiver in turn, each with a counter, and says in the header
  * which; the receiver stores how often it has emptied the place into the sender's scratchpad. A
- * packet whose place is not empty is parked, and there is no room for others until it has gone. No
- * hardware moves it, so a send ends when it has (PARKS_PACKETS; messaging/messages.c).
+ * packet whose place is not empty is parked, and there is no room for others until it has gone.
  *
  * This driver is in programs for this interface alone (EVERY_DRIVER does not name it). */
 #include <errno.h>
@@ -204,15 +203,19 @@ static inline bool has_credit(struct peer *peer) {
     return sarc_load(emptied) == peer->sent / CREDITS;
 }
 
-static bool has_room(void) {
+static bool is_parked(void) {
     if (parked.header == 0)
-        return true;
+        return false;
     struct peer *peer = &peers[header_peer(parked.header)];
     if (!has_credit(peer))
-        return false;
+        return true;
     transmit(peer, parked.header, parked.payload, header_bytes(parked.header));
     parked.header = 0;
-    return true;
+    return false;
+}
+
+static bool has_room(void) {
+    return !is_parked();
 }
 
 SENDING_CODE static void send(uint64_t header, const void *payload, size_t bytes, size_t extra) {
@@ -226,6 +229,17 @@ SENDING_CODE static void send(uint64_t header, const void *payload, size_t bytes
         parked.header = header;
         memcpy(parked.payload, payload, bytes);
     }
+}
+
+/* A process that ends has sent what it said. */
+static void send_parked(void) {
+    while (is_parked())
+        ;
+}
+
+static void start_sending(const struct narthex_information *machine) {
+    start(machine);
+    atexit(send_parked);
 }
 
 /* Receive */
@@ -257,6 +271,7 @@ static struct {
 
 static uint64_t arrived(size_t extra) {
     (void)extra;
+    is_parked();
     if (!oldest.item) {
         oldest.item = sarc_oldest(&reader);
         if (!oldest.item)
@@ -288,5 +303,5 @@ static void receive(void *payload, size_t bytes, size_t extra) {
     sarc_store(&peer->credits[place], ++peer->emptied[place]);
 }
 
-SEND_DRIVER(send_sarc, start, has_room, send);
+SEND_DRIVER(send_sarc, start_sending, has_room, send);
 RECEIVE_DRIVER(receive_sarc, start, arrived, receive, NULL);

@@ -140,20 +140,10 @@ static OUT_OF_LINE void wait_for_room(void) {
 
 /* Sending */
 
-#ifdef PARKS_PACKETS
-enum { PARKS = true };
-#else
-enum { PARKS = false };
-#endif
-
-/* A driver that parks has room again once the packet has gone, which nothing but the library sees
- * to: a program that computes after its send must not keep it. */
 static inline void send_packet(uint64_t header, const void *payload, size_t bytes) {
-    if (!PARKS && !sender.has_room())
+    if (!sender.has_room())
         wait_for_room();
     sender.send(header | (uint64_t)bytes << HEADER_BYTES_SHIFT, payload, bytes);
-    if (PARKS && !sender.has_room())
-        wait_for_room();
 }
 
 static OUT_OF_LINE void send_in_packets(uint64_t header, const char *payload, size_t bytes) {

@@ -2,7 +2,8 @@
  * tiles' scratchpads for broadcasts and reductions of a few words.
  *
  * A line at the receiver takes one message: the number of the call and how many bytes there are,
- * then the data. It is written as a whole, so a receiver looks at the first word alone.
+ * then the data. It is written as a whole, so a receiver looks at the first word alone. All calls
+ * are numbered together, so that ranks in different collectives do not take each other's messages.
  *
  * A reduction's lines, one for each partner, are used in turn by every other call. No rank is two
  * calls ahead of its partner: to end one it needs what the partner sends in the same. A root of
@@ -23,7 +24,8 @@ enum { BROADCASTS = 8 };
 enum { LINES = 1 + SARC_COUNTER_BARRIER_LINES + TURNS * PARTNERS + BROADCASTS };
 
 static uint64_t *command, *reductions, *broadcasts; /* the own tile's lines */
-static uint64_t reduced, broadcast;                 /* calls so far */
+static uint64_t calls, reduced, broadcast;          /* so far */
+static uint64_t last_broadcast;                     /* its number among all calls */
 static struct sarc_counter_barrier barrier;
 
 /* Whether all ranks have taken their lines at the same place of their scratchpads. */
@@ -56,9 +58,11 @@ bool sarc_collectives_start(void) {
 
 /* Messages */
 
+enum { BYTES_BITS = 8 }; /* of a line's first word; the call's number is above them */
+
 static void send_line(const struct communicator *comm, int rank, const uint64_t *line,
                       uint64_t number, const void *data, size_t bytes) {
-    uint64_t words[SARC_MESSAGE_WORDS] = {number << 8 | bytes};
+    uint64_t words[SARC_MESSAGE_WORDS] = {number << BYTES_BITS | bytes};
     copy(words + 1, data, bytes);
     while (!sarc_command_is_free(command))
         ;
@@ -69,8 +73,8 @@ static void send_line(const struct communicator *comm, int rank, const uint64_t 
 /* Waits for the message with this number, and takes up to `bytes` of it. Returns its bytes. */
 static size_t take_line(const uint64_t *line, uint64_t number, void *data, size_t bytes) {
     uint64_t words[SARC_MESSAGE_WORDS];
-    await_word(line, 8, number);
-    size_t came = sarc_load(line) & 0xff;
+    await_word(line, BYTES_BITS, number);
+    size_t came = sarc_load(line) & ((1 << BYTES_BITS) - 1);
     for (size_t word = 1; word <= (came + sizeof *words - 1) / sizeof *words; word++)
         words[word] = sarc_load(&line[word]);
     copy(data, words + 1, came < bytes ? came : bytes);
@@ -85,9 +89,21 @@ static void meet(void) {
     sarc_store(barrier.flag, 0);
 }
 
+static const uint64_t *broadcast_line(void) {
+    return broadcasts + broadcast % BROADCASTS * SARC_LINE_WORDS;
+}
+
+/* A counter does not tell a barrier from another collective; a broadcast that nobody has taken
+ * does. */
 int sarc_barrier(const struct collective_call *call) {
-    (void)call;
+    calls += 1;
     meet();
+    uint64_t number = sarc_load(broadcast_line()) >> BYTES_BITS;
+    narthex_check(number <= last_broadcast,
+                  "rank %d is in MPI_Barrier on %s, and another rank's MPI_Bcast in its place, or "
+                  "before it, was taken by no collective of this rank: all ranks of a communicator "
+                  "make the same collectives in the same order",
+                  call->comm->rank, call->comm->name);
     return MPI_SUCCESS;
 }
 
@@ -99,17 +115,19 @@ int sarc_broadcast(const struct collective_call *call) {
     size_t bytes = data.count * data.type->size, came = bytes;
     if (broadcast % BROADCASTS == 0)
         meet();
-    const uint64_t *line = broadcasts + broadcast++ % BROADCASTS * SARC_LINE_WORDS;
+    const uint64_t *line = broadcast_line();
+    broadcast += 1;
+    last_broadcast = ++calls;
     int size = comm->size, place = (comm->rank - call->root + size) % size, distance = 1;
     while (distance < size && !(place & distance))
         distance *= 2;
     if (place == 0)
         pack((char *)packed, data.buffer, data.count, data.type);
     else
-        came = take_line(line, broadcast, packed, bytes);
+        came = take_line(line, calls, packed, bytes);
     while ((distance /= 2) > 0)
         if (place + distance < size)
-            send_line(comm, (place + distance + call->root) % size, line, broadcast, packed, came);
+            send_line(comm, (place + distance + call->root) % size, line, calls, packed, came);
     if (came > bytes)
         return MPI_ERR_TRUNCATE;
     if (place > 0)
@@ -130,12 +148,12 @@ static const uint64_t *reduction_line(unsigned partner) {
 }
 
 static void give(const struct values *values, unsigned partner, int rank) {
-    send_line(values->call->comm, rank, reduction_line(partner), reduced, values->own,
+    send_line(values->call->comm, rank, reduction_line(partner), calls, values->own,
               values->bytes);
 }
 
 static void take_values(struct values *values, unsigned partner, uint64_t *to) {
-    if (take_line(reduction_line(partner), reduced, to, values->bytes) > values->bytes)
+    if (take_line(reduction_line(partner), calls, to, values->bytes) > values->bytes)
         values->error = MPI_ERR_TRUNCATE;
 }
 
@@ -160,6 +178,7 @@ int sarc_all_reduce(const struct collective_call *call) {
     struct cube cube = cube_of(comm);
     struct values values = {.call = call, .bytes = call->data.count * call->data.type->size};
     bool has_neighbour = comm->rank < cube.folded; /* beyond the cube, or in it for one beyond */
+    calls += 1;
     reduced += 1;
     copy(values.own, own_values(call->reduction), values.bytes);
     if (cube.place < 0) {

@@ -231,6 +231,7 @@ int run_schedule(struct schedule *schedule) {
         while (!open->is.is_done);
     }
     awaits(NULL, NULL);
+    await_departure();
     LEAVE();
     running = outer;
     return end(schedule);

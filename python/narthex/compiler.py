@@ -57,8 +57,10 @@ DRIVERS_APART = {
     "SARC": DriverApart(
         interfaces=("SARC",),
         members=(
-            "messaging/messages.c",
             "mpi/start.c",
+            "mpi/transport.c",
+            "mpi/point_to_point.c",
+            "mpi/completion.c",
             "mpi/schedules.c",
             "mpi/barrier.c",
             "mpi/broadcast.c",
@@ -66,7 +68,6 @@ DRIVERS_APART = {
             "mpi/overrides.c",
             "mpi/overrides_sarc.c",
         ),
-        flags=("-DPARKS_PACKETS",),
     ),
     "VOYAGER": DriverApart(
         interfaces=("Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"),
