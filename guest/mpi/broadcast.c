@@ -3,7 +3,7 @@
  * Short data go down a binomial tree. Long ones are scattered down that tree, a part for each rank,
  * and then every rank passes parts on around a ring until all have all: each sends about twice the
  * data, and not as often as it has children (van de Geijn). */
-#include "mpi/collectives.h"
+#include "mpi/overrides.h"
 
 /* A rank's place in the tree: the distance to its parent, which is the root's if it has none. */
 static int parent_distance(int place, int size) {
@@ -90,8 +90,13 @@ static int broadcast(void *buffer, int count, MPI_Datatype datatype, int root, M
     CHECK_ROOT_IN(function, root);
     CHECK_BUFFER_IN(function, buffer, count, type);
     struct schedule *schedule = begin_collective(comm, BROADCAST, root, function);
+    struct elements data = elements(buffer, (size_t)count, type);
+    struct collective_call call = {BROADCAST, comm, root, data};
+    int error;
+    if (!request && override_collective(schedule, &call, &error))
+        return error;
     if (comm->size > 1)
-        add_broadcast(schedule, comm, elements(buffer, (size_t)count, type), root);
+        add_broadcast(schedule, comm, data, root);
     return finish_schedule(schedule, request);
 }
 

@@ -42,6 +42,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status) {
         return MPI_SUCCESS;
     }
     wait_until_done(request, FUNCTION);
+    await_departure();
     return take(request, handle, status, FUNCTION);
 }
 MPI_NAME(Wait);
@@ -59,6 +60,8 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status) {
     if (!request->is.is_done)
         progress();
     *flag = request->is.is_done;
+    if (*flag)
+        await_departure();
     return *flag ? take(request, handle, status, FUNCTION) : MPI_SUCCESS;
 }
 MPI_NAME(Test);
@@ -72,6 +75,7 @@ static MPI_Status *status_at(MPI_Status *statuses, int index) {
 static int take_all(int count, MPI_Request requests[], MPI_Status statuses[],
                     const char *function) {
     int all = MPI_SUCCESS;
+    await_departure();
     for (int index = 0; index < count; index++) {
         struct request *request;
         MPI_Status *status = status_at(statuses, index);
@@ -160,6 +164,7 @@ static int take_first(MPI_Request requests[], const struct survey *found, int *i
         return MPI_SUCCESS;
     }
     MPI_Request *handle = &requests[*index];
+    await_departure();
     return take((struct request *)*handle, handle, status, function);
 }
 
@@ -167,6 +172,7 @@ static int take_first(MPI_Request requests[], const struct survey *found, int *i
 static int take_some(int count, MPI_Request requests[], const struct survey *found, int *completed,
                      int indices[], MPI_Status statuses[], const char *function) {
     int all = MPI_SUCCESS, taken = 0;
+    await_departure();
     for (int index = 0; index < count && found->active > 0; index++) {
         struct request *request;
         MPI_Status *status = status_at(statuses, taken);

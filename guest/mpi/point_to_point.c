@@ -23,6 +23,7 @@ static OUT_OF_LINE int send(const struct message *message, enum send_mode mode,
         return error;
     start_request(&request);
     wait_until_done(&request, function);
+    await_departure();
     return MPI_SUCCESS;
 }
 
@@ -32,8 +33,10 @@ static OUT_OF_LINE int send_otherwise(const void *buffer, int count, MPI_Datatyp
     const struct datatype *type = look_up_datatype(datatype);
     if (is_plain(found, type, buffer, count, destination, tag) &&
         send_eager(world_rank(found, destination), found->context, tag, buffer, (size_t)count,
-                   type))
+                   type)) {
+        await_departure();
         return MPI_SUCCESS;
+    }
     return send(&MESSAGE(buffer, destination), STANDARD, "MPI_Send");
 }
 
@@ -43,8 +46,10 @@ int PMPI_Send(const void *buffer, int count, MPI_Datatype datatype, int destinat
     const struct datatype *type = look_up_datatype(datatype);
     if (is_plain(found, type, buffer, count, destination, tag) && type->is_contiguous &&
         send_few(world_rank(found, destination), found->context, tag, buffer,
-                 (size_t)count * type->size))
+                 (size_t)count * type->size)) {
+        await_departure();
         return MPI_SUCCESS;
+    }
     return send_otherwise(buffer, count, datatype, destination, tag, comm);
 }
 MPI_NAME(Send);
@@ -158,6 +163,7 @@ static int exchange(struct request *receive, struct request *sent, MPI_Status *s
     start_request(sent);
     wait_until_done(sent, function);
     wait_until_done(receive, function);
+    await_departure();
     return end_request(receive, status, function);
 }
 

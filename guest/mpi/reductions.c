@@ -10,6 +10,8 @@
  * which the ranks gather in the opposite order (Rabenseifner). */
 #include "mpi/reductions.h"
 
+#include "mpi/overrides.h"
+
 int find_reduction(struct reduction *reduction) {
     const char *function = reduction->function;
     FIND_COMMUNICATOR_IN(function, comm, reduction->handle);
@@ -66,25 +68,6 @@ void add_before(struct partial *partial, int rank) {
 void add_behind(struct partial *partial, int rank) {
     receive_other(partial, rank);
     combine_behind(partial);
-}
-
-/* The ranks as a hypercube: of the first ones beyond it, each even one gives its values to the odd
- * one behind it. */
-struct cube {
-    int size, folded; /* ranks in it; ranks of which one half is not */
-    int place;        /* this rank's; -1 if it is not in it */
-};
-
-static struct cube cube_of(const struct communicator *comm) {
-    struct cube cube = {.size = hypercube(comm->size)};
-    int rank = comm->rank;
-    cube.folded = 2 * (comm->size - cube.size);
-    cube.place = rank >= cube.folded ? rank - cube.folded / 2 : rank % 2 == 1 ? rank / 2 : -1;
-    return cube;
-}
-
-static int rank_at(const struct cube *cube, int place) {
-    return place < cube->folded / 2 ? 2 * place + 1 : place + cube->folded / 2;
 }
 
 static void add_fold(const struct cube *cube, struct partial *partial) {
@@ -188,6 +171,11 @@ static int all_reduce(struct reduction *reduction) {
     struct communicator *comm = reduction->comm;
     CHECK_BUFFER_IN(reduction->function, reduction->receive, reduction->count, reduction->type);
     struct schedule *schedule = begin_collective(comm, ALLREDUCE, 0, reduction->function);
+    struct elements result =
+        elements(reduction->receive, (size_t)reduction->count, reduction->type);
+    struct collective_call call = {ALLREDUCE, comm, 0, result, reduction};
+    if (!reduction->request && override_collective(schedule, &call, &error))
+        return error;
     add_all_reduce(schedule, reduction, own_values(reduction), reduction->receive,
                    (size_t)reduction->count);
     return finish_schedule(schedule, reduction->request);

@@ -58,6 +58,25 @@ static inline const void *own_values(const struct reduction *reduction) {
     return reduction->send == MPI_IN_PLACE ? reduction->receive : reduction->send;
 }
 
+/* The ranks as a hypercube: of the first ones beyond it, each even one gives its values to the odd
+ * one behind it. */
+struct cube {
+    int size, folded; /* ranks in it; ranks of which one half is not */
+    int place;        /* this rank's; -1 if it is not in it */
+};
+
+static inline struct cube cube_of(const struct communicator *comm) {
+    struct cube cube = {.size = hypercube(comm->size)};
+    int rank = comm->rank;
+    cube.folded = 2 * (comm->size - cube.size);
+    cube.place = rank >= cube.folded ? rank - cube.folded / 2 : rank % 2 == 1 ? rank / 2 : -1;
+    return cube;
+}
+
+static inline int rank_at(const struct cube *cube, int place) {
+    return place < cube->folded / 2 ? 2 * place + 1 : place + cube->folded / 2;
+}
+
 /* Adds the steps after which every rank has the result at `receive`. */
 void add_all_reduce(struct schedule *schedule, const struct reduction *reduction, const void *own,
                     void *receive, size_t count);

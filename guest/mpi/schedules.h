@@ -49,6 +49,14 @@ int start_schedule(struct schedule *schedule, MPI_Request *request);
 /* Carries the list out, or begins to where there is a request to be made. */
 int finish_schedule(struct schedule *schedule, MPI_Request *request);
 
+#ifdef ONLY_DRIVER
+/* Lets an interface carry a collective out in whose place the list stands, without steps; ends it
+ * with the error that `run` returns (mpi/overrides.h). */
+struct collective_call;
+int run_override(struct schedule *schedule, int (*run)(const struct collective_call *call),
+                 const struct collective_call *call);
+#endif
+
 /* Whether nonblocking collectives are under way. */
 bool are_schedules_under_way(void);
 

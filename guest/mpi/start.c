@@ -4,6 +4,7 @@
 
 #include "messaging/narthex.h"
 #include "mpi/errors.h"
+#include "mpi/overrides.h"
 #include "mpi/transport.h"
 
 enum mpi_state mpi_state = BEFORE_INIT;
@@ -18,6 +19,7 @@ static int start(const char *function) {
         narthex_fail("rank %d calls %s a second time", narthex_node(), function);
     transport_start();
     communicators_start();
+    overrides_start();
     mpi_state = ACTIVE;
     narthex_barrier(); /* messages may come from here on */
     return MPI_SUCCESS;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "messaging/buffers.h"
+#include "messaging/driver.h"
 #include "messaging/handlers.h"
 #include "messaging/messages.h"
 #include "mpi/matching.h"
@@ -102,6 +103,20 @@ bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t 
     send_after(peer, HANDLER_MPI_MESSAGE, &envelope, sizeof envelope, buffer, bytes);
     return true;
 }
+
+#ifdef ONLY_DRIVER
+static bool (*has_room)(void);
+
+void await_departure(void) {
+    if (has_room())
+        return;
+    ENTER(ACTIVITY_WAIT_TO_SEND);
+    do
+        take_next_packet();
+    while (!has_room());
+    LEAVE();
+}
+#endif
 
 static OUT_OF_LINE void return_credits(int source, struct peer *peer) {
     uint64_t units = (uint64_t)peer->owed;
@@ -460,6 +475,9 @@ void transport_start(void) {
     own_rank = narthex_node();
     mpi_packet_bytes = narthex_payload_limit() / PACKETS_PER_MESSAGE_LIMIT;
     matching_start();
+#ifdef ONLY_DRIVER
+    has_room = pick_send_driver(narthex_information()->send_driver, SMALL_HEADER).has_room;
+#endif
     puts_start();
     if (mpi_put_way)
         most_eager_bytes = mpi_put_way->least_bytes - 1;

@@ -96,6 +96,15 @@ static inline void copy_few(void *to, const void *from, size_t bytes) {
         copy(to, from, bytes);
 }
 
+/* Waits until the interface has all that was sent, at the end of a call that ends a send. A driver
+ * may keep a packet that the receiver has no place for, and nothing moves it while the program
+ * computes (messaging/driver_sarc.c); others wait before they take a packet. */
+#ifdef ONLY_DRIVER
+void await_departure(void);
+#else
+static inline void await_departure(void) {}
+#endif
+
 /* Sends a message at once if it may be eager: whether it was. */
 bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t count,
                 const struct datatype *type);

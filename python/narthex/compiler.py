@@ -48,11 +48,27 @@ class DriverApart:
     """The beginnings of their names."""
     sources: Sequence[str] = ("messaging/drivers.c",)
     """What is compiled for them anew, and stands in for the archive's own."""
+    members: Sequence[str] = ()
+    """What is compiled anew as well, but linked only where the program wants it."""
     flags: Sequence[str] = ()
 
 
 DRIVERS_APART = {
-    "SARC": DriverApart(interfaces=("SARC",)),
+    "SARC": DriverApart(
+        interfaces=("SARC",),
+        members=(
+            "mpi/start.c",
+            "mpi/transport.c",
+            "mpi/point_to_point.c",
+            "mpi/completion.c",
+            "mpi/schedules.c",
+            "mpi/barrier.c",
+            "mpi/broadcast.c",
+            "mpi/reductions.c",
+            "mpi/overrides.c",
+            "mpi/overrides_sarc.c",
+        ),
+    ),
     "VOYAGER": DriverApart(
         interfaces=("Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"),
         sources=(
@@ -389,18 +405,33 @@ def _linked(compiler: Compiler, driver: str | None, progress: Progress | None) -
     if driver is None:
         return [archive]
     apart = DRIVERS_APART[driver]
+    objects = [_compiled_apart(compiler, archive.parent, driver, each) for each in apart.sources]
+    if not apart.members:
+        return [*objects, archive]
+    of_driver = archive.parent / f"libnarthex_{driver}.a"
+    if not of_driver.exists():
+        members = [_compiled_apart(compiler, archive.parent, driver, each) for each in apart.members]
+        with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
+            unfinished = Path(scratch) / of_driver.name
+            names = [str(each.absolute()) for each in members]
+            run([*compiler.archiver, "rcs", str(unfinished), *names], GUEST)
+            unfinished.replace(of_driver)
+    return [*objects, of_driver, archive]
+
+
+def _compiled_apart(compiler: Compiler, folder: Path, driver: str, source: str) -> Path:
+    """Return an object of the library that is compiled for one driver alone."""
+    path = Path(source)
+    output = folder / f"{path.parent.name}-{path.stem}_{driver}.o"
+    if output.exists():
+        return output
     only = f"-DONLY_DRIVER(EACH)=EACH(DRIVER_{driver},{driver.lower()})"
-    objects = []
-    for source in apart.sources:
-        output = archive.parent / f"{Path(source).stem}_{driver}.o"
-        if not output.exists():
-            with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
-                unfinished = Path(scratch) / output.name
-                flags = [*_FLAGS, *_includes(), only, *apart.flags]
-                run([*compiler.c, *flags, "-c", source, "-o", str(unfinished)], GUEST)
-                unfinished.replace(output)
-        objects.append(output)
-    return [*objects, archive]
+    with cached(folder), tempfile.TemporaryDirectory(dir=folder) as scratch:
+        unfinished = Path(scratch) / output.name
+        flags = [*_FLAGS, *_includes(), only, *DRIVERS_APART[driver].flags]
+        run([*compiler.c, *flags, "-c", source, "-o", str(unfinished)], GUEST)
+        unfinished.replace(output)
+    return output
 
 
 def _link(

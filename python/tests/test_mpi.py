@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import native
@@ -110,6 +111,56 @@ def test_the_interface_puts_long_messages_to_their_place(machine, interface, lea
     where = {"machine": machine, "interface": interface, "nodes": 2}
     document = narthex.run("mpi-bandwidth", 32768, 4, 2, 1, **where).document
     assert document["reports"][0]["value"] > least
+
+
+TWO_TILES = [
+    "machine.processors_per_node=2",
+    "network_on_chip.topology.dimensions=[2, 1]",
+    "node.memories.main_memory.at=[0, 1]",
+    "node.interface.at=0",
+]
+
+
+def over_sarc(program: str, *arguments: object, set: Sequence[str] = ()) -> float:
+    """Run on tiles of a chip; gives the first value that is reported."""
+    where = {"machine": "sarc-chip", "interface": "SARC", "nodes": 1}
+    return narthex.run(program, *arguments, set=set, **where).document["reports"][0]["value"]
+
+
+def test_collectives_over_counters_print_what_they_do_with_mpich(reference):
+    pieces: dict[int, bytes] = {}
+
+    def hear(_node: int, process: int, _stream: str, piece: bytes) -> None:
+        pieces[process] = pieces.get(process, b"") + piece
+
+    tiles = [setting.replace("2, 1", "3, 1").replace("=2", "=3") for setting in TWO_TILES]
+    where = {"machine": "sarc-chip", "interface": "SARC", "nodes": 1, "set": tiles}
+    narthex.run("mpi-collectives", "6", output=hear, **where)
+    lines = sorted(line for text in pieces.values() for line in text.decode().splitlines())
+    assert lines == reference("mpi-collectives", 3, "6")
+
+
+def test_counters_make_a_barrier_of_all_tiles_and_messages_one_of_fewer():
+    own, messages = (
+        over_sarc("mpi-collective-latency", "barrier", 8, ranks, 2, 3) for ranks in (16, 15)
+    )
+    assert own < 1000
+    assert messages > 4000
+
+
+def test_a_sender_that_computes_keeps_no_packet_that_its_receiver_had_no_place_for():
+    assert over_sarc("mpi-bandwidth", 1024, 32, 2, 2, set=TWO_TILES) > 150
+
+
+def test_a_barrier_over_counters_tells_of_a_broadcast_in_its_place():
+    with pytest.raises(NarthexError, match="in MPI_Barrier on MPI_COMM_WORLD, and another rank's"):
+        over_sarc("mpi-wrong", "barrier_for_broadcast", set=TWO_TILES)
+
+
+def test_a_collective_is_measured_where_ranks_learn_late_of_their_common_start():
+    where = {"machine": "voyager", "interface": "Voyager-resident", "nodes": 16}
+    done = narthex.run("mpi-collective-latency", "bcast", 1024, 16, 1, 1, **where)
+    assert 100_000 < done.document["reports"][0]["value"] < 300_000
 
 
 def test_what_is_compiled_with_this_header_runs_with_another_library_of_the_abi(tmp_path):

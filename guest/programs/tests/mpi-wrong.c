@@ -54,6 +54,15 @@ static void other_root(void) {
     MPI_Bcast(value, 1, MPI_INT, rank, MPI_COMM_WORLD);
 }
 
+static void barrier_for_broadcast(void) {
+    if (rank == 0)
+        MPI_Bcast(value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    else
+        MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void left_out(void) {
     if (rank != 0)
         MPI_Allreduce(MPI_IN_PLACE, value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -81,7 +90,7 @@ static const struct {
 } cases[] = {CASE(cycle),         CASE(wrong_tag),         CASE(any_source),
              CASE(truncated),     CASE(rank_out_of_range), CASE(freed_communicator),
              CASE(not_committed), CASE(other_collective),  CASE(other_root),
-             CASE(left_out),      CASE(other_header),      CASE(after_finalize),
+             CASE(barrier_for_broadcast), CASE(left_out),      CASE(other_header),      CASE(after_finalize),
              CASE(aborts)};
 
 int main(int argc, char **argv) {
