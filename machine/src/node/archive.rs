@@ -50,6 +50,7 @@ impl Archived for Node {
             instant: _,
             meeting: _,
             requests,
+            turns: _,
         } = self;
         assert!(
             departures.is_empty() && device_requests.is_nothing() && device_requests.faults.is_empty(),

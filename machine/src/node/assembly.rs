@@ -114,6 +114,7 @@ impl Node {
             skipped_instructions: 0,
             instant: endless::Instant::default(),
             requests: requests::Requests::default(),
+            turns: Vec::new(),
             meeting: None,
             probe: ProbePort::default(),
         }

@@ -111,32 +111,33 @@ impl Node {
     /// Lets processors execute by turns, until one has stopped for something else than the
     /// others, or none has anything to do before `limit`.
     fn run_several(&mut self, limit: Time) -> Option<Stop> {
+        let mut turns = self.take_turns(limit);
         let mut last = None;
-        while let Some((index, horizon)) = self.slowest_to_run(limit) {
+        while let Some((place, horizon)) = slowest_to_run(&mut turns, &self.processors, limit) {
+            let index = turns[place].index;
             let stop = self.run_processor(index, horizon);
             last = Some(stop);
             if !matches!(stop, Stop::Horizon) || self.sleepers.are_any() {
                 break;
             }
+            match Turn::of(index, &self.processors[index], limit) {
+                Some(next) => turns[place] = next,
+                None => drop(turns.remove(place)),
+            }
         }
+        self.turns = turns;
         last
     }
 
-    /// The processor that runs next, and up to when: the slowest one that has
-    /// anything to do before `limit`.
-    fn slowest_to_run(&self, limit: Time) -> Option<(usize, Time)> {
-        let active = || self.processors.iter().enumerate().filter(|(_, unit)| unit.is_active(limit));
-        let mut slowest: Option<(usize, Time)> = None;
-        for (index, unit) in active() {
-            let now = unit.processor.now();
-            if slowest.is_none_or(|(_, least)| now < least) {
-                slowest = Some((index, now));
-            }
-        }
-        let (slowest, _) = slowest?;
-        let others = active().filter(|&(index, _)| index != slowest);
-        let horizon = others.fold(limit, |horizon, (_, unit)| horizon.min(after(unit.earliest_effect())));
-        Some((slowest, horizon))
+    /// The processors that have anything to do before `limit`. Until one stops for something else
+    /// than a horizon, or sleeps, it changes nothing of what another one is about to do.
+    #[inline(always)]
+    pub(super) fn take_turns(&mut self, limit: Time) -> Vec<Turn> {
+        let mut turns = std::mem::take(&mut self.turns);
+        turns.clear();
+        let units = self.processors.iter().enumerate();
+        turns.extend(units.filter_map(|(index, unit)| Turn::of(index, unit, limit)));
+        turns
     }
 
     /// Whether an instruction may depend on what several processors do.
@@ -376,4 +377,37 @@ fn book_within(ledger: &mut Ledger<(Activity, Spent)>, activities: &Activities, 
     if alone.accessed.answered > Duration::ZERO {
         book(Occupation::Uncached, Resource::Interface, std::mem::take(&mut alone.accessed));
     }
+}
+
+/// A processor that has something to do, among several.
+pub(super) struct Turn {
+    /// Its place among the processors.
+    pub index: usize,
+    pub now: Time,
+    /// Up to when it lets the others execute, if they have asked.
+    others_until: Option<Time>,
+}
+
+impl Turn {
+    /// That of a processor; none if it has nothing to do before `limit`.
+    #[inline(always)]
+    pub fn of(index: usize, unit: &NodeProcessor, limit: Time) -> Option<Self> {
+        unit.is_active(limit).then(|| Turn { index, now: unit.processor.now(), others_until: None })
+    }
+}
+
+/// The place of the slowest of these, which runs next, and up to when.
+#[inline(always)]
+fn slowest_to_run(turns: &mut [Turn], units: &[NodeProcessor], limit: Time) -> Option<(usize, Time)> {
+    let mut slowest = 0;
+    let mut least = turns.first()?.now;
+    let mut horizon = limit;
+    for place in 1..turns.len() {
+        let now = turns[place].now;
+        let other = if now < least { std::mem::replace(&mut slowest, place) } else { place };
+        least = least.min(now);
+        let Turn { index, others_until, .. } = &mut turns[other];
+        horizon = horizon.min(*others_until.get_or_insert_with(|| after(units[*index].earliest_effect())));
+    }
+    Some((slowest, horizon))
 }

@@ -174,6 +174,8 @@ pub struct Node {
     instant: endless::Instant,
     /// Which grants several processors have asked for since the last event.
     requests: requests::Requests,
+    /// Room for the turns of several processors.
+    turns: Vec<execution::Turn>,
     /// Where its programs meet for a warm checkpoint, if they do.
     meeting: Option<Box<warm::Meeting>>,
     /// What observes it.

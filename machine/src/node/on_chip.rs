@@ -25,6 +25,7 @@ use narthex_memory::interconnects::directory::Directory;
 use narthex_memory::interconnects::{self, Home, InterconnectId};
 use serde::{Deserialize, Serialize};
 
+use super::execution::Turn;
 use super::interconnect_host::PortPlace;
 use super::{Event, Node, NodeProcessor, after, probe};
 
@@ -356,30 +357,29 @@ impl Node {
     }
 
     /// Lets each processor of a chip that has anything to do before `limit` execute up to the
-    /// instant at which the slowest of them could reach another one; none if none has.
+    /// instant at which the slowest of them could reach another one, again and again until one has
+    /// stopped for something else; none if none has.
     #[inline(never)]
     pub(super) fn run_tiles(&mut self, limit: Time, lookahead: Duration) -> Option<Stop> {
-        let (mut active, mut slowest) = (0_u128, Time::NEVER);
-        for (index, unit) in self.processors.iter().enumerate() {
-            if unit.is_active(limit) {
-                active |= 1 << index;
-                slowest = slowest.min(unit.processor.now());
-            }
+        let mut turns = self.take_turns(limit);
+        let any = !turns.is_empty();
+        let mut goes_on = true;
+        while goes_on && let Some(slowest) = turns.iter().map(|turn| turn.now).min() {
+            let horizon = limit.min(after(slowest.saturating_add(lookahead)));
+            turns.retain_mut(|turn| {
+                let index = turn.index;
+                if self.processors[index].is_active(horizon) {
+                    // What one has asked for is the next one's event, too.
+                    let event =
+                        self.events.next_time().map_or(horizon, |event| horizon.min(self.bound(event)));
+                    goes_on &= matches!(self.run_processor(index, event), Stop::Horizon);
+                }
+                Turn::of(index, &self.processors[index], limit).map(|next| *turn = next).is_some()
+            });
+            goes_on &= !self.sleepers.are_any();
         }
-        if active == 0 {
-            return None;
-        }
-        let horizon = limit.min(after(slowest.saturating_add(lookahead)));
-        while active != 0 {
-            let index = active.trailing_zeros() as usize;
-            active &= active - 1;
-            if self.processors[index].is_active(horizon) {
-                // What one has asked for is the next one's event, too.
-                let event = self.events.next_time().map_or(horizon, |event| horizon.min(self.bound(event)));
-                self.run_processor(index, event);
-            }
-        }
-        Some(Stop::Horizon)
+        self.turns = turns;
+        any.then_some(Stop::Horizon)
     }
 
     /// What happens next on the network on chip, if no other event is before it.
