@@ -174,7 +174,15 @@ impl Schema {
         if table.place.is_option() && problems.len() > before {
             return;
         }
-        for key in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let required = || schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        if !path.is_empty() && required().count() > 1 && required().all(|key| table.get(key).is_none()) {
+            let message = format!(
+                "is no part of this machine: nothing but the keys given here; it has {}",
+                keys(schema)
+            );
+            return problems.push(Problem::new(Some(table.place.clone()), path, message));
+        }
+        for key in required() {
             if table.get(key).is_none() {
                 let expected = self.expectation(&schema["properties"][key]);
                 let message = format!("is missing; expected {expected}");

@@ -511,7 +511,7 @@ fn a_prefetcher_that_has_no_place_or_wrong_numbers_is_refused_with_key_and_reaso
             "data_cache.prefetcher",
             "next-line",
         ),
-        (refused("hpca98", "second_level_cache", &[]), "second_level_cache", ""),
+        (refused("hpca98", "second_level_cache", &[]), "second_level_cache", "is no part of this machine"),
         (refused("hpca98", "third_level_cache", &[]), "third_level_cache", ""),
     ] {
         assert!(text.contains(key) && text.contains(reason), "{key}: {text}");
