@@ -178,14 +178,12 @@ impl<'a> Blueprint<'a> {
 
     /// Builds the node with this number, its program loaded.
     pub fn node(&self, number: u32) -> Result<Node, Failure> {
-        let config = &*self.config;
-        let id = NodeId(number as u16);
+        let (config, id) = (&*self.config, NodeId(number as u16));
         let interface = self.interface_of(id)?;
         let network = self.network_port(id);
         let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
-        let places = self.devices.iter().map(|device| &device.on);
-        let places: Vec<&[String]> =
-            places.chain(engines.iter().map(|(on, _)| on)).map(Vec::as_slice).collect();
+        let places = self.devices.iter().map(|device| &device.on).chain(engines.iter().map(|(on, _)| on));
+        let places: Vec<&[String]> = places.map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
         let shape = config.shape(&self.interface, interface.ports().len(), &places).map_err(usage)?;
         let further = self.devices.iter().map(|device| (device.build)());
@@ -234,7 +232,7 @@ impl<'a> Blueprint<'a> {
             processors.push(NodeProcessor::new(core, processor, caches, ports).of_process(process));
         }
         let devices = std::iter::once(interface).chain(further);
-        let mut node = Node::new(Parts {
+        let node = Node::new(Parts {
             id,
             processors,
             processes,
@@ -247,6 +245,11 @@ impl<'a> Blueprint<'a> {
             network,
             operating_system: config.operating_system(),
         });
+        Ok(self.keeping_to_jobs(id, node))
+    }
+
+    /// A node whose processes keep to the times of their jobs; those without a job are vacant.
+    fn keeping_to_jobs(&self, id: NodeId, mut node: Node) -> Node {
         for place in self.processes_of(id).filter(|place| self.job_of(*place).is_none()) {
             node.leave_vacant(place.process.into());
         }
@@ -254,7 +257,7 @@ impl<'a> Blueprint<'a> {
             let times = self.job_of(place).map(|job| job.place.times).unwrap_or_default();
             node.keep_to(place.process.into(), times);
         }
-        Ok(node)
+        node
     }
 
     /// A node's end of the network.

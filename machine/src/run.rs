@@ -105,9 +105,7 @@ pub fn simulate(
     let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
     let wanted = Wanted::of(request)?;
     let (mut nodes, switches, (written, begin)) = parts(request, elf, &machine, interface, monitor)?;
-    if let Some(wanted) = &wanted {
-        nodes.iter_mut().for_each(|node| node.meet(&wanted.point));
-    }
+    wanted.iter().for_each(|wanted| nodes.iter_mut().for_each(|node| node.meet(&wanted.point)));
     let network = &machine.config.network;
     if network.lookahead().is_zero() && nodes.len() > 1 {
         observer(Progress::Notice(&without_lookahead(request.threads)));
@@ -116,14 +114,8 @@ pub fn simulate(
     let simulation = simulation(nodes, switches, network).with_threads(threads);
     let threads = simulation.thread_count();
     let mut running = Running::behind(simulation, written);
-    let keep =
-        |checkpoint| Keeper::new(checkpoint, Identity::new(request, elf, interface, machine.resolved()));
-    let mut keeper = request.checkpoint.as_ref().map(keep).transpose()?;
-    if let Some(keeper) = &keeper
-        && let Some(notice) = keeper.resume(&mut running)?
-    {
-        observer(Progress::Notice(&notice));
-    }
+    let identity = || Identity::new(request, elf, interface, machine.resolved());
+    let mut keeper = keeper(request, identity, &mut running, observer)?;
     let patience = machine.config.machine.time_without_progress;
     // Without progress is what comes behind the begin.
     let limits =
@@ -158,49 +150,81 @@ pub fn simulate(
     if let Some(shortage) = shortage {
         return Err(shortage.failure(end, &nodes));
     }
-    let effort = Effort {
-        windows,
-        instructions: nodes.iter().map(Node::retired).sum(),
-        skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
-        events: nodes.iter().map(Node::events).chain(switches.iter().map(Switch::events)).sum(),
-        checkpoints: keeper.map_or(0, |keeper| keeper.written()),
-        threads,
-    };
-    let mut finished =
-        Finished { machine, interface, nodes, switches, effort, end, ending: "finished", written };
-    match outcome {
-        Outcome::Made(at) => {
-            let words = format!("a warm checkpoint of {at} is written: start runs from it with --from");
-            observer(Progress::Notice(&words));
-            return Ok(Finished { ending: "checkpoint", ..finished });
-        }
-        Outcome::Missed(why) => {
+    let checkpoints = keeper.map_or(0, |keeper| keeper.written());
+    let effort = Effort { windows, checkpoints, threads, ..Effort::of(&nodes, &switches) };
+    let finished = Finished { machine, interface, nodes, switches, effort, end, ending: "finished", written };
+    let over = Over { request, elf, bounds, is_late, patience };
+    if let Outcome::Made(at) = outcome {
+        let words = format!("a warm checkpoint of {at} is written: start runs from it with --from");
+        observer(Progress::Notice(&words));
+        return Ok(Finished { ending: "checkpoint", ..finished });
+    }
+    over.result(finished, ending, outcome, monitor)
+}
+
+/// What keeps a run's checkpoints, if it has any; the run goes on from the one that is there.
+fn keeper(
+    request: &RunRequest,
+    identity: impl FnOnce() -> Identity,
+    running: &mut Running,
+    observer: &mut dyn FnMut(Progress<'_>) -> bool,
+) -> Result<Option<Keeper>, Failure> {
+    let Some(checkpoint) = &request.checkpoint else { return Ok(None) };
+    let keeper = Keeper::new(checkpoint, identity())?;
+    if let Some(notice) = keeper.resume(running)? {
+        observer(Progress::Notice(&notice));
+    }
+    Ok(Some(keeper))
+}
+
+/// A run that is over.
+struct Over<'a> {
+    request: &'a RunRequest,
+    elf: &'a [u8],
+    bounds: Bounds,
+    /// This computer's time for it was over.
+    is_late: bool,
+    /// How long it may be without progress.
+    patience: Duration,
+}
+
+impl Over<'_> {
+    /// What comes of it, by how it ended.
+    fn result(
+        &self,
+        mut finished: Finished,
+        ending: Ending,
+        outcome: Outcome,
+        monitor: &mut dyn Monitor,
+    ) -> Result<Finished, Failure> {
+        let &Over { request, elf, ref bounds, is_late, patience } = self;
+        if let Outcome::Missed(why) = outcome {
             let failure = Failure::guest(format!("no warm checkpoint was made: {why}"));
             return Err(failed(failure, finished.document(request, elf)));
         }
-        Outcome::Open => {}
-    }
-    match ending {
-        Ending::AllFinished => Ok(finished),
-        Ending::Stopped { partition, .. } => {
-            let failure = failure_of(&finished.nodes[partition]);
-            if finished.nodes[partition].is_silent() {
-                let halt = Halt::Limit;
-                let explanation = monitor.explain(halt, end, &mut finished.nodes, &finished.switches);
-                return Err(silent(finished.document(request, elf), explanation, failure.message));
+        let end = finished.end;
+        match ending {
+            Ending::AllFinished => Ok(finished),
+            Ending::Stopped { partition, .. } => {
+                let failure = failure_of(&finished.nodes[partition]);
+                if finished.nodes[partition].is_silent() {
+                    let halt = Halt::Limit;
+                    let explanation = monitor.explain(halt, end, &mut finished.nodes, &finished.switches);
+                    return Err(silent(finished.document(request, elf), explanation, failure.message));
+                }
+                Err(failed(failure, finished.document(request, elf)))
             }
-            Err(failed(failure, finished.document(request, elf)))
-        }
-        Ending::NoProgress(_) => {
-            let halt = Halt::NoProgress;
-            let explanation = monitor.explain(halt, end, &mut finished.nodes, &finished.switches);
-            Err(no_progress(finished.document(request, elf), explanation, patience, end))
-        }
-        Ending::Interrupted if !is_late => Err(Failure::guest("the run was interrupted")),
-        Ending::TimeLimit | Ending::Interrupted => {
-            let explanation = monitor.explain(Halt::Limit, end, &mut finished.nodes, &finished.switches);
-            let words = bounds.in_words(end, is_late);
-            Err(at_limit(finished.document(request, elf), explanation, words, is_late))
+            Ending::NoProgress(_) => {
+                let halt = Halt::NoProgress;
+                let explanation = monitor.explain(halt, end, &mut finished.nodes, &finished.switches);
+                Err(no_progress(finished.document(request, elf), explanation, patience, end))
+            }
+            Ending::Interrupted if !is_late => Err(Failure::guest("the run was interrupted")),
+            Ending::TimeLimit | Ending::Interrupted => {
+                let explanation = monitor.explain(Halt::Limit, end, &mut finished.nodes, &finished.switches);
+                let words = bounds.in_words(end, is_late);
+                Err(at_limit(finished.document(request, elf), explanation, words, is_late))
+            }
         }
     }
 }

@@ -39,6 +39,18 @@ pub struct Effort {
     pub threads: usize,
 }
 
+impl Effort {
+    /// What the parts of a machine have done; the rest of it is zero.
+    pub(super) fn of(nodes: &[Node], switches: &[Switch<Frame>]) -> Self {
+        Effort {
+            instructions: nodes.iter().map(Node::retired).sum(),
+            skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
+            events: nodes.iter().map(Node::events).chain(switches.iter().map(Switch::events)).sum(),
+            ..Effort::default()
+        }
+    }
+}
+
 /// A run that has come to its end.
 pub struct Finished {
     /// The machine, with the request's changes.

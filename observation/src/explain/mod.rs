@@ -60,38 +60,33 @@
 //! the mean of the parts over all rounds stands beside it.
 
 mod call_lives;
+mod document;
 mod ends;
 mod hand_over;
 mod hops;
 mod journal;
 mod library;
 mod life;
+mod monitor;
 mod path;
 mod rows;
 mod subject;
 
 use std::collections::BTreeMap;
 
-use narthex_fabrics::Frame;
-use narthex_fabrics::switch::Switch;
 use narthex_interfaces::Device;
-use narthex_kernel::{Ledger, Time};
-use narthex_machine::compose::Blueprint;
+use narthex_kernel::Time;
 use narthex_machine::config::{self, MachineConfig};
-use narthex_machine::node::Node;
-use narthex_machine::run::{Explanation, Finished, Halt, Monitor, Progress, SCHEMA_VERSION, simulate};
-use narthex_machine::sha256::sha256;
+use narthex_machine::run::{Progress, simulate};
 use narthex_machine::{Failure, FirmwareFile, HardwareRequest, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::hang::Hang;
+use document::document;
 use ends::{Chosen, Ends};
-use journal::Journal;
-use library::{CallWatch, Deed, Library};
+use library::Deed;
 use life::{Life, NodeHistory};
-use path::Part;
-use rows::AddressNames;
+use monitor::{Journals, measured_since};
 pub use subject::Subject;
 
 /// Which message is to be explained.
@@ -468,111 +463,4 @@ impl ExplainRequest {
             timeout: None,
         }
     }
-}
-
-/// Keeps a journal on the nodes of the two ends.
-struct Journals {
-    asked: Asked,
-    /// Whose calls they follow.
-    library: Option<Library>,
-    /// The ends are tiles by their numbers.
-    of_tiles: bool,
-    /// Known once the nodes are.
-    ends: Option<Ends>,
-}
-
-impl Monitor for Journals {
-    fn start(&mut self, _: &Blueprint<'_>, nodes: &mut [Node]) -> Result<(), Failure> {
-        let Asked { chosen, skip, limit } = self.asked;
-        let ends = Ends::of(nodes, chosen, self.of_tiles).map_err(Failure::usage)?;
-        if ends.are_tiles {
-            let [sender, receiver] = &ends.each;
-            let ports = [sender.sends.clone(), receiver.receives.clone()];
-            nodes[0].attach(Box::new(Journal::new(skip, limit, ports, None)));
-        } else {
-            for end in &ends.each {
-                let node = &mut nodes[end.node];
-                let watch = self
-                    .library
-                    .map(|library| CallWatch::new(end.processor, node.program_of(end.processor), library));
-                let ports = [end.sends.clone(), end.receives.clone()];
-                node.attach(Box::new(Journal::new(skip, limit, ports, watch)));
-            }
-        }
-        self.ends = Some(ends);
-        Ok(())
-    }
-
-    fn explain(
-        &mut self,
-        halt: Halt,
-        at: Time,
-        nodes: &mut [Node],
-        switches: &[Switch<Frame>],
-    ) -> Option<Explanation> {
-        Some(Hang::of(nodes, switches, halt, at).explanation())
-    }
-}
-
-/// The instant from which the program measures.
-fn measured_since(node: &Node, name: &str) -> Time {
-    node.processes[0]
-        .regions
-        .iter()
-        .find(|region| region.name == name)
-        .map_or(Time::ZERO, |region| region.begin)
-}
-
-fn document(
-    request: &RunRequest,
-    elf: &[u8],
-    finished: &Finished,
-    (histories, ends): (&[NodeHistory; 2], &Ends),
-    lives: &[Life],
-    life: &Life,
-) -> Value {
-    let words = AddressNames { nodes: &finished.nodes, ends };
-    let segments = path::segments(life, histories);
-    let mean = lives.iter().map(|life| path::ledger(&path::segments(life, histories))).collect::<Vec<_>>();
-    json!({
-        "schema": SCHEMA_VERSION,
-        "version": env!("CARGO_PKG_VERSION"),
-        "program": request.program,
-        "arguments": request.args,
-        "binary_sha256": sha256(elf),
-        "interface": request.interface_name(&finished.interface),
-        "machine": finished.machine.resolved(),
-        "ends": if ends.are_tiles { "tile" } else { "node" },
-        "places": ends.each.each_ref().map(|end| if ends.are_tiles { end.processor } else { end.node }),
-        "ranks": ends.each.each_ref().map(|end| end.rank.0),
-        "packets": life.packets,
-        "simulated_ps": finished.end.as_ps(),
-        "latency_ps": life.latency().as_ps(),
-        "sent_at_ps": life.sent.as_ps(),
-        "rounds": summary(lives),
-        "instants": life.instants(),
-        "transactions": rows::rows(life, histories, &segments, &words),
-        "breakdown": breakdown(&path::ledger(&segments), &mean),
-    })
-}
-
-/// The latencies of all rounds.
-fn summary(lives: &[Life]) -> Value {
-    let latencies: Vec<u64> = lives.iter().map(|life| life.latency().as_ps()).collect();
-    json!({
-        "count": lives.len(),
-        "total_ps": latencies.iter().sum::<u64>(),
-        "minimum_ps": latencies.iter().min(),
-        "maximum_ps": latencies.iter().max(),
-    })
-}
-
-/// Every part that occurs, with its time in the life that is shown and in all rounds.
-fn breakdown(shown: &Ledger<Part>, all: &[Ledger<Part>]) -> Vec<Value> {
-    let of = |&part: &Part| {
-        let total: u64 = all.iter().map(|ledger| ledger.total(part).as_ps()).sum();
-        json!({ "part": part.as_str(), "time_ps": shown.total(part).as_ps(), "rounds_total_ps": total })
-    };
-    let parts = Part::ALL.iter().map(of);
-    parts.filter(|entry| entry["rounds_total_ps"] != 0).collect()
 }

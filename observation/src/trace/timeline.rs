@@ -120,54 +120,6 @@ impl Timeline {
         self.reach(entry.at)?;
         let row = |track| Row { node: entry.node, track };
         match entry.sight {
-            TraceRecord::Port(Event::Booking { processor, activity, occupation }) => {
-                let stack = vec![Label::Activity(activity), Label::Occupation(occupation)];
-                self.aim(row(Track::Processor(processor)), Goal::Stack(stack));
-            }
-            TraceRecord::Port(Event::Crossing(crossing)) => {
-                self.cross(row(track(&hold(&crossing))), &crossing, entry.place)
-            }
-            TraceRecord::Port(Event::Refused(refused)) => {
-                let place = entry.place.map(|place| format!("{place} (refused)"));
-                self.cross(row(Track::Bus(refused.crossing.bus)), &refused.crossing, place)
-            }
-            TraceRecord::Port(Event::Held(hold)) => {
-                let transaction = self.transaction(&hold, hold.kind.name(), entry.place, None);
-                let row = row(track(&hold));
-                self.held.insert(row);
-                if let Track::Requester(_) = row.track {
-                    self.asked.insert(row, (transaction.clone(), Time::NEVER));
-                }
-                self.aim(row, Goal::Stack(vec![transaction]));
-            }
-            TraceRecord::Port(Event::Message(message)) => {
-                let row = row(Track::Requester(message.agent));
-                if let Some((asked @ Label::Transaction(transaction), end)) = self.asked.get(&row)
-                    && transaction.address == message.address
-                    && entry.at < *end
-                {
-                    let stack = vec![asked.clone(), Label::Message(message)];
-                    self.aim(row, Goal::Stack(stack));
-                }
-            }
-            TraceRecord::Port(Event::Packet(packet)) => {
-                let row = row(Track::Packets(packet.port));
-                match packet.is_there {
-                    true if self.latest.get(&row) != Some(&packet.number) => {}
-                    true => self.aim(row, Goal::Stack(Vec::new())),
-                    false => {
-                        self.latest.insert(row, packet.number);
-                        self.aim(row, Goal::Stack(vec![Label::Packet(packet)]));
-                    }
-                }
-            }
-            TraceRecord::Port(Event::Kept(bus)) => {
-                self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept]))
-            }
-            TraceRecord::Port(Event::Released(bus)) => {
-                self.held.remove(&row(Track::Bus(bus)));
-                self.aim(row(Track::Bus(bus)), Goal::Stack(Vec::new()));
-            }
             TraceRecord::Engine(side, engine) => {
                 let doing = engine.doing.map(Label::Engine);
                 self.aim(row(Track::Part(side)), Goal::Stack(doing.into_iter().collect()));
@@ -204,9 +156,61 @@ impl Timeline {
                 let label = function.map(|_| Label::Code(self.code(entry.place)));
                 self.aim(row(Track::Handlers(processor)), Goal::Stack(label.into_iter().collect()));
             }
-            TraceRecord::Port(Event::Timer(_) | Event::Entered { .. }) => {}
+            TraceRecord::Port(event) => self.take_event(entry.at, entry.node, event, entry.place),
         }
         Ok(())
+    }
+
+    /// What happens inside a node: on its interconnects, and what its processors are at.
+    fn take_event(&mut self, at: Time, node: usize, event: Event, place: Option<String>) {
+        let row = |track| Row { node, track };
+        match event {
+            Event::Booking { processor, activity, occupation } => {
+                let stack = vec![Label::Activity(activity), Label::Occupation(occupation)];
+                self.aim(row(Track::Processor(processor)), Goal::Stack(stack));
+            }
+            Event::Crossing(crossing) => self.cross(row(track(&hold(&crossing))), &crossing, place),
+            Event::Refused(refused) => {
+                let place = place.map(|place| format!("{place} (refused)"));
+                self.cross(row(Track::Bus(refused.crossing.bus)), &refused.crossing, place)
+            }
+            Event::Held(hold) => {
+                let transaction = self.transaction(&hold, hold.kind.name(), place, None);
+                let row = row(track(&hold));
+                self.held.insert(row);
+                if let Track::Requester(_) = row.track {
+                    self.asked.insert(row, (transaction.clone(), Time::NEVER));
+                }
+                self.aim(row, Goal::Stack(vec![transaction]));
+            }
+            Event::Message(message) => {
+                let row = row(Track::Requester(message.agent));
+                if let Some((asked @ Label::Transaction(transaction), end)) = self.asked.get(&row)
+                    && transaction.address == message.address
+                    && at < *end
+                {
+                    let stack = vec![asked.clone(), Label::Message(message)];
+                    self.aim(row, Goal::Stack(stack));
+                }
+            }
+            Event::Packet(packet) => {
+                let row = row(Track::Packets(packet.port));
+                match packet.is_there {
+                    true if self.latest.get(&row) != Some(&packet.number) => {}
+                    true => self.aim(row, Goal::Stack(Vec::new())),
+                    false => {
+                        self.latest.insert(row, packet.number);
+                        self.aim(row, Goal::Stack(vec![Label::Packet(packet)]));
+                    }
+                }
+            }
+            Event::Kept(bus) => self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept])),
+            Event::Released(bus) => {
+                self.held.remove(&row(Track::Bus(bus)));
+                self.aim(row(Track::Bus(bus)), Goal::Stack(Vec::new()));
+            }
+            Event::Departure(..) | Event::Arrival(..) | Event::Timer(_) | Event::Entered { .. } => {}
+        }
     }
 
     /// A region begins in the first row of its processor that is free, or the latest of its name
