@@ -31,7 +31,7 @@ use narthex_kernel::{Duration, Time};
 
 use crate::Problem;
 use crate::executor::wire::{Event, Events, Message, What, Wire};
-use crate::parameters::{Line, Parameters};
+use crate::parameters::Parameters;
 use crate::schedule::{Kind, Schedule};
 
 /// The network of a machine.
@@ -71,7 +71,6 @@ enum Pending {
 pub(crate) struct Network<'a> {
     carrier: &'a Carrier,
     schedule: &'a Schedule,
-    latency: Line,
     /// Between the packets of a message, in picoseconds.
     spacing_ps: u64,
     terminals: Vec<Terminal<Cargo>>,
@@ -114,7 +113,6 @@ impl<'a> Network<'a> {
         Ok(Network {
             carrier,
             schedule,
-            latency: parameters.latency,
             spacing_ps: (parameters.gap.per_byte_ns * carrier.payload_bytes as f64 * 1e3).max(0.0).round()
                 as u64,
             terminals: (0..nodes).map(|node| Terminal::new(NodeId(node as u16), plan, *seed)).collect(),
@@ -237,11 +235,11 @@ impl<'a> Network<'a> {
 }
 
 impl Wire for Network<'_> {
-    fn send(&mut self, message: Message, begin: u64, end: u64, events: &mut Events) {
+    fn send(&mut self, message: Message, (begin, end): (u64, u64), latency: i64, events: &mut Events) {
         let last_bytes = self.packet_bytes(&message, 0);
         let second = NodeId(u16::from(self.terminals.len() > 1));
         let fitted = self.carrier.plan.zero_load(NodeId(0), second, last_bytes).as_ps();
-        let rest = self.latency.at_ps(message.bytes).saturating_sub_unsigned(fitted);
+        let rest = latency.saturating_sub_unsigned(fitted);
         let last = end.saturating_add_signed(rest).max(begin);
         let following = self.packets(&message) - 1;
         let first = last.saturating_sub(self.spacing_ps.saturating_mul(u64::from(following))).max(begin);
@@ -265,6 +263,7 @@ impl Wire for Network<'_> {
 mod tests {
     use super::*;
     use crate::executor::{execute, execute_over};
+    use crate::parameters::Line;
     use crate::text;
     use narthex_fabrics::networks::switched::Config;
     use serde_json::json;

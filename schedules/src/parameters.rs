@@ -69,3 +69,57 @@ impl Parameters {
         }
     }
 }
+
+/// The most sizes whose costs are kept.
+const SIZES: usize = 64;
+
+/// What a message of one size costs, in picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    bytes: u64,
+    /// L, which may be below zero.
+    pub latency: i64,
+    /// o_s.
+    pub send: u64,
+    /// o_r.
+    pub receive: u64,
+    /// g.
+    pub gap: u64,
+}
+
+/// The costs of the sizes that are in use: a program sends messages of few, and five roundings of a line for each
+/// message are a tenth of the executor's time.
+#[derive(Debug)]
+pub(crate) struct CostTable<'a> {
+    parameters: &'a Parameters,
+    places: [Costs; SIZES],
+}
+
+impl<'a> CostTable<'a> {
+    pub fn new(parameters: &'a Parameters) -> Self {
+        CostTable { parameters, places: [parameters.costs(0); SIZES] }
+    }
+
+    /// Those of a size.
+    #[inline]
+    pub fn of(&mut self, bytes: u64) -> Costs {
+        // Sizes are often multiples of eight.
+        let place = (bytes ^ bytes >> 6) as usize % SIZES;
+        if self.places[place].bytes != bytes {
+            self.places[place] = self.parameters.costs(bytes);
+        }
+        self.places[place]
+    }
+}
+
+impl Parameters {
+    fn costs(&self, bytes: u64) -> Costs {
+        Costs {
+            bytes,
+            latency: self.latency.at_ps(bytes),
+            send: self.send_overhead.engaged_ps(bytes),
+            receive: self.receive_overhead.engaged_ps(bytes),
+            gap: self.gap.engaged_ps(bytes),
+        }
+    }
+}

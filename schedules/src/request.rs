@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::executor::watch::Watch;
+use crate::executor::wire::Straight;
 use crate::executor::{Outcome, execute, execute_over};
 use crate::network::{Carrier, Network};
 use crate::parameters::Parameters;
@@ -88,7 +89,7 @@ fn over(
     observer: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Outcome, Problem> {
     match carrier {
-        None => execute_over(schedule, parameters, parameters.latency, watch, observer),
+        None => execute_over(schedule, parameters, Straight, watch, observer),
         Some(carrier) => {
             let network = Network::new(carrier, schedule, parameters)?;
             execute_over(schedule, parameters, network, watch, observer)

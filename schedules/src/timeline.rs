@@ -104,6 +104,7 @@ impl Watch for Timeline<'_> {
 mod tests {
     use super::*;
     use crate::executor::execute_over;
+    use crate::executor::wire::Straight;
     use crate::parameters::{Line, Parameters};
     use crate::text;
 
@@ -118,7 +119,7 @@ mod tests {
             ..Parameters::paths(100.0, 1.0)
         };
         let mut timeline = Timeline::new(&schedule).unwrap();
-        execute_over(&schedule, &parameters, parameters.latency, &mut timeline, &mut |_, _| true).unwrap();
+        execute_over(&schedule, &parameters, Straight, &mut timeline, &mut |_, _| true).unwrap();
         let told = timeline.document();
         assert_eq!((&told[0]["begin_ps"], &told[0]["over_ps"]), (&json!(0), &json!(5_000)));
         assert_eq!((&told[1]["begin_ps"], &told[1]["engaged_until_ps"]), (&json!(5_000), &json!(7_000)));

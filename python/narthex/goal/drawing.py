@@ -1,5 +1,6 @@
 """The space-time drawing of a schedule that the fitted model has executed."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def chart(document: dict[str, Any]) -> "Chart":
     ]
     named = columns("rank", "operation", "is", *times, numbers=times)
     return Chart(
-        f"{document['schedule']['name']} on {document['interface']}",
+        f"{Path(document['schedule']['name']).name} on {document['interface']}",
         "What each rank's processor is engaged with, and messages as lines from their send to where"
         " they are handled",
         space_time(spans, messages, len(document["finish_ns"]), unit),

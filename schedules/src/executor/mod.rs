@@ -35,13 +35,13 @@ pub(crate) mod wire;
 
 use crate::Problem;
 use crate::blocked;
-use crate::parameters::Parameters;
+use crate::parameters::{CostTable, Parameters};
 use crate::queue::Queue;
 use crate::schedule::{ANY, Kind, Schedule};
 
 use lists::{List, Lists, Waiting};
 use watch::Watch;
-use wire::{Event, Events, Message, What, Wire};
+use wire::{Event, Events, Message, Straight, What, Wire};
 
 /// How many events lie between two looks at the observer.
 const LOOK_EVERY: u64 = 1 << 18;
@@ -82,7 +82,7 @@ pub fn execute(
     parameters: &Parameters,
     observer: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Outcome, Problem> {
-    execute_over(schedule, parameters, parameters.latency, &mut (), observer)
+    execute_over(schedule, parameters, Straight, &mut (), observer)
 }
 
 /// The same with a wire of its own, and with one who looks on.
@@ -125,6 +125,7 @@ pub(crate) fn execute_over(
 struct Executor<'a, W, S> {
     schedule: &'a Schedule,
     parameters: &'a Parameters,
+    costs: CostTable<'a>,
     wire: W,
     watch: &'a mut S,
     events: Events,
@@ -149,6 +150,7 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
         Executor {
             schedule,
             parameters,
+            costs: CostTable::new(parameters),
             wire,
             watch,
             events: Queue::default(),
@@ -175,7 +177,9 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
             What::Handled => self.handle(rank, sender, operation, now),
             What::Wire => return self.wire.take(now, event, &mut self.events),
         }
-        self.run_ready(now);
+        if !self.ready.is_empty() {
+            self.run_ready(now);
+        }
     }
 
     #[inline]
@@ -202,7 +206,6 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
     }
 
     /// Begins what has become ready, which may make further operations ready.
-    #[inline]
     fn run_ready(&mut self, now: u64) {
         let mut index = 0;
         while index < self.ready.len() {
@@ -226,7 +229,7 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
             Kind::Send => {
                 let nic = self.nic(rank, own.nic);
                 let begin = now.max(self.sends_free[nic]);
-                self.sends_free[nic] = begin.saturating_add(self.parameters.gap.engaged_ps(own.size));
+                self.sends_free[nic] = begin.saturating_add(self.costs.of(own.size).gap);
                 if begin > now {
                     self.push(begin, rank, operation, What::Launched);
                 } else {
@@ -282,18 +285,18 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
 
     fn engage_sender(&mut self, rank: u32, operation: u32, now: u64) {
         let own = *self.schedule.operation(rank, operation);
-        let for_ps = self.parameters.send_overhead.engaged_ps(own.size);
-        let (begin, end) = self.engage(rank, own.cpu, now, for_ps);
+        let costs = self.costs.of(own.size);
+        let (begin, end) = self.engage(rank, own.cpu, now, costs.send);
         if begin > now {
             let nic = self.nic(rank, own.nic);
-            let free = begin.saturating_add(self.parameters.gap.engaged_ps(own.size));
+            let free = begin.saturating_add(costs.gap);
             self.sends_free[nic] = self.sends_free[nic].max(free);
         }
         self.watch.engaged(rank, operation, begin, end);
         self.tell_start(rank, operation, now, begin);
         let receiver = self.schedule.peer(rank, operation);
         let message = Message { sender: rank, operation, receiver, bytes: own.size };
-        self.wire.send(message, begin, end, &mut self.events);
+        self.wire.send(message, (begin, end), costs.latency, &mut self.events);
         if own.size <= self.parameters.eager_bytes {
             self.push(end, rank, operation, What::Over);
         }
@@ -303,7 +306,7 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
         let sent = *self.schedule.operation(event.sender, event.operation);
         let nic = self.nic(event.rank, sent.nic);
         let begin = now.max(self.receives_free[nic]);
-        self.receives_free[nic] = begin.saturating_add(self.parameters.gap.engaged_ps(sent.size));
+        self.receives_free[nic] = begin.saturating_add(self.costs.of(sent.size).gap);
         if begin > now {
             self.events.push(begin, Event { what: What::Accepted, ..event });
         } else {
@@ -313,7 +316,7 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
 
     fn engage_receiver(&mut self, event: Event, now: u64) {
         let sent = *self.schedule.operation(event.sender, event.operation);
-        let for_ps = self.parameters.receive_overhead.engaged_ps(sent.size);
+        let for_ps = self.costs.of(sent.size).receive;
         let (begin, end) = self.engage(event.rank, sent.cpu, now, for_ps);
         self.watch.handled(event.sender, event.operation, begin, end);
         self.events.push(end, Event { what: What::Handled, ..event });

@@ -1,9 +1,8 @@
 //! What carries messages from the senders' interfaces to the receivers'.
 //!
 //! The executor knows what a message costs at its ends; a wire says when it arrives. That of the
-//! fitted model is a latency ([`Line`]); a network in which messages meet is [`crate::network`].
+//! fitted model is a latency ([`Straight`]); a network in which messages meet is [`crate::network`].
 
-use crate::parameters::Line;
 use crate::queue::Queue;
 
 /// The executor's events.
@@ -64,20 +63,21 @@ impl Message {
 
 /// Carries messages.
 pub(crate) trait Wire {
-    /// A processor is engaged with a send from `begin` to `end`: at some time from `begin` on, the message's
-    /// arrival becomes an event.
-    fn send(&mut self, message: Message, begin: u64, end: u64, events: &mut Events);
+    /// A processor is engaged with a send from the first to the second of these times: at some time from the first
+    /// on, the message's arrival becomes an event. `latency` is the fit's, in picoseconds.
+    fn send(&mut self, message: Message, engaged: (u64, u64), latency: i64, events: &mut Events);
 
     /// An event of its own ([`What::Wire`]).
     fn take(&mut self, now: u64, event: Event, events: &mut Events);
 }
 
-/// Every message takes the time that its size says, and none meets another.
-impl Wire for Line {
+/// Every message takes its latency, and none meets another.
+pub(crate) struct Straight;
+
+impl Wire for Straight {
     #[inline]
-    fn send(&mut self, message: Message, begin: u64, end: u64, events: &mut Events) {
-        let arrival = end.saturating_add_signed(self.at_ps(message.bytes)).max(begin);
-        events.push(arrival, message.arrived());
+    fn send(&mut self, message: Message, (begin, end): (u64, u64), latency: i64, events: &mut Events) {
+        events.push(end.saturating_add_signed(latency).max(begin), message.arrived());
     }
 
     fn take(&mut self, _now: u64, _event: Event, _events: &mut Events) {}

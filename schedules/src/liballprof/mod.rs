@@ -296,7 +296,7 @@ impl Trace {
                 self.rank
             ))),
             _ => Err(Problem::new(format!(
-                "comm '{given}' has {size} ranks, and there are {} traces: who is in it is not in the trace; read are \
+                "comm '{given}' has {size} ranks, and traces of {} were found: who is in it is not in the trace; read are \
                  communicators of all ranks and of one",
                 self.ranks
             ))),

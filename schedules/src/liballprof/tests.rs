@@ -146,7 +146,9 @@ fn what_cannot_be_read_is_named_with_its_line_and_what_is_near() {
     assert!(
         problem(&["MPI_Send:1000000:8:x:1,4,4:1:3:W:1000001"]).contains("count 'x': expected a whole number")
     );
-    assert!(problem(&["MPI_Barrier:1000000:7,0,3:1000001"]).contains("has 3 ranks, and there are 2 traces"));
+    assert!(
+        problem(&["MPI_Barrier:1000000:7,0,3:1000001"]).contains("has 3 ranks, and traces of 2 were found")
+    );
     assert!(
         problem(&["MPI_Barrier:1000000:7,1,2:1000001"])
             .contains("this is rank 1 there, and the file is that of rank 0")
