@@ -78,6 +78,12 @@ DRIVERS_APART = {
             "messaging/channels.c",
             "messaging/long_messages.c",
         ),
+        members=(
+            "shmem/library.c",
+            "shmem/requests.c",
+            "shmem/handling.c",
+            "shmem/long_transfers.c",
+        ),
         flags=("-DLONG_MESSAGES",),
     ),
 }
