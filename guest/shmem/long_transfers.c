@@ -1,7 +1,7 @@
 #ifdef LONG_MESSAGES
 
-#include "runtime/marker.h"
 #include "shmem/long_transfers.h"
+#include "runtime/marker.h"
 
 struct offer {
     struct header header;
