@@ -6,7 +6,8 @@ static int barrier(MPI_Comm handle, MPI_Request *request, const char *function) 
     struct schedule *schedule = begin_collective(comm, BARRIER, 0, function);
     int error;
     if (!request &&
-        override_collective(schedule, &(struct collective_call){BARRIER, comm}, &error))
+        override_collective(schedule,
+                            &(struct collective_call){.collective = BARRIER, .comm = comm}, &error))
         return error;
     int rank = comm->rank, size = comm->size;
     for (int distance = 1; distance < size; distance *= 2) {

@@ -91,7 +91,8 @@ static int broadcast(void *buffer, int count, MPI_Datatype datatype, int root, M
     CHECK_BUFFER_IN(function, buffer, count, type);
     struct schedule *schedule = begin_collective(comm, BROADCAST, root, function);
     struct elements data = elements(buffer, (size_t)count, type);
-    struct collective_call call = {BROADCAST, comm, root, data};
+    struct collective_call call = {
+        .collective = BROADCAST, .comm = comm, .root = root, .data = data};
     int error;
     if (!request && override_collective(schedule, &call, &error))
         return error;

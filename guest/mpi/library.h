@@ -30,7 +30,8 @@
  *
  * Collectives are lists of steps: sends, receives, copies and reductions, with fences between
  * those that need what came before (schedules.h). A blocking call walks through its list; a
- * nonblocking one leaves it to progress. So there is one algorithm for both.
+ * nonblocking one leaves it to progress. So there is one algorithm for both. An interface may carry
+ * out some of the blocking ones itself (overrides.h).
  *
  * Names. Each function is PMPI_X, and MPI_X is a weak alias of it, which a tool's own MPI_X
  * replaces. The library calls neither. */

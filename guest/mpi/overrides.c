@@ -2,6 +2,9 @@
 
 #ifdef ONLY_DRIVER
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "messaging/driver.h"
 #include "messaging/narthex.h"
 #include "mpi/requests.h"
@@ -24,8 +27,18 @@ static const struct override overrides[] = {ONLY_DRIVER(OVERRIDES_OF)};
 
 static bool are_ready;
 
+/* Whether the program's environment wants them. */
+static bool are_wanted(void) {
+    const char *wanted = getenv("NARTHEX_MPI_OVERRIDES");
+    bool is_no = wanted && strcmp(wanted, "no") == 0;
+    narthex_check(!wanted || is_no || strcmp(wanted, "yes") == 0,
+                  "the environment's NARTHEX_MPI_OVERRIDES is \"%s\"; allowed are yes and no",
+                  wanted);
+    return !is_no;
+}
+
 void overrides_start(void) {
-    are_ready = ONLY_DRIVER(START_OF)();
+    are_ready = are_wanted() && ONLY_DRIVER(START_OF)();
 }
 
 static const struct override *override_for(const struct collective_call *call) {

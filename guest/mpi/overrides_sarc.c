@@ -148,8 +148,7 @@ static const uint64_t *reduction_line(unsigned partner) {
 }
 
 static void give(const struct values *values, unsigned partner, int rank) {
-    send_line(values->call->comm, rank, reduction_line(partner), calls, values->own,
-              values->bytes);
+    send_line(values->call->comm, rank, reduction_line(partner), calls, values->own, values->bytes);
 }
 
 static void take_values(struct values *values, unsigned partner, uint64_t *to) {

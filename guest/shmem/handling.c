@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "messaging/narthex.h"
+#include "shmem/long_transfers.h"
 #include "shmem/protocol.h"
 
 /* Packs elements that lie `step` bytes apart; returns behind the last. */
@@ -73,6 +74,12 @@ static void reply(int pe, uint64_t address, const void *data, size_t bytes, unsi
         bytes -= part;
     }
 }
+
+#ifdef LONG_MESSAGES
+void shmem_reply(int pe, uint64_t address, const void *data, size_t bytes, unsigned completion) {
+    reply(pe, address, data, bytes, completion);
+}
+#endif
 
 static void reply_strided(int pe, const struct get *get) {
     const char *from = shmem_address(get->header.place);
@@ -175,6 +182,20 @@ static OUT_OF_LINE void carry_out_other(int source, const struct header *header,
         break;
     case EXIT:
         exit(0);
+#ifdef LONG_MESSAGES
+    case PUT_OFFER:
+        shmem_offer_arrived(source, header);
+        break;
+    case PUT_GRANT:
+        shmem_grant_arrived(header);
+        break;
+    case GET_BLOCK:
+        shmem_block_asked(source, header);
+        break;
+    case BLOCK_CAME:
+        shmem_block_came(header);
+        break;
+#endif
     }
 }
 

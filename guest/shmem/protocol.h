@@ -6,6 +6,8 @@
  *     get      header, reply address, bytes        -> data come back in packets
  *     update   header, operand                     -> an atomic; a fetch's value comes back
  *     flush    header                              -> "confirmed", once all before it is done
+ *     offer    header, bytes                       -> a grant, and the data as a block transfer
+ *     block    header, reply address, bytes, grant -> the data as one
  *
  * Messages may overtake each other (messaging/narthex.h), so order is made here. A PE counts what
  * it sends to each other one, and the other counts what of that it has done. Every message says
@@ -51,7 +53,13 @@ enum kind {
     TELL,
     LOCK,
     LOCK_ANSWER,
-    EXIT
+    EXIT,
+#ifdef LONG_MESSAGES
+    PUT_OFFER, /* shmem/long_transfers.h */
+    PUT_GRANT,
+    GET_BLOCK,
+    BLOCK_CAME
+#endif
 };
 
 enum { IS_ORDERED = 1, IS_COUNTED = 2 }; /* flags */

@@ -5,6 +5,7 @@
 
 #include "runtime/information.h"
 #include "runtime/marker.h"
+#include "shmem/long_transfers.h"
 #include "shmem/protocol.h"
 #include "shmem/remote_stores.h"
 
@@ -53,7 +54,25 @@ static inline void put_packet(int pe, uint64_t place, const void *source, size_t
     poll_now_and_then();
 }
 
+/* Whether the interface has transferred it. */
+static inline bool put_as_block(int pe, uint64_t place, const void *source, size_t bytes) {
+#ifdef LONG_MESSAGES
+    struct long_grant grant;
+    if (bytes < LONG_BYTES || !long_may_leave(source, bytes) ||
+        !shmem_offer_put(pe, ordered(pe, PUT_OFFER, place), bytes, &grant))
+        return false;
+    count(pe, &(struct header){0});
+    long_put(pe, &grant, source, bytes);
+    return true;
+#else
+    (void)pe, (void)place, (void)source, (void)bytes;
+    return false;
+#endif
+}
+
 void shmem_request_put(int pe, uint64_t place, const void *source, size_t bytes) {
+    if (put_as_block(pe, place, source, bytes))
+        return;
     const char *from = source;
     const size_t room = shmem_packet_bytes - sizeof(struct header);
     while (bytes > 0) {
@@ -109,10 +128,27 @@ static void asked_for(enum shmem_completion completion) {
         poll_now_and_then();
 }
 
+/* Whether the data come as a transfer. */
+static inline bool get_as_block(int pe, const struct get *message, size_t bytes) {
+#ifdef LONG_MESSAGES
+    struct header header = message->header;
+    header.kind = GET_BLOCK;
+    return bytes >= LONG_BYTES && bytes <= narthex_payload_limit() &&
+           shmem_request_block(pe, header, (void *)(uintptr_t)message->reply, bytes);
+#else
+    (void)pe, (void)message, (void)bytes;
+    return false;
+#endif
+}
+
 void shmem_request_get(int pe, uint64_t place, void *dest, size_t bytes,
                        enum shmem_completion completion) {
     struct get message = {ordered(pe, GET, place), (uintptr_t)dest, bytes, 0, 0};
     message.header.operation = (uint8_t)completion;
+    if (get_as_block(pe, &message, bytes)) {
+        asked_for(completion);
+        return;
+    }
     shmem_outstanding[completion] += bytes;
     send(pe, &message, offsetof(struct get, step));
     asked_for(completion);

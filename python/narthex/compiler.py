@@ -78,6 +78,12 @@ DRIVERS_APART = {
             "messaging/channels.c",
             "messaging/long_messages.c",
         ),
+        members=(
+            "shmem/library.c",
+            "shmem/requests.c",
+            "shmem/handling.c",
+            "shmem/long_transfers.c",
+        ),
         flags=("-DLONG_MESSAGES",),
     ),
 }
@@ -410,7 +416,9 @@ def _linked(compiler: Compiler, driver: str | None, progress: Progress | None) -
         return [*objects, archive]
     of_driver = archive.parent / f"libnarthex_{driver}.a"
     if not of_driver.exists():
-        members = [_compiled_apart(compiler, archive.parent, driver, each) for each in apart.members]
+        members = [
+            _compiled_apart(compiler, archive.parent, driver, each) for each in apart.members
+        ]
         with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
             unfinished = Path(scratch) / of_driver.name
             names = [str(each.absolute()) for each in members]

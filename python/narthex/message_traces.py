@@ -168,8 +168,26 @@ class _Schedule:
         yield "}"
 
 
+def _check_collectives(traced: list[Rank]) -> None:
+    """Refuse what an interface has carried out itself: MPI_Finalize has a barrier at least."""
+    names = [each["name"] for each in request()["functions"]]
+    for rank in traced if len(traced) > 1 else ():
+        inside, has_sent = "", False
+        for event in rank.events:
+            if event[0] == "enter":
+                inside, has_sent = names[event[2]], False
+            has_sent |= event[0] == "send"
+            if event[0] == "leave" and inside == "MPI_Finalize" and not has_sent:
+                raise NarthexError(
+                    f"a schedule of GOAL has messages alone, and the interface has carried out"
+                    f" collectives of rank {rank.number} without: add"
+                    " --env NARTHEX_MPI_OVERRIDES=no to the run"
+                )
+
+
 def goal(traced: list[Rank]) -> str:
     """Return the schedules of all ranks as text."""
+    _check_collectives(traced)
     used = sorted(
         {
             event[4 if event[0] == "received" else 3]

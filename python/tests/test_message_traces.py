@@ -92,6 +92,14 @@ def test_the_order_of_calls_becomes_what_waits_for_what():
     )
 
 
+def test_a_schedule_without_the_messages_of_collectives_is_refused():
+    """Over SARC counters carry out the barrier of MPI_Finalize."""
+    names = [each["name"] for each in message_traces.request()["functions"]]
+    events = [["enter", 0, names.index("MPI_Finalize"), None], ["leave", 9]]
+    with pytest.raises(NarthexError, match="add --env NARTHEX_MPI_OVERRIDES=no"):
+        message_traces.goal([Rank(0, events=events), Rank(1)])
+
+
 def test_a_program_without_mpi_has_no_trace_of_messages():
     with pytest.raises(NarthexError, match="has called no function of MPI"):
         message_traces.ranks(traced("roundtrip", 8, 1, nodes=2))

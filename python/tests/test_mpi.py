@@ -121,10 +121,12 @@ TWO_TILES = [
 ]
 
 
-def over_sarc(program: str, *arguments: object, set: Sequence[str] = ()) -> float:
+def over_sarc(program: str, *arguments: object, settings: Sequence[str] = ()) -> float:
     """Run on tiles of a chip; gives the first value that is reported."""
     where = {"machine": "sarc-chip", "interface": "SARC", "nodes": 1}
-    return narthex.run(program, *arguments, set=set, **where).document["reports"][0]["value"]
+    return narthex.run(program, *arguments, set=list(settings), **where).document["reports"][0][
+        "value"
+    ]
 
 
 def test_collectives_over_counters_print_what_they_do_with_mpich(reference):
@@ -149,12 +151,12 @@ def test_counters_make_a_barrier_of_all_tiles_and_messages_one_of_fewer():
 
 
 def test_a_sender_that_computes_keeps_no_packet_that_its_receiver_had_no_place_for():
-    assert over_sarc("mpi-bandwidth", 1024, 32, 2, 2, set=TWO_TILES) > 150
+    assert over_sarc("mpi-bandwidth", 1024, 32, 2, 2, settings=TWO_TILES) > 150
 
 
 def test_a_barrier_over_counters_tells_of_a_broadcast_in_its_place():
     with pytest.raises(NarthexError, match="in MPI_Barrier on MPI_COMM_WORLD, and another rank's"):
-        over_sarc("mpi-wrong", "barrier_for_broadcast", set=TWO_TILES)
+        over_sarc("mpi-wrong", "barrier_for_broadcast", settings=TWO_TILES)
 
 
 def test_a_collective_is_measured_where_ranks_learn_late_of_their_common_start():

@@ -97,6 +97,21 @@ def test_all_parts_hold(where, program):
     assert "OpenSHMEM: all over" in run(program=program, **where)[1]
 
 
+VOYAGER = {"machine": "voyager", "interface": "Voyager-resident", "nodes": 2}
+
+
+def test_all_parts_hold_where_blocks_are_transferred():
+    assert "OpenSHMEM: all over" in run(**VOYAGER)[1]
+
+
+@pytest.mark.parametrize(("pages", "least", "most"), [(8192, 0, 130), (2, 170, 250)])
+def test_blocks_are_transferred_and_go_in_packets_where_memory_cannot_be_pinned(pages, least, most):
+    where = VOYAGER | {"set": [f"operating_system.pinned_pages={pages}"]}
+    result, _ = run(4096, 3, 2, 2, program="shmem-latency", **where)
+    for call in ("put and quiet", "get"):
+        assert least * 1000 < result.value(call) < most * 1000
+
+
 def test_no_interface_is_left_out():
     tested = {where["interface"] for where in (*ALL_PARTS, *ONE_PART)}
     assert tested == {each["name"] for each in json.loads(_native.list("interfaces"))}

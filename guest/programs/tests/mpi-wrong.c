@@ -87,10 +87,19 @@ static void aborts(void) {
 static const struct {
     const char *name;
     void (*run)(void);
-} cases[] = {CASE(cycle),         CASE(wrong_tag),         CASE(any_source),
-             CASE(truncated),     CASE(rank_out_of_range), CASE(freed_communicator),
-             CASE(not_committed), CASE(other_collective),  CASE(other_root),
-             CASE(barrier_for_broadcast), CASE(left_out),      CASE(other_header),      CASE(after_finalize),
+} cases[] = {CASE(cycle),
+             CASE(wrong_tag),
+             CASE(any_source),
+             CASE(truncated),
+             CASE(rank_out_of_range),
+             CASE(freed_communicator),
+             CASE(not_committed),
+             CASE(other_collective),
+             CASE(other_root),
+             CASE(barrier_for_broadcast),
+             CASE(left_out),
+             CASE(other_header),
+             CASE(after_finalize),
              CASE(aborts)};
 
 int main(int argc, char **argv) {
