@@ -44,7 +44,7 @@ impl Hang {
         } else if still().all(|wait| wait.what == What::Message) {
             self.all_wait_for_messages()
         } else if still().all(|wait| wait.what == What::Own) {
-            "whoever still runs turns in a loop that changes nothing".into()
+            "what still runs turns in a loop that changes nothing".into()
         } else if still().all(|wait| wait.what == What::Thread) {
             "all threads sleep".into()
         } else {
@@ -83,7 +83,7 @@ impl Hang {
             [one] => format!(", and {one} has ended"),
             more => format!(", and {} others have ended", more.len()),
         };
-        format!("whoever still runs waits for a message, and none is on its way{ended}")
+        format!("what still runs waits for a message, and none is on its way{ended}")
     }
 
     fn end_of_chain(&self, chain: &[Rank]) -> String {

@@ -115,7 +115,7 @@ fn a_node_that_polls_for_what_is_not_sent_waits_for_a_message() {
             let text = explanation(machine, interface, &exchange("on 1 receive any"));
             assert!(
                 text.starts_with(
-                    "no progress: whoever still runs waits for a message, and none is on its way, \
+                    "no progress: what still runs waits for a message, and none is on its way, \
                      and node 0 has ended (deadlock)\n"
                 ),
                 "{text}"
