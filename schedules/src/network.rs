@@ -179,7 +179,7 @@ impl<'a> Network<'a> {
                 self.arrive(now, parcel.cargo, events);
             }
             Mail::Credit(credit) => self.terminals[node].credit(credit),
-            Mail::Direct(..) => unreachable!("there are switches"),
+            _ => unreachable!("a node behind a switch gets parcels and credits"),
         }
         self.inject(now, node, events);
     }

@@ -42,7 +42,8 @@ PATTERN_HELP = "A pattern and its keys (ranks, bytes, steps, calc, dims, periodi
 SCHEDULE = typer.Argument(
     ...,
     metavar="SCHEDULE",
-    help="A GOAL file, text or binary; or a pattern: allreduce-ring:ranks=16,bytes=4096.",
+    help="A GOAL file, text or binary; a trace of Chakra or liballprof; or a pattern:"
+    " allreduce-ring:ranks=16,bytes=4096.",
 )
 
 goal = typer.Typer(
