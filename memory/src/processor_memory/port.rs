@@ -550,6 +550,7 @@ impl Port for ProcessorPort<'_> {
         };
         if let Outcome::Done(_) | Outcome::Late(..) = outcome {
             self.own.reservation = Some(self.own.data.block_of(address));
+            self.own.keep_reserved(address);
         }
         outcome
     }

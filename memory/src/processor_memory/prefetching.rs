@@ -13,7 +13,8 @@
 //!
 //! **Last of all.** A block is asked for while the processor waits for nothing, posts nothing, and locks nothing, behind
 //! loads under way and the store queue; that holds no access up but by the interconnect's own time. One that is
-//! refused is not asked for again. It is fetched to be read, and makes room as any block does.
+//! refused is not asked for again. It is fetched to be read, and makes room as any block does, but for one that is
+//! reserved: a conditional store would fail again and again.
 //!
 //! **First use.** No access to a block that nobody has used is fast. The first one trains the prefetcher, and if that has
 //! more to ask for, the processor stops for no time, so that the node asks for the interconnect at this
@@ -158,7 +159,8 @@ impl ProcessorMemory {
         let Prefetching { prefetcher, asked, .. } = &mut *own;
         prefetcher.train(address / bytes, &blocks, &mut |number| {
             let block = number * bytes;
-            if cache.holds(block) || asked.contains(&block) || self.is_under_way(block) {
+            let is_kept_away = self.reservation.is_some_and(|reserved| cache.share_a_set(reserved, block));
+            if is_kept_away || cache.holds(block) || asked.contains(&block) || self.is_under_way(block) {
                 return;
             }
             if asked.len() == MOST_ASKED {
@@ -167,6 +169,15 @@ impl ProcessorMemory {
             asked.push_back(block);
         });
         self.prefetching = Some(own);
+    }
+
+    /// The processor reserves a block: no prefetch takes its place, so that its conditional store can be made.
+    pub(super) fn keep_reserved(&mut self, address: u64) {
+        if let Some(mut own) = self.prefetching.take() {
+            let cache = self.coherent_cache();
+            own.asked.retain(|&block| !cache.share_a_set(address, block));
+            self.prefetching = Some(own);
+        }
     }
 
     /// Whether a transaction brings this block.
@@ -204,8 +215,13 @@ impl ProcessorMemory {
     }
 
     /// The block that is prefetched next, if one may be.
+    #[inline]
     pub(super) fn next_prefetch(&self) -> Option<NextOfBlocks> {
-        let own = self.prefetching.as_ref()?;
+        self.prefetching.as_ref().and_then(|own| self.next_asked(own))
+    }
+
+    #[inline(never)]
+    fn next_asked(&self, own: &Prefetching) -> Option<NextOfBlocks> {
         if self.pending.is_some() || !self.store_buffer.is_empty() || self.is_locking() {
             return None;
         }

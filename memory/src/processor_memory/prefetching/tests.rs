@@ -215,3 +215,18 @@ fn a_prefetcher_of_the_second_level_brings_blocks_to_it_alone() {
     assert!(matches!(bench.port().load(DATA + block, 8), Outcome::Late(0, _)));
     assert_eq!(bench.fates(), [2, 1, 0, 0]);
 }
+
+#[test]
+fn no_prefetch_takes_the_place_of_a_block_that_is_reserved() {
+    let mut bench = with_next_line(1, 1);
+    assert_eq!(bench.port().load(DATA + 0x400, 8), Outcome::Wait);
+    assert_eq!(bench.carries(), Some((Kind::Read, DATA + 0x400)));
+    // The block at 0x440, asked for, has the set of the one at 0x40.
+    assert_eq!(bench.port().load_reserved(DATA + 64, 8), Outcome::Wait);
+    assert_eq!(bench.carries(), Some((Kind::Read, DATA + 64)));
+    assert_eq!(bench.port().load_reserved(DATA + 64, 8), Outcome::Done(0));
+    assert_eq!((bench.carries(), bench.carries()), (Some((Kind::Read, DATA + 128)), None));
+    assert_eq!(bench.misses(DATA + 0x800), Vec::<u64>::new(), "nor one that is asked for later");
+    assert_eq!(bench.port().store_conditional(DATA + 64, 8, 1), Outcome::Done(true));
+    assert_eq!(bench.misses(DATA + 0xc00), [DATA + 64, DATA + 0xc40], "it goes home, dirty as it is");
+}
