@@ -27,10 +27,10 @@ const WINDOW: usize = NOTED - 1;
 /// Stops for each that is noted.
 const STOPS: u32 = 4;
 /// Ends of windows for each that is noted, of those that are looked at.
-const WINDOWS: u32 = 4;
+const WINDOWS: u32 = 2;
 /// Instructions between two ends of windows that are looked at, at least: several processors stop for
 /// each other much more often.
-const WINDOW_INSTRUCTIONS: u64 = 64;
+const WINDOW_INSTRUCTIONS: u64 = 16;
 /// After a watch in vain, this many times its instructions pass before the next.
 const SHORTEST_PENALTY: u64 = 1 << 4;
 const LONGEST_PENALTY: u64 = 1 << 9;
