@@ -7,6 +7,7 @@
 //! | [`networks`] | how a frame gets to its node; one network a file |
 //! | [`parcel`] | what switches carry, of any owner |
 //! | [`link`], [`switch`], [`terminal`] | the parts of a network in which parcels meet |
+//! | [`backpressure`] | what keeps a sender from filling the buffer behind its link; one kind a file |
 //! | [`topologies`] | its wiring and routes; one topology a file |
 //! | [`routes`] | the check that nothing waits in a circle |
 //! | [`on_chip`] | messages between the places of one node |
@@ -20,6 +21,7 @@
 //! A fabric carries what it is given: a destination decides where it goes, and the
 //! rest of it is only counted.
 
+pub mod backpressure;
 pub mod faults;
 pub mod flow_control;
 mod job;
@@ -40,5 +42,5 @@ pub mod topologies;
 pub use job::Job;
 pub use message_sizes::MessageSizes;
 pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Packet, Placement, Rank};
-pub use parcel::{Credit, Mail, Parcel, Phase, Sending};
+pub use parcel::{Credit, Mail, Parcel, Phase, Room, Sending};
 pub use port::{NetworkPort, ProcessPort, Relay};

@@ -26,6 +26,8 @@ pub struct Parcel<C> {
     pub group: u8,
     /// The lane in which it is, or in which it comes to the next buffer.
     pub lane: u8,
+    /// A switch has met congestion on its way.
+    pub is_marked: bool,
     /// When its owner handed it over: its age.
     pub handed_over: Time,
     /// Random bits that choose between routes of equal length.
@@ -71,8 +73,19 @@ pub enum Mail<C> {
         /// The parcel, in the lane that it names.
         parcel: Parcel<C>,
     },
-    /// There is room again in the buffer behind a port.
+    /// There is room again in the buffer behind a port, or none.
     Credit(Credit),
+}
+
+/// What changes about the room that a sender may use in the buffer behind its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Room {
+    /// There are this many bytes more.
+    More(u32),
+    /// It may use none until it is told.
+    Stop,
+    /// It may use any.
+    Any,
 }
 
 /// Room in the buffer at the other end of a link.
@@ -82,8 +95,8 @@ pub struct Credit {
     pub port: u16,
     /// The lane.
     pub lane: u8,
-    /// How many bytes more.
-    pub bytes: u32,
+    /// What changes.
+    pub room: Room,
 }
 
 /// Something for another partition: when it arrives, where, and what it is.

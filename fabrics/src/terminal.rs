@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 
 use crate::link::{self, Sender};
 use crate::packet::NodeId;
-use crate::parcel::{Credit, Mail, Parcel, Sending};
+use crate::parcel::{Credit, Mail, Parcel, Room, Sending};
 use crate::switch::Plan;
 use crate::topologies::Topology;
 
@@ -62,7 +62,7 @@ impl<C> Terminal<C> {
             own,
             plan: plan.clone(),
             switch: (plan.partition(switch), port),
-            sender: Sender::new(plan.lanes, plan.buffer_bytes()),
+            sender: plan.sender(false),
             queues: (0..plan.lanes).map(|_| VecDeque::new()).collect(),
             queued_bytes: 0,
             injects_at: Time::NEVER,
@@ -87,6 +87,7 @@ impl<C> Terminal<C> {
             priority,
             group,
             lane: 0,
+            is_marked: false,
             handed_over: now,
             choice,
             cargo,
@@ -152,7 +153,7 @@ impl<C> Terminal<C> {
 
     /// There is room behind the node's link; [`Terminal::inject`] may use it.
     pub fn credit(&mut self, credit: Credit) {
-        self.sender.credit(credit.lane, credit.bytes);
+        self.sender.credit(credit.lane, credit.room);
     }
 
     /// A parcel is under way to the node; parcels arrive in the order of these calls.
@@ -167,7 +168,7 @@ impl<C> Terminal<C> {
         self.statistics.arrived.increment();
         self.statistics.latency.record((now - parcel.handed_over).as_ps());
         self.bytes_from[usize::from(parcel.source.0)] += u64::from(parcel.bytes);
-        let credit = Credit { port: self.switch.1, lane: parcel.lane, bytes: parcel.bytes };
+        let credit = Credit { port: self.switch.1, lane: parcel.lane, room: Room::More(parcel.bytes) };
         (parcel, credit)
     }
 

@@ -17,11 +17,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Network, Parameters, Surroundings};
+use crate::backpressure::Backpressure;
 use crate::link::{self, Hops, Timings};
 use crate::packet::{Frame, Header, NodeId};
 use crate::parcel::Sending;
 use crate::routes;
-use crate::switch::{self, Plan, Routes, Switch, Switching};
+use crate::switch::{self, Marking, OutputQueues, Plan, Routes, Switch, Switching};
 use crate::terminal::Terminal;
 use crate::topologies::{self, Topology};
 
@@ -176,6 +177,34 @@ impl Config {
         problems
     }
 
+    /// What is wrong with the switches.
+    fn switch_problems(&self) -> Problems {
+        let switch::Config { buffer, input_ways, output_queues, backpressure, marking, .. } = &self.switches;
+        let mut problems = Problems::new();
+        let mut wrong = |key: &str, message: String| problems.push((format!("switches.{key}"), message));
+        if buffer.as_u64() > u64::from(u32::MAX / 2) {
+            wrong("buffer", format!("{buffer} is more than 2GB"));
+        }
+        if let Some(ways) = input_ways.filter(|ways| !(1..=64).contains(ways)) {
+            wrong("input_ways", format!("{ways} is not from 1 to 64"));
+        }
+        if let Some(OutputQueues { buffer, speed_up }) = output_queues {
+            if buffer.as_u64() > u64::from(u32::MAX / 2) {
+                wrong("output_queues.buffer", format!("{buffer} is more than 2GB"));
+            }
+            if !(1..=16).contains(speed_up) {
+                wrong("output_queues.speed_up", format!("{speed_up} is not from 1 to 16"));
+            }
+        }
+        for (key, message) in backpressure.problems() {
+            wrong(&format!("backpressure.{key}"), message);
+        }
+        for (key, message) in marking.iter().flat_map(Marking::problems) {
+            wrong(&format!("marking.{key}"), message);
+        }
+        problems
+    }
+
     /// What is wrong with what links of a kind have of their own.
     fn kind_problems(&self) -> Problems {
         let known = self.topology.link_kinds();
@@ -204,6 +233,10 @@ impl Config {
     }
 
     fn circle_problem(&self, around: &Surroundings) -> Option<(String, String)> {
+        if self.switches.backpressure.loses() {
+            // Nothing waits for room.
+            return None;
+        }
         let lanes = self.plan(around.nodes).route_lanes / self.routes.phases();
         let circle = routes::circle(&self.topology, around.nodes, lanes)?;
         let (priorities, needed) = (self.priorities.count(), self.route_lanes());
@@ -225,10 +258,7 @@ impl Parameters for Config {
             of_topology.map(|(key, message)| (format!("topology.{key}"), message)).collect();
         problems.extend(self.link_problems());
         problems.extend(self.packet_problem(around.packet_bytes, "messages.packet"));
-        let buffer = self.switches.buffer;
-        if buffer.as_u64() > u64::from(u32::MAX / 2) {
-            problems.push(("switches.buffer".into(), format!("{buffer} is more than 2GB")));
-        }
+        problems.extend(self.switch_problems());
         if problems.is_empty() {
             problems.extend(self.size_problem(around));
         }
@@ -244,10 +274,19 @@ impl Parameters for Config {
     }
 
     fn packet_problem(&self, bytes: u64, because_of: &str) -> Option<(String, String)> {
-        let buffer = self.switches.buffer;
-        (buffer.as_u64() < bytes).then(|| {
-            let message =
-                format!("{buffer} is smaller than a packet of {bytes}B ({because_of}), which must fit");
+        let switch::Config { buffer, output_queues, backpressure, .. } = &self.switches;
+        let too_small = |buffer: Bytes| (buffer.as_u64() < bytes).then(|| {
+            format!("{buffer} is smaller than a packet of {bytes}B ({because_of}), which must fit")
+        });
+        if let Some(message) = too_small(*buffer) {
+            return Some(("switches.buffer".into(), message));
+        }
+        if let Some(message) = output_queues.and_then(|queues| too_small(queues.buffer)) {
+            return Some(("switches.output_queues.buffer".into(), message));
+        }
+        let (least, why) = backpressure.least_buffer(bytes, self.timings(false).round_trip_bytes());
+        (buffer.as_u64() < least).then(|| {
+            let message = format!("{buffer} is too small for packets of {bytes}B ({because_of}); expected at least {least}B: {why}");
             ("switches.buffer".into(), message)
         })
     }

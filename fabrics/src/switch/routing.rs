@@ -50,7 +50,9 @@ impl Routes {
 impl Plan {
     /// Whether a parcel's choices need random bits.
     pub(crate) fn is_random(&self) -> bool {
-        self.routes != Routes::Minimal || self.topology.choice() == Choice::Random
+        self.routes != Routes::Minimal
+            || self.topology.choice() == Choice::Random
+            || self.switches.marking.is_some()
     }
 
     /// The node to whose switch a new parcel goes first.

@@ -155,6 +155,10 @@ impl Bench {
             buffer: Bytes::new(128),
             queues: QueueKind::Single,
             arbitration: Arbitration::RoundRobin,
+            input_ways: None,
+            output_queues: None,
+            backpressure: Default::default(),
+            marking: None,
         };
         let nodes = topology.places() as u32;
         Bench {

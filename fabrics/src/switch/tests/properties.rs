@@ -33,8 +33,20 @@ fn tree(ascent: Choice) -> topologies::Config {
     topologies::Config::FatTree(fat_tree::Config { arity: 2, levels: 3, up: vec![], ascent })
 }
 
-fn bench(kind: usize, is_stored: bool, by_output: bool, by_age: bool) -> Bench {
+fn bench(kind: usize, (is_stored, by_output, by_age, is_further): (bool, bool, bool, bool)) -> Bench {
     let mut bench = Bench::new(topology(kind));
+    if is_further {
+        bench.switches.input_ways = Some(if by_output { 1 } else { 2 });
+        bench.switches.output_queues = Some(OutputQueues { buffer: Bytes::new(128), speed_up: 2 });
+        bench.switches.marking =
+            Some(Marking { above: Bytes::new(64), all_above: Bytes::new(256), percent: 50 });
+    }
+    if is_further && is_stored {
+        let (above, below) = (Bytes::new(128), Bytes::new(64));
+        bench.switches.backpressure =
+            backpressure::Config::Pause(backpressure::pause::Config { above, below });
+        bench.switches.buffer = Bytes::new(1024);
+    }
     bench.routes = match (is_stored, by_output) {
         (true, true) => Routes::Valiant,
         (false, true) => Routes::Ugal,
@@ -74,9 +86,9 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_or_doubled_and_a_route_keeps_the_order_of_each_priority(
-        sent in some_traffic(), kind in 0usize..9, modes in any::<(bool, bool, bool)>(),
+        sent in some_traffic(), kind in 0usize..9, modes in any::<(bool, bool, bool, bool)>(),
     ) {
-        let bench = bench(kind, modes.0, modes.1, modes.2);
+        let bench = bench(kind, modes);
         let orders = orders(bench.nodes, &sent);
         let (plan, arrived) = (bench.plan(), bench.run(&orders, None));
         let mut names: Vec<u32> = arrived.iter().flatten().map(|arrived| arrived.2).collect();
@@ -106,9 +118,9 @@ proptest! {
 
     #[test]
     fn threads_and_checkpoints_with_parcels_in_flight_change_nothing(
-        sent in some_traffic(), kind in 0usize..9, modes in any::<(bool, bool, bool)>(), pause in 50u64..800,
+        sent in some_traffic(), kind in 0usize..9, modes in any::<(bool, bool, bool, bool)>(), pause in 50u64..800,
     ) {
-        let bench = bench(kind, modes.0, modes.1, modes.2);
+        let bench = bench(kind, modes);
         let orders = orders(bench.nodes, &sent);
         let expected = bench.run(&orders, None);
         for threads in [2, 3] {
