@@ -1,5 +1,5 @@
-//! Finds the networks, the topologies, the flow controls and the kinds of backpressure:
-//! each file of their folders in src that has a `Config` is a kind of one, by its file's name.
+//! Finds the networks, the topologies, the flow controls, the kinds of backpressure and of
+//! congestion control: each file of their folders in src that has a `Config` is a kind of one, by its file's name.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -12,6 +12,7 @@ fn main() {
         ("topologies", "topology", true),
         ("flow_control", "flow control", false),
         ("backpressure", "backpressure", true),
+        ("congestion", "congestion control", true),
     ];
     for (folder, what, is_static) in folders {
         let kinds = kinds_in(&root.join("src").join(folder));

@@ -14,6 +14,7 @@
 //! | [`latencies`] | how long packets took, with percentiles |
 //! | [`load`] | a network alone, under synthetic traffic |
 //! | [`flow_control`] | which packets may be in flight; one scheme a file |
+//! | [`congestion`] | how fast a sender goes where the network is congested; one kind a file |
 //! | [`faults`] | frames that are lost on purpose |
 //! | [`port`] | both, as an interface sees them |
 //! | [`message_sizes`] | how large the messages are that it sends |
@@ -22,6 +23,7 @@
 //! rest of it is only counted.
 
 pub mod backpressure;
+pub mod congestion;
 pub mod faults;
 pub mod flow_control;
 mod job;
@@ -41,6 +43,6 @@ pub mod topologies;
 
 pub use job::Job;
 pub use message_sizes::MessageSizes;
-pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Packet, Placement, Rank};
+pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Notice, Packet, Placement, Rank};
 pub use parcel::{Credit, Mail, Parcel, Phase, Room, Sending};
 pub use port::{NetworkPort, ProcessPort, Relay};

@@ -48,6 +48,11 @@ trait Parameters {
         None
     }
 
+    /// Whether frames may be lost.
+    fn loses(&self) -> bool {
+        false
+    }
+
     /// No frame arrives sooner than this after its injection.
     fn lookahead(&self) -> Duration;
 
@@ -80,6 +85,11 @@ impl Config {
     /// large, as a (key, what is wrong) pair.
     pub fn packet_problem(&self, bytes: u64, because_of: &str) -> Option<(String, String)> {
         self.chosen().packet_problem(bytes, because_of)
+    }
+
+    /// Whether frames may be lost.
+    pub fn loses(&self) -> bool {
+        self.chosen().loses()
     }
 
     /// The lookahead of the simulation: nothing passes from one partition to another

@@ -75,7 +75,7 @@ impl Priorities {
         let priority = match frame {
             Frame::Data(packet) if packet.is_urgent => return self.of_urgent(),
             Frame::Data(_) => self.packets,
-            Frame::Acknowledgement { .. } => self.acknowledgements,
+            Frame::Acknowledgement { .. } | Frame::Notice { .. } => self.acknowledgements,
             Frame::Returned(_) => self.returned_packets,
         };
         priority as u8
@@ -91,7 +91,7 @@ impl Priorities {
 fn bytes_of(frame: &Frame) -> u32 {
     match frame {
         Frame::Data(packet) | Frame::Returned(packet) => (Header::BYTES + packet.payload.len()) as u32,
-        Frame::Acknowledgement { .. } => Header::BYTES as u32,
+        Frame::Acknowledgement { .. } | Frame::Notice { .. } => Header::BYTES as u32,
     }
 }
 
@@ -289,6 +289,10 @@ impl Parameters for Config {
             let message = format!("{buffer} is too small for packets of {bytes}B ({because_of}); expected at least {least}B: {why}");
             ("switches.buffer".into(), message)
         })
+    }
+
+    fn loses(&self) -> bool {
+        self.switches.backpressure.loses()
     }
 
     fn lookahead(&self) -> Duration {

@@ -245,6 +245,7 @@ impl Node {
             self.foresight.promises.reaction.set(Some(all));
             all
         })?;
+        let all = Reaction { awaits_room: all.awaits_room || self.network.sends_when_acknowledged(), ..all };
         // What a receiving device carries out on an interconnect lets it take a packet.
         let takes = Reaction { time: Duration::ZERO, cause: Cause::BlockToRead, awaits_room: false };
         Some(if self.network.answers_when_taken() { all.and(takes) } else { all })
