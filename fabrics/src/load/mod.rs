@@ -33,6 +33,7 @@ use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::{Duration, Time};
 use serde::Deserialize;
 
+use crate::backpressure::Backpressure;
 use crate::latencies::{Detail, Latencies};
 use crate::link;
 use crate::networks::switched;
@@ -137,6 +138,11 @@ impl Load {
                 problems.push(("outstanding", message));
             }
             _ => {}
+        }
+        if network.switches.backpressure.loses() {
+            let message = "\"drop\" loses packets, and a network alone has no flow control that sends them again: run a \
+                           program; expected \"credits\" or \"pause\"";
+            problems.push(("network.switches.backpressure.kind", message.into()));
         }
         if self.packet_bytes == 0 || self.packet_bytes > buffer_bytes {
             let message = format!(
