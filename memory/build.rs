@@ -13,7 +13,7 @@ use further::{Files, collisions, files_in, files_of_user};
 
 /// Modules beside the interconnects that serve all of them.
 const SERVE_INTERCONNECTS: [&str; 8] =
-    ["mod", "address_map", "carrying", "composition", "part", "refusals", "seats", "tests"];
+    ["mod", "address_map", "carrying", "host", "part", "refusals", "ports", "tests"];
 
 fn main() {
     let protocols = shipped("src/protocols", &["mod"]);

@@ -23,8 +23,8 @@ use narthex_memory::bus::Bus;
 use narthex_memory::interconnects::bridged_bus::BridgedBus;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
-    AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Observation, Seat, Seats,
-    Step,
+    AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, MemoryId, Names,
+    Observation, Step,
 };
 use narthex_memory::{AccessReply, AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 
@@ -130,19 +130,19 @@ impl CheckedBridge {
             map
         };
         let above = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
-        let processor = Seat { concern: self.concern.clone(), ..Seat::of_processor(PROCESSOR) };
+        let processor = AgentPort { concern: self.concern.clone(), ..AgentPort::of_processor(PROCESSOR) };
         let config = machine.bus.as_ref().expect("the machine has a memory bus");
         let memory_bus = SnoopingBus::new(
             Names { name: "memory bus", prefix: "" },
             Bus::new(config, BLOCK_BYTES),
-            Seats::new(vec![processor]),
+            AgentPorts::new(vec![processor]),
             homes(Home::Beyond(IO_BUS), above),
         );
         let io_bus = BridgedBus::new(
             Names { name: "I/O bus", prefix: "io_" },
             (MEMORY_BUS, BRIDGE),
             (bridge, Timing::new(config, &io, BLOCK_BYTES)),
-            Seats::new(vec![Seat::of_device(DEVICE, 0..0)]),
+            AgentPorts::new(vec![AgentPort::of_device(DEVICE, 0..0)]),
             homes(Home::Agent(DEVICE), AddressMap::default()),
         );
         vec![memory_bus.with_bridge(BRIDGE, IO_BUS).into(), io_bus.into()]
@@ -316,7 +316,7 @@ impl Bytes for Zeros {
     }
 }
 
-impl<'w> Composition for Move<'w> {
+impl<'w> InterconnectHost for Move<'w> {
     type Agent<'a>
         = Either<Processor<'a, 'w>, Device<'a, 'w>>
     where

@@ -8,7 +8,7 @@
 use std::hash::{Hash, Hasher};
 
 use narthex_kernel::Time;
-use narthex_memory::interconnects::{self, Composition, Interconnect, InterconnectId, Step};
+use narthex_memory::interconnects::{self, Interconnect, InterconnectHost, InterconnectId, Step};
 use narthex_memory::{AgentId, Transaction};
 
 /// The instant of everything that happens: nothing has a duration.
@@ -96,7 +96,7 @@ impl Interconnects {
 }
 
 /// A composition whose clock is a free choice.
-pub trait Choosing: Composition {
+pub trait Choosing: InterconnectHost {
     /// Its interconnects.
     fn interconnects(&mut self) -> &mut Interconnects;
 

@@ -18,7 +18,7 @@ use std::hash::Hash;
 
 use narthex_interfaces::via::config::Initialisation;
 use narthex_interfaces::via::copies::Fields;
-use narthex_interfaces::via::eager::{Build, Eager, Rule, Statistics, Surroundings};
+use narthex_interfaces::via::eager::{Build, ControllerContext, Eager, Rule, Statistics};
 use narthex_interfaces::via::registers::{AWAITED, INITIALISED, UPDATED};
 use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
@@ -29,7 +29,8 @@ use narthex_memory::bus::Bus;
 use narthex_memory::cache::Cache;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
-    AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats, Step,
+    AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, MemoryId, Names,
+    Step,
 };
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::protocols::{self, Access, Request};
@@ -68,7 +69,7 @@ const EVICTIONS: u8 = 1;
 
 /// How far a round has come.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Stage {
+enum RoundPhase {
     /// The program writes; it has made so many stores.
     Writing(u8),
     /// The doorbell has rung.
@@ -96,7 +97,7 @@ pub struct State {
     /// What each word has to be.
     words: [u64; 3],
     stored: u64,
-    stage: Stage,
+    stage: RoundPhase,
     rounds: u8,
     evictions: u8,
 }
@@ -184,10 +185,10 @@ impl State {
             events.extend(self.events_of_host());
         }
         events.extend(match self.stage {
-            Stage::Rung => Some(Event::Await),
-            Stage::Awaiting if self.shows(AWAITED) => Some(Event::Send),
-            Stage::Sent => Some(Event::Arrive),
-            Stage::Receiving(_) if is_idle && self.shows(UPDATED) => Some(Event::Tell),
+            RoundPhase::Rung => Some(Event::Await),
+            RoundPhase::Awaiting if self.shows(AWAITED) => Some(Event::Send),
+            RoundPhase::Sent => Some(Event::Arrive),
+            RoundPhase::Receiving(_) if is_idle && self.shows(UPDATED) => Some(Event::Tell),
             _ => None,
         });
         events
@@ -196,7 +197,7 @@ impl State {
     fn events_of_host(&self) -> Vec<Event> {
         let mut events = Vec::new();
         match self.stage {
-            Stage::Writing(stores) if self.rounds < ROUNDS => {
+            RoundPhase::Writing(stores) if self.rounds < ROUNDS => {
                 if stores < STORES {
                     events.extend((0..WORDS.len()).map(Event::Store));
                 }
@@ -208,8 +209,10 @@ impl State {
                     events.push(Event::Load(0));
                 }
             }
-            Stage::Receiving(false) => events.push(Event::Store(OWN_WORD)),
-            Stage::Told(read) => events.extend((0..WORDS.len()).filter(|&word| !read[word]).map(Event::Load)),
+            RoundPhase::Receiving(false) => events.push(Event::Store(OWN_WORD)),
+            RoundPhase::Told(read) => {
+                events.extend((0..WORDS.len()).filter(|&word| !read[word]).map(Event::Load))
+            }
             _ => {}
         }
         let held = |block: &u64| self.cache.state(*block).is_readable();
@@ -236,11 +239,11 @@ struct Move<'a> {
 impl Move<'_> {
     fn with_eager<R>(
         &mut self,
-        call: impl FnOnce(&mut Eager, &mut Surroundings<'_>, &mut Statistics) -> R,
+        call: impl FnOnce(&mut Eager, &mut ControllerContext<'_>, &mut Statistics) -> R,
     ) -> R {
         let State { eager, copies, .. } = &mut self.state;
         let mut timers = Vec::new();
-        let mut at = Surroundings { now: Time::ZERO, timers: &mut timers, memory: copies };
+        let mut at = ControllerContext { now: Time::ZERO, timers: &mut timers, memory: copies };
         call(eager, &mut at, &mut Statistics::default())
     }
 
@@ -249,8 +252,8 @@ impl Move<'_> {
             Event::Store(word) => {
                 self.witness.say(|| format!("the program stores to word {word}"));
                 self.state.stage = match self.state.stage {
-                    Stage::Writing(stores) => Stage::Writing(stores + 1),
-                    _ => Stage::Receiving(true),
+                    RoundPhase::Writing(stores) => RoundPhase::Writing(stores + 1),
+                    _ => RoundPhase::Receiving(true),
                 };
                 self.access(Access::Store, REGION + WORDS[word]);
             }
@@ -265,12 +268,12 @@ impl Move<'_> {
             }
             Event::Ring => {
                 self.witness.say(|| "the program rings".into());
-                self.state.stage = Stage::Rung;
+                self.state.stage = RoundPhase::Rung;
             }
             Event::Await => {
                 self.witness.say(|| "the firmware awaits the blocks".into());
                 self.with_eager(|eager, _, counts| eager.await_valid(COPY..COPY + 2 * BLOCK_BYTES, counts));
-                self.state.stage = Stage::Awaiting;
+                self.state.stage = RoundPhase::Awaiting;
             }
             Event::Send => self.send(),
             Event::Arrive => {
@@ -280,11 +283,11 @@ impl Move<'_> {
                 self.state.words[..2].fill(value);
                 let bytes = [value.to_le_bytes(); 3].concat();
                 self.with_eager(|eager, at, _| eager.place(at, COPY, &bytes));
-                self.state.stage = Stage::Receiving(false);
+                self.state.stage = RoundPhase::Receiving(false);
             }
             Event::Tell => {
                 self.witness.say(|| "the program is told".into());
-                self.state.stage = Stage::Told([false; 3]);
+                self.state.stage = RoundPhase::Told([false; 3]);
             }
             Event::Due => {
                 self.witness.say(|| "the reaction time is over".into());
@@ -310,7 +313,7 @@ impl Move<'_> {
                 format!("word {word} of the copy is {copy}, not {written}")
             });
         }
-        self.state.stage = Stage::Sent;
+        self.state.stage = RoundPhase::Sent;
     }
 
     /// The host accesses a word: at once, or when it has the block.
@@ -332,15 +335,15 @@ impl Move<'_> {
         let mut bytes = [0; 8];
         self.state.cache.read(address, &mut bytes);
         let (found, expected) = (u64::from_le_bytes(bytes), self.state.words[word]);
-        let is_told = matches!(self.state.stage, Stage::Told(_));
+        let is_told = matches!(self.state.stage, RoundPhase::Told(_));
         let property = if is_told && word != OWN_WORD { RECEIVED } else { STAYS };
         self.witness.expect(found == expected, property, || format!("it finds {found}, not {expected}"));
-        let Stage::Told(mut read) = self.state.stage else { return };
+        let RoundPhase::Told(mut read) = self.state.stage else { return };
         read[word] = true;
-        self.state.stage = Stage::Told(read);
+        self.state.stage = RoundPhase::Told(read);
         if read == [true; 3] {
             self.state.rounds += 1;
-            self.state.stage = Stage::Writing(0);
+            self.state.stage = RoundPhase::Writing(0);
         }
     }
 
@@ -457,7 +460,7 @@ impl Agent for Controller<'_, '_> {
     }
 }
 
-impl<'w> Composition for Move<'w> {
+impl<'w> InterconnectHost for Move<'w> {
     type Agent<'a>
         = Either<Host<'a, 'w>, Controller<'a, 'w>>
     where
@@ -498,12 +501,12 @@ impl System for CheckedEager<'_> {
     /// The region is registered while the cache has a block of it that is newer.
     fn start(&mut self) -> Result<State, Violation> {
         let machine = self.machine;
-        let seats = vec![Seat::of_processor(HOST), Seat::of_device(NI, 0..u64::MAX)];
+        let ports = vec![AgentPort::of_processor(HOST), AgentPort::of_device(NI, 0..u64::MAX)];
         let homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
         let names = Names { name: "memory bus", prefix: "" };
         let bus = machine.bus.as_ref().expect("the machine has a memory bus");
         let bus = Bus::new(bus, BLOCK_BYTES as usize);
-        let bus = SnoopingBus::new(names, bus, Seats::new(seats), homes);
+        let bus = SnoopingBus::new(names, bus, AgentPorts::new(ports), homes);
         let mut eager = Eager::new(Build {
             tags: 1,
             block_bytes: BLOCK_BYTES,
@@ -533,7 +536,7 @@ impl System for CheckedEager<'_> {
             copies: MainMemory::default(),
             words: [1, 0, 0],
             stored: 1,
-            stage: Stage::Writing(0),
+            stage: RoundPhase::Writing(0),
             rounds: 0,
             evictions: 0,
         })

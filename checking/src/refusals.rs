@@ -24,8 +24,8 @@ use narthex_memory::bus::Bus;
 use narthex_memory::cache::Cache;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
-    AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Observation, Refusal, Seat,
-    Seats, Step,
+    AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, MemoryId, Names,
+    Observation, Refusal, Step,
 };
 use narthex_memory::protocols::{self, Access, Request};
 use narthex_memory::{AccessReply, AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
@@ -122,13 +122,13 @@ struct CheckedRefusals {
 
 fn bus() -> Interconnect {
     let config = config::load("isca96").expect("a built-in machine").config.bus.expect("it has a bus");
-    let caches = [0, 1].map(|number| Seat::of_processor(AgentId(number)));
-    let seats = caches.into_iter().chain([Seat::of_device(DEVICE, 0..0)]).map(Seat::refusing);
+    let caches = [0, 1].map(|number| AgentPort::of_processor(AgentId(number)));
+    let ports = caches.into_iter().chain([AgentPort::of_device(DEVICE, 0..0)]).map(AgentPort::refusing);
     let mut homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
     homes.add(REGISTER..REGISTER + 8, Home::Agent(DEVICE)).expect("it is the only range");
     let names = Names { name: "bus", prefix: "" };
-    let seats = Seats::new(seats.collect());
-    SnoopingBus::new(names, Bus::new(&config, BLOCK_BYTES), seats, homes).with_refusals(1).into()
+    let ports = AgentPorts::new(ports.collect());
+    SnoopingBus::new(names, Bus::new(&config, BLOCK_BYTES), ports, homes).with_refusals(1).into()
 }
 
 impl Agents {
@@ -328,7 +328,7 @@ impl Agent for Device<'_, '_> {
     }
 }
 
-impl<'w> Composition for Move<'w> {
+impl<'w> InterconnectHost for Move<'w> {
     type Agent<'a>
         = Either<CacheAgent<'a, 'w>, Device<'a, 'w>>
     where

@@ -159,14 +159,15 @@ fn statement_bytes(text: &str, pc: u64, labels: &HashMap<&str, u64>) -> Result<V
 
 fn instruction_bits(text: &str, pc: u64, labels: &HashMap<&str, u64>) -> Result<u32, String> {
     let (name, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let (base, order) = without_order(name);
     let instruction = instructions()
         .iter()
-        .find(|instruction| instruction.name == name)
+        .find(|instruction| instruction.name == base && (order == 0 || instruction.is_ordered))
         .ok_or(format!("there is no instruction {name}"))?;
     // `8(a0)` is the two operands 8 and a0.
     let operands = operands.replace('(', ",").replace(')', "");
     let mut operands = operands.split(',').map(str::trim).filter(|operand| !operand.is_empty()).peekable();
-    let mut bits = instruction.value;
+    let mut bits = instruction.value | order << 25;
     for place in places(instruction) {
         let Some(operand) = operands.next() else {
             return Err(format!("{name} needs another operand"));
@@ -182,29 +183,36 @@ fn instruction_bits(text: &str, pc: u64, labels: &HashMap<&str, u64>) -> Result<
     }
 }
 
+/// The name of an atomic instruction without `.aq` and `.rl`, and their bits.
+fn without_order(name: &str) -> (&str, u32) {
+    let orders = [(".aqrl", 3), (".aq", 2), (".rl", 1)];
+    let stripped = orders.into_iter().find_map(|(suffix, bits)| Some((name.strip_suffix(suffix)?, bits)));
+    stripped.unwrap_or((name, 0))
+}
+
 /// What an operand says.
 #[derive(Clone, Copy)]
-enum Place {
+enum OperandField {
     Register(Registers, u32),
     Immediate,
     UnsignedOperand,
 }
 
 /// The places of an instruction's operands, in the order of the notation.
-fn places(instruction: &Instruction) -> Vec<Place> {
-    let register = |registers: Option<Registers>, low| registers.map(|r| Place::Register(r, low));
+fn places(instruction: &Instruction) -> Vec<OperandField> {
+    let register = |registers: Option<Registers>, low| registers.map(|r| OperandField::Register(r, low));
     let rd = register(instruction.rd, 7);
     let rs1 = register(instruction.rs1, 15);
     let rs2 = register(instruction.rs2, 20);
     let rs3 = register(instruction.rs3, 27);
-    let immediate = (instruction.immediate != Immediate::None).then_some(Place::Immediate);
+    let immediate = (instruction.immediate != Immediate::None).then_some(OperandField::Immediate);
     let accesses_memory = matches!(instruction.value & 0x7f, 0x03 | 0x07 | 0x67);
     let is_csr = instruction.immediate == Immediate::Csr;
     let order = match instruction.immediate {
         Immediate::S => vec![rs2, immediate, rs1],
         Immediate::I if accesses_memory => vec![rd, immediate, rs1],
         Immediate::Csr if instruction.unsigned_rs1 => {
-            vec![rd, immediate, Some(Place::UnsignedOperand)]
+            vec![rd, immediate, Some(OperandField::UnsignedOperand)]
         }
         Immediate::Csr => vec![rd, immediate, rs1],
         _ if instruction.value & 0x7f == 0x2f => vec![rd, rs2, rs1],
@@ -216,21 +224,21 @@ fn places(instruction: &Instruction) -> Vec<Place> {
 
 fn place_bits(
     instruction: &Instruction,
-    place: Place,
+    place: OperandField,
     operand: &str,
     pc: u64,
     labels: &HashMap<&str, u64>,
 ) -> Result<u32, String> {
     match place {
-        Place::Register(registers, low) => match register(operand) {
+        OperandField::Register(registers, low) => match register(operand) {
             Some((kind, number)) if kind == registers => Ok(number << low),
             _ => Err(format!("{operand} is no register for {}", instruction.name)),
         },
-        Place::UnsignedOperand => match number(operand) {
+        OperandField::UnsignedOperand => match number(operand) {
             Some(value @ 0..=31) => Ok((value as u32) << 15),
             _ => Err(format!("{operand} is not between 0 and 31")),
         },
-        Place::Immediate => {
+        OperandField::Immediate => {
             let value = match labels.get(operand) {
                 Some(target) => target.wrapping_sub(pc) as i64,
                 None => number(operand).ok_or(format!("there is no label or number {operand}"))?,

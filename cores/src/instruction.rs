@@ -11,7 +11,7 @@
 //!
 //! `0`, `1` are fixed bits, `-` are bits that do not matter; `rd rs1 rs2` name
 //! integer registers, `fd fs1 fs2 fs3` floating-point registers, `rm` is a
-//! rounding mode. From this text come the decoder, the assembler of the tests
+//! rounding mode, `order` the bits `aq` and `rl`. From this text come the decoder, the assembler of the tests
 //! and the generators of random programs, so none of them can disagree.
 
 use std::sync::LazyLock;
@@ -72,6 +72,8 @@ pub struct Instruction {
     pub unsigned_rs1: bool,
     /// Whether bits 14 to 12 are a rounding mode.
     pub rounds: bool,
+    /// Whether bits 26 and 25 are `aq` and `rl`.
+    pub is_ordered: bool,
     /// The immediate value.
     pub immediate: Immediate,
     /// Its index into the tables of handlers.
@@ -95,6 +97,7 @@ impl Instruction {
             rs3: None,
             unsigned_rs1: false,
             rounds: false,
+            is_ordered: false,
             immediate: Immediate::None,
             number,
         };
@@ -119,6 +122,10 @@ impl Instruction {
             "rm" => {
                 self.rounds = true;
                 (3, Immediate::None)
+            }
+            "order" => {
+                self.is_ordered = true;
+                (2, Immediate::None)
             }
             "zimm[4:0]" => {
                 self.unsigned_rs1 = true;
@@ -176,6 +183,7 @@ impl Instruction {
         let field = |low: u32, width: u32| ((bits >> low) & ((1 << width) - 1)) as i32;
         let value = match self.immediate {
             Immediate::None if self.unsigned_rs1 => field(15, 5),
+            Immediate::None if self.is_ordered => field(25, 2),
             Immediate::None => 0,
             Immediate::I => signed >> 20,
             Immediate::S => (signed >> 25 << 5) | field(7, 5),

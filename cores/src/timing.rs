@@ -17,7 +17,7 @@
 //! [`Functional`] leaves all that out: each instruction takes one slot.
 
 use narthex_kernel::{Archive, Archived, Damage};
-use narthex_memory::port::Late;
+use narthex_memory::port::LowerLevelLatency;
 use narthex_memory::processor_memory::misses::MOST_MISSES;
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +95,7 @@ pub trait Timing: Send {
     /// An access that issued at `at`, and whose result would have gone to `register`
     /// as that of a hit, is served below the first level. The data cache is taken
     /// until then.
-    fn come_late(&mut self, register: u8, at: u64, late: Late);
+    fn come_late(&mut self, register: u8, at: u64, late: LowerLevelLatency);
 
     /// The same where the block is on its way to a miss register; false if it has come.
     fn come_filling(&mut self, register: u8, at: u64, miss_register: u8) -> bool;
@@ -112,7 +112,7 @@ pub trait Timing: Send {
 
     /// The first slot of an instruction that would have issued at `t`, and whose fetch
     /// is served below the first level.
-    fn fetch_late(&mut self, t: u64, late: Late) -> u64;
+    fn fetch_late(&mut self, t: u64, late: LowerLevelLatency) -> u64;
 
     /// The port of the cache below the first level is occupied by another up to `until`.
     fn occupy_below(&mut self, until: u64);
@@ -183,7 +183,7 @@ impl Timing for Functional {
 
     fn occupy_with_tag_change(&mut self, _: u64) {}
 
-    fn come_late(&mut self, _: u8, _: u64, _: Late) {}
+    fn come_late(&mut self, _: u8, _: u64, _: LowerLevelLatency) {}
 
     fn come_filling(&mut self, _: u8, _: u64, _: u8) -> bool {
         false
@@ -197,7 +197,7 @@ impl Timing for Functional {
 
     fn arrive(&mut self, _: u8, _: u64, _: u8) {}
 
-    fn fetch_late(&mut self, t: u64, _: Late) -> u64 {
+    fn fetch_late(&mut self, t: u64, _: LowerLevelLatency) -> u64 {
         t
     }
 
@@ -315,7 +315,7 @@ impl InOrder {
 
     /// When an access that goes below the first level at `at` is over there.
     #[inline(always)]
-    fn time_below(&mut self, at: u64, late: Late) -> u64 {
+    fn time_below(&mut self, at: u64, late: LowerLevelLatency) -> u64 {
         let start = self.cycle_start(at).max(self.free[Unit::Below as usize]);
         let slots = |cycles: u32| u64::from(cycles) * self.width();
         let (there, free) = (start + slots(late.cycles), start + slots(late.port_cycles));
@@ -386,7 +386,7 @@ impl Timing for InOrder {
     }
 
     #[inline(always)]
-    fn come_late(&mut self, register: u8, at: u64, late: Late) {
+    fn come_late(&mut self, register: u8, at: u64, late: LowerLevelLatency) {
         // A miss register is taken until its former block has come.
         let former = late.register.map_or(0, |own| self.blocks[usize::from(own)]);
         let there = self.time_below(at.max(former), late);
@@ -424,7 +424,7 @@ impl Timing for InOrder {
         self.blocks[usize::from(miss_register)] = at;
     }
 
-    fn fetch_late(&mut self, t: u64, late: Late) -> u64 {
+    fn fetch_late(&mut self, t: u64, late: LowerLevelLatency) -> u64 {
         self.time_below(t, late)
     }
 
@@ -480,7 +480,7 @@ mod tests {
     #[test]
     fn what_goes_below_the_first_level_waits_for_whatever_else_has_its_port() {
         let mut timing = InOrder::new(&Config::simple());
-        let late = Late { cycles: 6, port_cycles: 1, register: None };
+        let late = LowerLevelLatency { cycles: 6, port_cycles: 1, register: None };
         timing.occupy_below(20);
         assert_eq!(timing.fetch_late(10, late), 20 + 6);
         assert_eq!(timing.fetch_late(30, late), 30 + 6, "it is free again");

@@ -8,7 +8,7 @@ use narthex_cores::linux::{GuestMemory, Protection};
 use narthex_cores::{Code, Config, FlatMemory, Functional, InOrder, Processor, Stop};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::Port;
-use narthex_memory::port::{AccessFault, Outcome, Served};
+use narthex_memory::port::{AccessFault, Outcome, PortResult};
 use narthex_memory::protocols::Access;
 
 fn single_issue() -> Config {
@@ -147,14 +147,14 @@ struct Slow {
     loads: usize,
     fetches: Vec<u64>,
     /// What it does by itself for an access, by its time.
-    serves: fn(Time) -> Served,
+    serves: fn(Time) -> PortResult,
     /// What stores asked for.
     stored: Vec<u64>,
 }
 
 impl Slow {
     fn over(memory: FlatMemory, waits: usize) -> Self {
-        let serves = |_| Served::No;
+        let serves = |_| PortResult::No;
         Slow { memory, waits, loads: 0, fetches: Vec::new(), serves, stored: Vec::new() }
     }
 
@@ -168,7 +168,14 @@ impl Slow {
 }
 
 impl Port for Slow {
-    fn serve(&mut self, _: u64, _: usize, access: Access, value: u64, now: impl FnOnce() -> Time) -> Served {
+    fn serve(
+        &mut self,
+        _: u64,
+        _: usize,
+        access: Access,
+        value: u64,
+        now: impl FnOnce() -> Time,
+    ) -> PortResult {
         if access == Access::Store {
             self.stored.push(value);
         }
@@ -305,9 +312,9 @@ fn a_register_that_the_port_accesses_by_itself_is_there_when_that_is_over() {
     let program = "nop\n lw a0, 0(s0)\n sw a1, 0(s0)\n ecall";
     for stops in [false, true] {
         let (mut processor, memory) = prepared::<InOrder>(&single_issue(), program);
-        let serves: fn(Time) -> Served = match stops {
-            false => |now| Served::Register { over: now + Duration::from_ns(5), value: 7, stops: false },
-            true => |now| Served::Register { over: now + Duration::from_ns(5), value: 7, stops: true },
+        let serves: fn(Time) -> PortResult = match stops {
+            false => |now| PortResult::Register { over: now + Duration::from_ns(5), value: 7, stops: false },
+            true => |now| PortResult::Register { over: now + Duration::from_ns(5), value: 7, stops: true },
         };
         let mut port = Slow { serves, ..Slow::over(memory, 0) };
         processor.set_x(11, 0x1_0000_0005);
@@ -327,7 +334,7 @@ fn a_register_that_the_port_accesses_by_itself_is_there_when_that_is_over() {
 #[test]
 fn a_processor_stops_before_an_access_that_a_device_refuses() {
     let (mut processor, memory) = prepared::<InOrder>(&single_issue(), "nop\n ld a0, 0(s0)\n ecall");
-    let mut port = Slow { serves: |_| Served::Refused, ..Slow::over(memory, 0) };
+    let mut port = Slow { serves: |_| PortResult::Refused, ..Slow::over(memory, 0) };
     assert_eq!(processor.run(&mut port, Time::NEVER), Stop::Wait);
     assert_eq!((processor.pc(), processor.now()), (TEXT + 4, Time::from_ps(1_000)));
     assert_eq!(processor.retired(), 1);

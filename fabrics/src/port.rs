@@ -38,13 +38,13 @@ use crate::parcel::{Credit, Mail, Parcel, Phase, Sending};
 use crate::terminal::Terminal;
 
 pub use process::ProcessPort;
-pub use refused::{Attempt, Dispersed, Place};
+pub use refused::{ArrivalOrder, Attempt, RestoredPacket};
 pub use relay::Relay;
 
-pub use under_way::Rounds;
+pub use under_way::RetryCount;
 
 use refused::Refused;
-use under_way::{UnderWay, Ways};
+use under_way::{RetryPath, UnderWay};
 
 /// What a port asks of its node after a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub struct NetworkPort {
     taken: Vec<(u8, bool)>,
     faults: Faults,
     /// How long the ways of a refused packet take, if they are foreseen.
-    ways: Option<Ways>,
+    ways: Option<RetryPath>,
     /// If they are, its packets that are not acknowledged.
     under_way: UnderWay,
     /// Packets that it has refused, if their further attempts are computed.
@@ -94,7 +94,7 @@ pub struct NetworkPort {
     /// What it is at.
     phase: Phase,
     /// The place of what arrives just now.
-    arriving: Option<Place>,
+    arriving: Option<ArrivalOrder>,
     header_bytes: u64,
     message_sizes: MessageSizes,
     next_sequence: u64,
@@ -123,7 +123,7 @@ impl NetworkPort {
             own,
             placement,
             refused: None,
-            ways: times.map(|(latency, retry_delay)| Ways { latency, retry_delay }),
+            ways: times.map(|(latency, retry_delay)| RetryPath { latency, retry_delay }),
             under_way: UnderWay::default(),
             may_accept_refused: false,
             phase: Phase::Own,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "messaging/channels.h"
+#include "messaging/long_puts.h"
 #include "messaging/messages.h"
 #include "messaging/narthex.h"
 #include "runtime/information.h"
@@ -14,17 +15,8 @@
 
 #ifdef LONG_MESSAGES
 
-enum { OWN_QUEUE = 0, CHANNELS_LIMIT = 64 }; /* the driver's receive queue, and its notices */
-enum { LEFT = 0, FIRST_CHANNEL_NOTICE = 1 }; /* a notice's value: 1 more than a channel */
-
 /* The message that is being sent. */
-static struct {
-    enum { NOTHING, REQUESTED, GRANTED, LEAVING, GONE, REFUSED } state;
-    int destination;
-    const void *payload;
-    size_t bytes;
-    struct long_grant grant;
-} sending;
+static struct long_sending sending;
 
 /* The messages that arrive, by channel. The program has the lower half of the channels. */
 static struct long_message *granted[CHANNELS_LIMIT];
@@ -132,19 +124,13 @@ static char *place_of(struct long_message *message) {
     return data + request->preamble_bytes;
 }
 
-/* Packets of a block: they end at multiples of their size. */
-static size_t packets_of(const char *place, size_t bytes) {
-    const size_t each = VOYAGER_BLOCK_PACKET_BYTES;
-    return ((uintptr_t)place % each + bytes + each - 1) / each;
-}
-
 static void grant(struct long_message *message, unsigned channel) {
     struct long_grant answer = {.channel = channel};
     char *place = place_of(message);
     size_t bytes = message->request.bytes;
     int source = header_peer(message->header);
     if (register_pages(place, bytes)) {
-        int error = voyager_set_channel(channel, packets_of(place, bytes), OWN_QUEUE,
+        int error = voyager_set_channel(channel, long_packets(place, bytes), OWN_QUEUE,
                                         FIRST_CHANNEL_NOTICE + channel);
         narthex_check(error == 0, "node %d cannot set channel %u: %s", narthex_node(), channel,
                       strerror(error));
@@ -223,5 +209,12 @@ void long_release(struct long_message *message) {
     message->next = unused;
     unused = message;
 }
+
+/* long_puts.h */
+extern struct long_sending long_sending __attribute__((alias("sending")));
+extern struct long_message *long_granted[CHANNELS_LIMIT] __attribute__((alias("granted")));
+extern struct long_message *long_unused __attribute__((alias("unused")));
+extern unsigned long_first_channel __attribute__((alias("first_channel")));
+extern unsigned long_channels __attribute__((alias("channels")));
 
 #endif

@@ -18,7 +18,8 @@
 /* The handler numbers of MPI, of shared memory, and of the library itself. Of those between,
  * shmem/protocol.h and long_messages.h have some. */
 enum {
-    HANDLER_MPI_WINDOW = 234,
+    HANDLER_MPI_PUT = 233,
+    HANDLER_MPI_WINDOW,
     HANDLER_MPI_ANSWER,
     HANDLER_MPI_MESSAGE,
     HANDLER_MPI_CONTROL,

@@ -39,16 +39,15 @@ static bool is_before(int tag, int other) {
     return behind > 0 && behind < 1 << (NUMBER_BITS - 1);
 }
 
-void check_same_collective(const struct request *request, int source, int tag) {
-    struct communicator *comm = request->comm;
-    const char *own = function_of(request->tag), *other = function_of(tag);
+void check_same_collective(const struct communicator *comm, int own_tag, int source, int tag) {
+    const char *own = function_of(own_tag), *other = function_of(tag);
     int rank = rank_of(comm, source);
-    bool is_same = low_bits(request->tag ^ tag, NUMBER_BITS) == 0;
-    if (is_same && request->tag != tag)
+    bool is_same = low_bits(own_tag ^ tag, NUMBER_BITS) == 0;
+    if (is_same && own_tag != tag)
         narthex_fail("rank %d is in %s on %s, and rank %d is in %s%s in its place: %s", comm->rank,
                      own, comm->name, rank, other, own == other ? " with another root" : "",
                      in_order);
-    if (is_before(tag, request->tag) && !are_schedules_under_way())
+    if (is_before(tag, own_tag) && !are_schedules_under_way())
         narthex_fail(
             "rank %d is in %s on %s, and a message of rank %d's %s before it was taken by no "
             "collective of this rank: %s",

@@ -38,9 +38,9 @@ static inline bool is_collective(uint16_t context) {
 struct schedule *begin_collective(struct communicator *comm, enum collective collective, int root,
                                   const char *function);
 
-/* Ends the run if a message that has come is of the collective that a rank waits in by its number,
- * and of another by its kind or its root; or of one that is over. */
-void check_same_collective(const struct request *request, int source, int tag);
+/* Ends the run if a message that has come is of the collective with this tag by its number, and of
+ * another by its kind or its root; or of one that is over. */
+void check_same_collective(const struct communicator *comm, int own_tag, int source, int tag);
 
 /* Whether the data of so many bytes are worth an algorithm for long messages, on so many ranks. */
 bool is_long(size_t bytes, int ranks);

@@ -7,11 +7,12 @@
  *                          └─ narthex_send, and handlers that narthex_poll runs
  *
  * Matching. A receive names a communicator, a source and a tag, and takes the first message that
- * was sent to fit it. The library keeps two lists for a communicator (matching.c): the receives
- * that wait, in the order of their posting, and the messages that have come for none, in the order
- * of their arrival. A message looks through the first list, a receive through the second, so that
- * each finds the oldest that fits. Messages of the messaging library may overtake each other, so
- * each one between two ranks has a number, and one that comes too early waits for those before it.
+ * was sent to fit it. The library keeps two lists for each source (matching.h): the receives that
+ * wait, in the order of their posting, and the messages that have come for none, in the order of
+ * their arrival. A message looks through the first list, a receive through the second, so that each
+ * finds the oldest that fits. Receives of any source have two more lists. Messages of the messaging
+ * library may overtake each other, so each one between two ranks has a number, and one that comes
+ * too early waits for those before it.
  *
  * Eager messages. A short message is sent at once, behind eight bytes that say communicator, tag
  * and number. Where its receive waits, its handler copies it to its place; otherwise it is kept.
@@ -20,7 +21,8 @@
  *
  * Rendezvous. A message that is long, or for which there are no credits, or whose sender wants to
  * know that it has been matched, is announced first. The receive that matches grants it a slot, and
- * the data follow in pieces, each of which its handler copies to its place.
+ * the data follow in pieces, each of which its handler copies to its place; or the interface puts
+ * them there, if it can (puts.h).
  *
  * Progress. Nothing happens behind a program's back: messages arrive, pieces leave, and collectives
  * advance, inside of calls that wait or test. A program that computes for long between MPI_Isend

@@ -81,11 +81,10 @@ int PMPI_Recv(void *buffer, int count, MPI_Datatype datatype, int source, int ta
         return receive(&MESSAGE(buffer, source), status, FUNCTION);
     struct request request;
     fill_request(&request, RECEIVE_REQUEST, found, type, buffer, count, source, tag, FUNCTION);
-    struct queue *queue = queue_of(found->context);
-    if (queue->arrived)
+    if (mpi_peers[request.peer].arrived)
         match_receive(&request);
     else
-        post(queue, &request);
+        post(&request);
     wait_until_done(&request, FUNCTION);
     if (request.error)
         return end_request(&request, status, FUNCTION);
@@ -138,10 +137,17 @@ int PMPI_Irsend(const void *buffer, int count, MPI_Datatype datatype, int destin
 MPI_NAME(Irsend);
 
 int PMPI_Irecv(void *buffer, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-               MPI_Request *request) {
-    struct request prepared;
-    int error = set_up_receive(&prepared, &MESSAGE(buffer, source), FUNCTION);
-    return error ? error : begin(&prepared, request);
+               MPI_Request *handle) {
+    struct request *request = take_request();
+    int error = set_up_receive(request, &MESSAGE(buffer, source), FUNCTION);
+    if (error) {
+        give_back_request(request);
+        return error;
+    }
+    retain_communicator(request->comm);
+    start_request(request);
+    *handle = (MPI_Request)request;
+    return MPI_SUCCESS;
 }
 MPI_NAME(Irecv);
 

@@ -29,14 +29,18 @@ struct request *new_request(enum request_kind kind, struct communicator *comm) {
     return request;
 }
 
+void give_back_request(struct request *request) {
+    request->mark = 0;
+    request->next = unused;
+    unused = request;
+}
+
 void free_request(struct request *request) {
     if (request == &sent_request)
         return;
-    request->mark = 0;
     if (request->comm)
         release_communicator(request->comm);
-    request->next = unused;
-    unused = request;
+    give_back_request(request);
 }
 
 void complete_with_care(struct request *request) {
@@ -54,6 +58,8 @@ void complete_with_care(struct request *request) {
 }
 
 void go_on(void) {
+    if (mpi_put_way && mpi_put_way->poll)
+        mpi_put_way->poll();
     send_piece();
     advance_schedules();
 }

@@ -5,6 +5,7 @@
 #include "messaging/messages.h"
 #include "mpi/communicators.h"
 #include "mpi/datatypes.h"
+#include "mpi/puts.h"
 #include "runtime/marker.h"
 
 struct schedule;
@@ -39,6 +40,7 @@ struct request {
     uint64_t key; /* a plain receive's: the envelope of its message, but for the number */
     int error;    /* MPI_ERR_TRUNCATE */
     int source, source_tag;
+    uint32_t any_source_before; /* how many receives of any source were posted before it */
     void *buffer;
     size_t count;
     struct datatype *type;
@@ -48,14 +50,21 @@ struct request {
     char *packed;     /* a rendezvous' data, if they do not stand in one block */
     uint64_t partner; /* a sender's: the receiver's slot; a receiver's: all bytes to come */
     struct schedule *schedule; /* of a collective */
+    struct put_place place;    /* of a send that has been granted: where it is put; 0: in pieces */
     struct request *next;      /* in the list that it waits in */
 };
 
 enum { REQUEST_MARK = 0x72657175 };
 
+/* Requests that wait, in their order. */
+struct request_list {
+    struct request *first, **end;
+};
+
 /* A request that is to be filled; one that is empty. */
 struct request *take_request(void);
 struct request *new_request(enum request_kind kind, struct communicator *comm);
+void give_back_request(struct request *request); /* that has never begun */
 void free_request(struct request *request);
 
 /* A send that is done: what a nonblocking call returns whose message has left. */
@@ -70,8 +79,8 @@ static inline void complete(struct request *request) {
         complete_with_care(request);
 }
 
-/* How many are under way that go on in progress(): sends that have pieces to send, and nonblocking
- * collectives. */
+/* How many are under way that go on in progress(): sends that have pieces to send, puts that are
+ * looked for, and nonblocking collectives. */
 extern int mpi_under_way;
 void go_on(void);
 

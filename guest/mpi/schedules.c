@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "messaging/narthex.h"
-#include "mpi/errors.h"
+#include "mpi/collectives.h"
 #include "mpi/transport.h"
 #include "runtime/marker.h"
 
@@ -38,6 +38,7 @@ struct schedule {
 };
 
 static struct schedule *unused, *under_way;
+static const struct schedule *running; /* the blocking one */
 
 struct schedule *new_schedule(struct communicator *comm, int tag, const char *function) {
     struct schedule *schedule = unused;
@@ -220,6 +221,8 @@ static int end(struct schedule *schedule) {
 
 int run_schedule(struct schedule *schedule) {
     struct request *open;
+    const struct schedule *outer = running; /* an operation of a program may call MPI */
+    running = schedule;
     ENTER(ACTIVITY_SYNCHRONISATION);
     while ((open = advance(schedule))) {
         awaits(open, schedule->function);
@@ -229,6 +232,7 @@ int run_schedule(struct schedule *schedule) {
     }
     awaits(NULL, NULL);
     LEAVE();
+    running = outer;
     return end(schedule);
 }
 
@@ -257,8 +261,20 @@ bool are_schedules_under_way(void) {
     return under_way;
 }
 
+static void check_one(const struct schedule *schedule, uint16_t context, int source, int tag) {
+    if (schedule->comm->context + 1 == context)
+        check_same_collective(schedule->comm, schedule->tag, source, tag);
+}
+
+void check_running_collectives(uint16_t context, int source, int tag) {
+    if (running)
+        check_one(running, context, source, tag);
+    for (const struct schedule *schedule = under_way; schedule; schedule = schedule->next)
+        check_one(schedule, context, source, tag);
+}
+
 void advance_schedules(void) {
-    static bool is_advancing; /* an operation of a program may call MPI */
+    static bool is_advancing; /* see run_schedule */
     if (is_advancing)
         return;
     is_advancing = true;

@@ -52,6 +52,10 @@ int finish_schedule(struct schedule *schedule, MPI_Request *request);
 /* Whether nonblocking collectives are under way. */
 bool are_schedules_under_way(void);
 
+/* Checks a message of a collective that has come for no receive, by those of its context that have
+ * begun and are not over (check_same_collective). */
+void check_running_collectives(uint16_t context, int source, int tag);
+
 /* Lets each nonblocking collective that is under way go on, if there is one. */
 void advance_schedules(void);
 

@@ -9,13 +9,18 @@
 #include "mpi/matching.h"
 #include "runtime/marker.h"
 
+/* The slot's highest bit: the data may be put. */
 struct announcement {
     uint64_t envelope, bytes, slot;
 };
+static const uint64_t MAY_BE_PUT = UINT64_C(1) << 63;
 
+/* The place is there if the data are to be put. */
 struct grant {
     uint64_t sender_slot, receiver_slot;
+    struct put_place place;
 };
+enum { GRANT_BYTES = offsetof(struct grant, place) };
 
 /* In front of a piece's data. */
 struct piece {
@@ -24,6 +29,7 @@ struct piece {
 
 struct peer *mpi_peers;
 size_t mpi_packet_bytes;
+static size_t most_eager_bytes = EAGER_BYTES;
 static int own_rank;                                 /* in the world */
 static struct request *ready, **ready_end = &ready;  /* sends that have been granted */
 _Alignas(uint64_t) static char scratch[EAGER_BYTES]; /* an eager message that does not stand in one
@@ -78,7 +84,7 @@ bool send_eager(int peer, uint16_t context, int tag, const void *buffer, size_t 
                 const struct datatype *type) {
     size_t bytes = count * type->size;
     struct peer *there = &mpi_peers[peer];
-    if (bytes > EAGER_BYTES || (there->credits < cost(bytes) && peer != own_rank))
+    if (bytes > most_eager_bytes || (there->credits < cost(bytes) && peer != own_rank))
         return false;
     if (__builtin_expect(!type->is_contiguous, 0)) {
         pack(scratch, buffer, count, type);
@@ -145,28 +151,40 @@ static uint16_t number_of(const struct arrival *arrival) {
     return (uint16_t)(arrival->envelope >> 48);
 }
 
-/* A message whose predecessors have not come. */
+/* Messages whose predecessors have not come, by source and number. */
+enum { EARLY_LISTS = 256 };
+static struct waiting *early_messages[EARLY_LISTS];
+
+static struct waiting **early_list(int source, uint16_t number) {
+    return &early_messages[(unsigned)(source * 61 + number) % EARLY_LISTS];
+}
+
 static OUT_OF_LINE void stash(const struct arrival *arrival) {
-    struct arrival *early = mpi_allocate(sizeof *early);
-    *early = *arrival;
-    early->is_kept = true;
-    narthex_keep(early->payload);
-    early->next = mpi_peers[arrival->source].early;
-    mpi_peers[arrival->source].early = early;
+    struct waiting **list = early_list(arrival->source, number_of(arrival));
+    struct waiting *early = new_waiting(arrival);
+    early->next = *list;
+    *list = early;
+    mpi_peers[arrival->source].early += 1;
+}
+
+/* The link to the early message with a number; to NULL if it has not come. */
+static struct waiting **find_early(int source, uint16_t number) {
+    struct waiting **link = early_list(source, number);
+    while (*link && ((*link)->arrival.source != source || number_of(&(*link)->arrival) != number))
+        link = &(*link)->next;
+    return link;
 }
 
 /* Takes those whose predecessors have come. */
-static OUT_OF_LINE void take_early(struct peer *peer) {
-    for (struct arrival **link = &peer->early; *link;) {
-        struct arrival *early = *link;
-        if (number_of(early) != peer->expected) {
-            link = &early->next;
-            continue;
-        }
+static OUT_OF_LINE void take_early(int source) {
+    struct peer *peer = &mpi_peers[source];
+    struct waiting **link;
+    while (peer->early > 0 && *(link = find_early(source, peer->expected))) {
+        struct waiting *early = *link;
         *link = early->next;
-        take(early);
-        free(early);
-        link = &peer->early;
+        peer->early -= 1;
+        take(&early->arrival);
+        free_waiting(early);
     }
 }
 
@@ -179,7 +197,7 @@ static void take_in_turn(struct arrival *arrival) {
     }
     take(arrival);
     if (peer->early)
-        take_early(peer);
+        take_early(arrival->source);
 }
 
 /* A message that is announced, comes early, or finds no receive. */
@@ -225,7 +243,7 @@ static inline bool take_short(uint64_t header) {
     bool is_short_in_turn = (uint16_t)(header >> 24) == short_header(peer->expected) >> 24;
     if (!is_short_in_turn || peer->early || peer->owed >= RETURNED_CREDITS - cost(bytes))
         return false;
-    struct request *request = take_plain(peer->key, source, bytes);
+    struct request *request = take_plain(peer, peer->key, bytes);
     if (!request)
         return false;
     ENTER(ACTIVITY_RECEIVE);
@@ -260,7 +278,7 @@ static void message_arrives(int source, const void *payload, size_t bytes) {
     uint64_t key = envelope & ((UINT64_C(1) << 48) - 1);
     bool is_in_turn = envelope >> 48 == peer->expected && !peer->early;
     bool is_few = data_bytes <= FEW_BYTES && peer->owed < RETURNED_CREDITS - cost(FEW_BYTES);
-    struct request *request = is_in_turn && is_few ? take_plain(key, source, data_bytes) : NULL;
+    struct request *request = is_in_turn && is_few ? take_plain(peer, key, data_bytes) : NULL;
     if (__builtin_expect(!request, 0)) {
         arrive_otherwise(source, payload, bytes);
         LEAVE();
@@ -280,6 +298,9 @@ static void message_arrives(int source, const void *payload, size_t bytes) {
 static void announce(struct request *request) {
     struct announcement message = {envelope_of(ANNOUNCEMENT, request->context, request->tag),
                                    request->bytes, take_slot(request)};
+    if (mpi_put_way && request->bytes >= mpi_put_way->least_bytes && request->peer != own_rank &&
+        mpi_put_way->may_leave(request->packed, request->bytes))
+        message.slot |= MAY_BE_PUT;
     if (request->peer == own_rank) {
         match_arrival(&(struct arrival){.envelope = message.envelope,
                                         .source = request->peer,
@@ -328,10 +349,14 @@ void grant(struct request *request, int source, int tag, size_t bytes, uint64_t 
         request->packed = mpi_allocate(bytes);
         request->owns_packed = true;
     }
-    struct grant message = {sender_slot, 0};
+    struct grant message = {sender_slot & ~MAY_BE_PUT, 0, {0}};
+    bool is_put = false;
     if (bytes > 0)
         message.receiver_slot = take_slot(request);
-    send_message(source, HANDLER_MPI_CONTROL, &message, sizeof message);
+    if (sender_slot & MAY_BE_PUT)
+        is_put = mpi_put_way->offer(source, request->packed, bytes, (uint32_t)message.receiver_slot,
+                                    &message.place);
+    send_message(source, HANDLER_MPI_CONTROL, &message, is_put ? sizeof message : GRANT_BYTES);
     give_credit(source, 0);
     if (bytes == 0) {
         request->bytes = 0;
@@ -346,9 +371,10 @@ static void append_ready(struct request *request) {
     ready_end = &request->next;
 }
 
-static void take_grant(const struct grant *message) {
+static void take_grant(const struct grant *message, bool is_put) {
     struct request *request = free_slot(message->sender_slot);
     request->partner = message->receiver_slot;
+    request->place = is_put ? message->place : (struct put_place){0};
     if (request->bytes == 0)
         complete(request);
     else
@@ -358,8 +384,8 @@ static void take_grant(const struct grant *message) {
 /* A grant, or credits, which are one number. */
 static void control_arrives(int source, const void *payload, size_t bytes) {
     ENTER(ACTIVITY_RECEIVE);
-    if (bytes == sizeof(struct grant))
-        take_grant(payload);
+    if (bytes >= GRANT_BYTES)
+        take_grant(payload, bytes > GRANT_BYTES);
     else
         mpi_peers[source].credits += (int32_t)*(const uint64_t *)payload;
     LEAVE();
@@ -373,6 +399,12 @@ void send_piece(void) {
     if (!ready)
         ready_end = &ready;
     mpi_under_way -= 1;
+    if (request->place.address) {
+        mpi_put_way->put(request->peer, request->packed, request->bytes, &request->place,
+                         (uint32_t)request->partner);
+        complete(request);
+        return;
+    }
     size_t left = request->bytes - request->moved;
     size_t part = left < PIECE_BYTES ? left : PIECE_BYTES;
     struct piece piece = {(uint32_t)request->partner, (uint32_t)(request->moved / PIECE_BYTES)};
@@ -412,15 +444,34 @@ static void piece_arrives(int source, const void *payload, size_t bytes) {
     LEAVE();
 }
 
+void put_arrives(uint32_t slot) {
+    finish_receive(free_slot(slot));
+}
+
+void put_arrives_as_message(int source, const void *payload, size_t bytes) {
+    (void)source, (void)bytes;
+    ENTER(ACTIVITY_RECEIVE);
+    put_arrives((uint32_t)*(const uint64_t *)payload);
+    LEAVE();
+}
+
 void transport_start(void) {
     size_t nodes = (size_t)narthex_nodes();
     own_rank = narthex_node();
     mpi_packet_bytes = narthex_payload_limit() / PACKETS_PER_MESSAGE_LIMIT;
     matching_start();
-    mpi_peers = mpi_allocate(nodes * sizeof *mpi_peers);
-    for (size_t peer = 0; peer < nodes; peer++)
-        mpi_peers[peer] = (struct peer){.sent_key = UINT64_MAX,
-                                        .credits = (int)peer == own_rank ? 0 : ALL_CREDITS};
+    puts_start();
+    if (mpi_put_way)
+        most_eager_bytes = mpi_put_way->least_bytes - 1;
+    mpi_peers = aligned_alloc(sizeof *mpi_peers, nodes * sizeof *mpi_peers);
+    narthex_check(mpi_peers, "rank %d has no memory left for %zu ranks of MPI", own_rank, nodes);
+    for (size_t rank = 0; rank < nodes; rank++) {
+        struct peer *peer = &mpi_peers[rank];
+        *peer = (struct peer){.sent_key = UINT64_MAX,
+                              .credits = (int)rank == own_rank ? 0 : ALL_CREDITS};
+        peer->posted.end = &peer->posted.first;
+        peer->arrived_end = &peer->arrived;
+    }
     set_handler(HANDLER_MPI_MESSAGE, message_arrives, "MPI's, of messages");
     for (int handler = 0; handler < SHORT_NUMBERS / 256; handler++)
         set_handler(HANDLER_MPI_SHORT + handler, short_arrives, "MPI's, of short messages");

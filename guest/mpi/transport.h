@@ -4,7 +4,8 @@
  *     short         data                                          ──►
  *     announcement  envelope, bytes, the sender's slot            ──►
  *     grant         the sender's slot, the receiver's slot        ◄──   once it has been matched
- *     piece         the receiver's slot, place, data              ──►   as many as there are
+ *     piece         the receiver's slot, place, data              ──►   as many as there are, or
+ *     put           all data, by the interface alone              ══►   (mpi/puts.h)
  *     credit        units                                         ◄──   now and then
  *
  * An envelope has the context, the tag and the message's number between the two ranks.
@@ -60,15 +61,18 @@ void transport_start(void);
  * back at a time: a message in 256 short ones. */
 enum { UNIT_BYTES = 64, ALL_CREDITS = 1024, RETURNED_CREDITS = 256 };
 
-/* What this rank knows of another. */
+/* What this rank knows of another: a block of a cache, on most machines. */
 struct peer {
-    uint64_t sent_key;     /* of the last message to it */
-    uint64_t key;          /* of the last message from it */
-    uint16_t sent;         /* number of the next message to it */
-    uint16_t expected;     /* number of the next one from it */
-    int32_t credits;       /* that this rank has there; of itself none */
-    int32_t owed;          /* that are to be given back */
-    struct arrival *early; /* messages that overtook others */
+    uint64_t sent_key;          /* of the last message to it */
+    uint64_t key;               /* of the last message from it */
+    uint16_t sent;              /* number of the next message to it */
+    uint16_t expected;          /* number of the next one from it */
+    int32_t credits;            /* that this rank has there; of itself none */
+    int32_t owed;               /* that are to be given back */
+    int32_t early;              /* messages that overtook others, and wait for them */
+    struct request_list posted; /* receives from it that wait (mpi/matching.h) */
+    struct waiting *arrived;    /* messages from it that wait for receives */
+    struct waiting **arrived_end;
 };
 
 extern struct peer *mpi_peers; /* by rank of the world */
@@ -141,6 +145,10 @@ void start_receive(struct request *request);
 
 /* Sends the next piece of a send that has been granted, if there is one. */
 void send_piece(void);
+
+/* All data of a put have come. The second is for interfaces that say so by a message. */
+void put_arrives(uint32_t slot);
+void put_arrives_as_message(int source, const void *payload, size_t bytes);
 
 /* Grants the announced message to the receive that has matched it. */
 void grant(struct request *request, int source, int tag, size_t bytes, uint64_t sender_slot);

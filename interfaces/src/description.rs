@@ -10,7 +10,7 @@
 //! | asked by | a half | a device |
 //! | --- | --- | --- |
 //! | the node | | [`asserted_lines`](DeviceDescription::asserted_lines) |
-//! | the composer and the guest's library | [`layout`](HalfDescription::layout) | [`seats`](DeviceDescription::seats), [`receiver`](DeviceDescription::receiver), [`sender`](DeviceDescription::sender), [`layouts`](DeviceDescription::layouts) |
+//! | the composer and the guest's library | [`layout`](HalfDescription::layout) | [`ports`](DeviceDescription::ports), [`receiver`](DeviceDescription::receiver), [`sender`](DeviceDescription::sender), [`layouts`](DeviceDescription::layouts) |
 //! | results | [`statistics`](HalfDescription::statistics) | [`statistics`](DeviceDescription::statistics) |
 //! | the hang explainer | [`queue`](HalfDescription::queue) | [`queue`](DeviceDescription::queue), [`name_of`](DeviceDescription::name_of) |
 //! | timelines | [`engine`](HalfDescription::engine) | [`engine`](DeviceDescription::engine), [`part`](DeviceDescription::part) |
@@ -164,7 +164,7 @@ pub struct LargestPacket {
 
 /// A device's place on an interconnect, as the composer needs to know it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct DeviceSeat {
+pub struct DevicePort {
     /// Which of the node's processes uses it.
     pub process: u8,
     /// What reports call it: "the send half of process 0's interface".
@@ -197,24 +197,24 @@ pub struct DeviceSeat {
     /// and the pages of a process do not limit it.
     pub is_engine: bool,
     /// The addresses, in each process's own space, at which processors reach it on a directory
-    /// without the network on chip. The seats of a device that has such have the numbers of
+    /// without the network on chip. The ports of a device that has such have the numbers of
     /// the processors in whose tiles they are.
     pub of_tile: Option<Range<u64>>,
 }
 
 /// What a device of a node says of itself.
 pub trait DeviceDescription {
-    /// Its seats, in the order of their numbers.
-    fn seats(&self) -> Vec<DeviceSeat>;
+    /// Its ports, in the order of their numbers.
+    fn ports(&self) -> Vec<DevicePort>;
 
-    /// What timelines and explanations call the part of the device behind a seat.
-    fn part(&self, _seat: usize) -> &'static str {
+    /// What timelines and explanations call the part of the device behind a port.
+    fn part(&self, _port: usize) -> &'static str {
         "interface"
     }
 
-    /// The seats that an access to the registers of one of them may concern.
-    fn seats_beside(&self, seat: usize) -> Range<usize> {
-        seat..seat + 1
+    /// The ports that an access to the registers of one of them may concern.
+    fn ports_beside(&self, port: usize) -> Range<usize> {
+        port..port + 1
     }
 
     /// The name under which programs open the device, `via` for `/dev/via`; none if it
@@ -223,19 +223,19 @@ pub trait DeviceDescription {
         None
     }
 
-    /// Which of a seat's interrupt lines it asserts now, by bit: until what they tell
+    /// Which of a port's interrupt lines it asserts now, by bit: until what they tell
     /// of has been served. They change when a verb is called and at no other time.
-    fn asserted_lines(&self, _seat: usize) -> u64 {
+    fn asserted_lines(&self, _port: usize) -> u64 {
         0
     }
 
-    /// The seat to which a packet for a process of the node is announced; none if
+    /// The port to which a packet for a process of the node is announced; none if
     /// the device is not on the network.
     fn receiver(&self, _process: u8) -> Option<usize> {
         None
     }
 
-    /// The seat to which room for a packet of a process is announced; none if the
+    /// The port to which room for a packet of a process is announced; none if the
     /// device is not on the network.
     fn sender(&self, _process: u8) -> Option<usize> {
         None
@@ -260,7 +260,7 @@ pub trait DeviceDescription {
     /// device's copy of them, if it has one. Functional.
     fn poke(&mut self, _address: u64, _bytes: &[u8]) {}
 
-    /// Whether it works only with a local memory beside its last seat.
+    /// Whether it works only with a local memory beside its last port.
     fn needs_local_memory(&self) -> bool {
         false
     }
@@ -270,13 +270,13 @@ pub trait DeviceDescription {
         None
     }
 
-    /// What a packet is called that is under way between its seats.
+    /// What a packet is called that is under way between its ports.
     fn packet_name(&self, _content: u32) -> &'static str {
         "packet"
     }
 
-    /// Feeds the state of what is behind a seat to `hasher`, without what was counted.
-    fn hash_state(&self, seat: usize, hasher: &mut dyn Hasher);
+    /// Feeds the state of what is behind a port to `hasher`, without what was counted.
+    fn hash_state(&self, port: usize, hasher: &mut dyn Hasher);
 
     /// Counts so far, by name.
     fn statistics(&self) -> Vec<&dyn StatisticSet>;
@@ -284,12 +284,12 @@ pub trait DeviceDescription {
     /// The same, to add what was computed instead of simulated.
     fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet>;
 
-    /// What is behind a seat, for the explanation of a run without progress.
-    fn queue(&self, seat: usize) -> QueueState;
+    /// What is behind a port, for the explanation of a run without progress.
+    fn queue(&self, port: usize) -> QueueState;
 
-    /// What the engine behind a seat is at, for a timeline; none if that does not
+    /// What the engine behind a port is at, for a timeline; none if that does not
     /// show it.
-    fn engine(&self, _seat: usize, _now: Time) -> Option<Engine> {
+    fn engine(&self, _port: usize, _now: Time) -> Option<Engine> {
         None
     }
 }

@@ -1,29 +1,29 @@
-//! What a device is to its node: seats on interconnects, registers, and ways to
+//! What a device is to its node: ports on interconnects, registers, and ways to
 //! and from the network.
 //!
 //! ```text
 //!                   ┌────────── device ──────────┐
-//!   interconnect ───┤ seat 0                     │
-//!   interconnect ───┤ seat 1      registers      ├─── network port
+//!   interconnect ───┤ port 0                     │
+//!   interconnect ───┤ port 1      registers      ├─── network port
 //!        ...        │ ...         engines        │
 //!                   └────────────────────────────┘
 //! ```
 //!
-//! A *seat* is a place on one interconnect, from which the device issues
+//! A *port* is a place on one interconnect, from which the device issues
 //! transactions and on which it snoops and answers those of others. The machine's
-//! file says on which interconnect each seat is. A pair of halves for each process
-//! of the node, an [`Interface`], is one kind of device: each half has a seat. A
-//! device that joins two buses has a seat on each.
+//! file says on which interconnect each port is. A pair of halves for each process
+//! of the node, an [`Interface`], is one kind of device: each half has a port. A
+//! device that joins two buses has a port on each.
 //!
 //! | verb | when |
 //! | --- | --- |
 //! | [`access`](Device::access) | a processor accesses a register |
 //! | [`snoop`](Device::snoop) | another agent's transaction on a block passes by |
-//! | [`home`](Device::home) | a block whose home a seat is has to be read or written |
+//! | [`home`](Device::home) | a block whose home a port is has to be read or written |
 //! | [`wants`](Device::wants), [`issue`](Device::issue), [`complete`](Device::complete) | it moves blocks itself |
 //! | [`network`](Device::network) | a packet has arrived, or there is room to send |
 //! | [`timer`](Device::timer) | an instant that it asked for has come |
-//! | [`packet`](Device::packet) | a packet between its seats on a network on chip has come |
+//! | [`packet`](Device::packet) | a packet between its ports on a network on chip has come |
 //! | [`call`](Device::call) | a program calls it through the operating system |
 //!
 //! A device never calls the interconnect, a processor or another device. What others
@@ -38,9 +38,9 @@ use narthex_memory::interconnects::Refusal;
 use narthex_memory::{AccessReply, HomeReply, Kind, Response, SnoopReply, Transaction};
 
 use crate::address_names::AddressName;
-use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
+use crate::description::{DeviceDescription, DevicePort, Engine, Layout};
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
-use crate::half::{Context, Reaction, RegisterAccess, RegisterFault};
+use crate::half::{Context, RegisterAccess, RegisterFault, TimeToSend};
 use crate::interface::Interface;
 use crate::on_chip::End;
 use crate::queue::QueueState;
@@ -50,22 +50,22 @@ use narthex_memory::main_memory::PAGE_BYTES;
 /// A device of a node: the verbs of its hardware.
 pub trait Device: DeviceDescription + Archived + Send {
     /// The time that an uncached access takes beyond the interconnect's own cycles.
-    fn access_time(&self, seat: usize, kind: Kind) -> Duration;
+    fn access_time(&self, port: usize, kind: Kind) -> Duration;
 
     /// No access that may make the device send takes less beyond the interconnect's own cycles.
     fn shortest_access_time(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// A processor accesses a register of the seat; an answer is put into `response`. A seat that
-    /// [may hold accesses](DeviceSeat::holds) may answer one later, in another verb
+    /// A processor accesses a register of the port; an answer is put into `response`. A port that
+    /// [may hold accesses](DevicePort::holds) may answer one later, in another verb
     /// ([`Effects::answers`](crate::on_chip::Effects::answers)), the oldest first.
     ///
     /// # Errors
     /// Why the access is refused.
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
@@ -77,12 +77,12 @@ pub trait Device: DeviceDescription + Archived + Send {
         false
     }
 
-    /// Whether an access to a register of the seat that is over at `context.now` does the same
+    /// Whether an access to a register of the port that is over at `context.now` does the same
     /// whatever comes from the network at `from` or later, and the device asks for nothing because
     /// of it: then the processor may make it before that has come. Nothing else happens meanwhile.
-    fn is_settled(
+    fn independent_of_arrivals(
         &self,
-        _seat: usize,
+        _port: usize,
         _context: &Context<'_>,
         _transaction: &Transaction,
         _from: Time,
@@ -90,12 +90,12 @@ pub trait Device: DeviceDescription + Archived + Send {
         false
     }
 
-    /// Whether the seat refuses a transaction, before any agent acts on it: another
-    /// agent's on a block that concerns the seat, or an access to its registers. Asked
-    /// where the seat may refuse; see [`Refusal`].
+    /// Whether the port refuses a transaction, before any agent acts on it: another
+    /// agent's on a block that concerns the port, or an access to its registers. Asked
+    /// where the port may refuse; see [`Refusal`].
     fn refuse(
         &mut self,
-        _seat: usize,
+        _port: usize,
         _context: &mut Context<'_>,
         _transaction: &Transaction,
     ) -> Option<Refusal> {
@@ -103,29 +103,29 @@ pub trait Device: DeviceDescription + Archived + Send {
     }
 
     /// Another agent's transaction on a block passes by.
-    fn snoop(&mut self, _seat: usize, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
+    fn snoop(&mut self, _port: usize, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
         SnoopReply::default()
     }
 
-    /// A transaction on a block whose home the seat is, and that no cache supplied.
-    fn home(&mut self, _seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
+    /// A transaction on a block whose home the port is, and that no cache supplied.
+    fn home(&mut self, _port: usize, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
         unreachable!("this device is the home of no block, and was asked for {:#x}", transaction.address)
     }
 
-    /// Whether the seat wants to issue a transaction.
-    fn wants(&self, _seat: usize) -> bool {
+    /// Whether the port wants to issue a transaction.
+    fn wants(&self, _port: usize) -> bool {
         false
     }
 
-    /// The seat is granted its interconnect: what it issues, if still anything.
-    fn issue(&mut self, _seat: usize, _context: &mut Context<'_>) -> Option<Transaction> {
+    /// The port is granted its interconnect: what it issues, if still anything.
+    fn issue(&mut self, _port: usize, _context: &mut Context<'_>) -> Option<Transaction> {
         None
     }
 
-    /// The transaction that the seat issued is over.
+    /// The transaction that the port issued is over.
     fn complete(
         &mut self,
-        _seat: usize,
+        _port: usize,
         _context: &mut Context<'_>,
         _transaction: &Transaction,
         _response: &Response,
@@ -133,21 +133,21 @@ pub trait Device: DeviceDescription + Archived + Send {
     }
 
     /// A packet has arrived, or the flow control has room that it had not before.
-    fn network(&mut self, _seat: usize, _context: &mut Context<'_>) {}
+    fn network(&mut self, _port: usize, _context: &mut Context<'_>) {}
 
-    /// An instant that the seat asked for has come.
-    fn timer(&mut self, _seat: usize, _context: &mut Context<'_>) {}
+    /// An instant that the port asked for has come.
+    fn timer(&mut self, _port: usize, _context: &mut Context<'_>) {}
 
     /// How long the device sends nothing because of what it hears on an interconnect, as it is
     /// now. Calls at instants that it has asked for, and from the network, do not count. None if
     /// packets may also leave at any other instant: when a program calls the device.
-    fn reaction(&self) -> Option<Reaction> {
+    fn time_to_send(&self) -> Option<TimeToSend> {
         None
     }
 
-    /// Whether no packet ever leaves because a seat is called for itself: for what has arrived, for
+    /// Whether no packet ever leaves because a port is called for itself: for what has arrived, for
     /// an instant, or for a transaction.
-    fn sends_nothing(&self, _seat: usize) -> bool {
+    fn sends_nothing(&self, _port: usize) -> bool {
         false
     }
 
@@ -169,14 +169,14 @@ pub trait Device: DeviceDescription + Archived + Send {
         None
     }
 
-    /// A program calls the device through the operating system; the seat is its process's
+    /// A program calls the device through the operating system; the port is its process's
     /// first. What the program's call returns.
     ///
     /// # Errors
     /// The error that it returns instead.
     fn call(
         &mut self,
-        _seat: usize,
+        _port: usize,
         _context: &mut Context<'_>,
         _call: &DeviceCall,
         _system: &mut dyn OperatingSystem,
@@ -187,15 +187,15 @@ pub trait Device: DeviceDescription + Archived + Send {
 
 impl std::fmt::Debug for dyn Device {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let seats: Vec<String> = (0..self.seats().len()).map(|seat| self.queue(seat).to_string()).collect();
-        f.write_str(&seats.join("; "))
+        let ports: Vec<String> = (0..self.ports().len()).map(|port| self.queue(port).to_string()).collect();
+        f.write_str(&ports.join("; "))
     }
 }
 
-/// A pair of halves for each process is a device whose seats are the halves. A
-/// process's registers are behind the seat of its send half.
+/// A pair of halves for each process is a device whose ports are the halves. A
+/// process's registers are behind the port of its send half.
 impl Device for Interface {
-    fn access_time(&self, _seat: usize, kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, kind: Kind) -> Duration {
         match kind {
             Kind::BlockStore => self.block_store_time,
             Kind::BlockLoad => self.block_load_time,
@@ -212,12 +212,12 @@ impl Device for Interface {
 
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
-        let registers = Addresses::of_process(Interface::process_of(seat)).register_page();
+        let registers = Addresses::of_process(Interface::process_of(port)).register_page();
         let offset = transaction.address - registers;
         let moves_block = matches!(transaction.kind, Kind::BlockLoad | Kind::BlockStore);
         if transaction.size != 8 && !moves_block {
@@ -236,12 +236,19 @@ impl Device for Interface {
     }
 
     /// Both halves say so that have the register.
-    fn is_settled(&self, seat: usize, context: &Context<'_>, transaction: &Transaction, from: Time) -> bool {
+    fn independent_of_arrivals(
+        &self,
+        port: usize,
+        context: &Context<'_>,
+        transaction: &Transaction,
+        from: Time,
+    ) -> bool {
         let &Transaction { address, kind, value, size, .. } = transaction;
-        let offset = address - Addresses::of_process(Interface::process_of(seat)).register_page();
+        let offset = address - Addresses::of_process(Interface::process_of(port)).register_page();
         let access = RegisterAccess { offset, kind, value };
-        let halves = &self.halves[self.seats_beside(seat)];
-        let mut settled = halves.iter().filter_map(|half| half.is_settled(context, access, from));
+        let halves = &self.halves[self.ports_beside(port)];
+        let mut settled =
+            halves.iter().filter_map(|half| half.independent_of_arrivals(context, access, from));
         size == 8 && settled.next().is_some_and(|first| first && settled.all(|other| other))
     }
 
@@ -249,53 +256,53 @@ impl Device for Interface {
     /// data from cache to cache.
     fn refuse(
         &mut self,
-        seat: usize,
+        port: usize,
         _context: &mut Context<'_>,
         transaction: &Transaction,
     ) -> Option<Refusal> {
-        self.halves[seat].push(transaction).map(Refusal::Push)
+        self.halves[port].push(transaction).map(Refusal::Push)
     }
 
-    fn snoop(&mut self, seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        self.halves[seat].snoop(context, transaction)
+    fn snoop(&mut self, port: usize, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        self.halves[port].snoop(context, transaction)
     }
 
-    fn home(&mut self, seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
-        self.halves[seat].home(context, transaction)
+    fn home(&mut self, port: usize, context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
+        self.halves[port].home(context, transaction)
     }
 
-    fn wants(&self, seat: usize) -> bool {
-        self.halves[seat].wants_bus()
+    fn wants(&self, port: usize) -> bool {
+        self.halves[port].wants_bus()
     }
 
-    fn issue(&mut self, seat: usize, context: &mut Context<'_>) -> Option<Transaction> {
-        self.halves[seat].issue(context)
+    fn issue(&mut self, port: usize, context: &mut Context<'_>) -> Option<Transaction> {
+        self.halves[port].issue(context)
     }
 
     fn complete(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &Response,
     ) {
-        self.halves[seat].complete(context, transaction, response);
+        self.halves[port].complete(context, transaction, response);
     }
 
-    fn network(&mut self, seat: usize, context: &mut Context<'_>) {
-        self.halves[seat].network(context);
+    fn network(&mut self, port: usize, context: &mut Context<'_>) {
+        self.halves[port].network(context);
     }
 
-    fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
-        self.halves[seat].timer(context);
+    fn timer(&mut self, port: usize, context: &mut Context<'_>) {
+        self.halves[port].timer(context);
     }
 
-    fn reaction(&self) -> Option<Reaction> {
-        Some(self.halves.iter().fold(Reaction::NONE, |all, half| all.and(half.reaction())))
+    fn time_to_send(&self) -> Option<TimeToSend> {
+        Some(self.halves.iter().fold(TimeToSend::NONE, |all, half| all.and(half.time_to_send())))
     }
 
-    fn sends_nothing(&self, seat: usize) -> bool {
-        self.halves[seat].reaction() == Reaction::NONE
+    fn sends_nothing(&self, port: usize) -> bool {
+        self.halves[port].time_to_send() == TimeToSend::NONE
     }
 
     fn time_to_interconnect(&self) -> Duration {
@@ -305,33 +312,33 @@ impl Device for Interface {
 }
 
 impl DeviceDescription for Interface {
-    fn seats(&self) -> Vec<DeviceSeat> {
+    fn ports(&self) -> Vec<DevicePort> {
         let concern = self.concern();
-        let seat = |(number, half): (usize, &dyn crate::InterfaceHalf)| {
+        let port = |(number, half): (usize, &dyn crate::InterfaceHalf)| {
             let process = Interface::process_of(number);
             let is_sender = number == Interface::send_half(process);
             let registers = Addresses::of_process(process).register_page();
             let Layout { home, snoops_all, .. } = half.layout();
             let concern = if snoops_all { 0..u64::MAX } else { concern.clone() };
-            DeviceSeat {
+            DevicePort {
                 process,
                 name: format!("the {} of process {process}'s interface", self.part(number)),
                 registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
                 homes: home,
                 is_coherent: !concern.is_empty(),
                 concern,
-                ..DeviceSeat::default()
+                ..DevicePort::default()
             }
         };
-        self.halves.iter().map(|half| &**half).enumerate().map(seat).collect()
+        self.halves.iter().map(|half| &**half).enumerate().map(port).collect()
     }
 
-    fn part(&self, seat: usize) -> &'static str {
-        if seat == Interface::send_half(Interface::process_of(seat)) { "send half" } else { "receive half" }
+    fn part(&self, port: usize) -> &'static str {
+        if port == Interface::send_half(Interface::process_of(port)) { "send half" } else { "receive half" }
     }
 
-    fn seats_beside(&self, seat: usize) -> Range<usize> {
-        let first = Interface::send_half(Interface::process_of(seat));
+    fn ports_beside(&self, port: usize) -> Range<usize> {
+        let first = Interface::send_half(Interface::process_of(port));
         first..first + 2
     }
 
@@ -355,8 +362,8 @@ impl DeviceDescription for Interface {
         self.halves.iter().find_map(|half| half.peek(address))
     }
 
-    fn hash_state(&self, seat: usize, hasher: &mut dyn Hasher) {
-        self.halves[seat].hash_state(hasher);
+    fn hash_state(&self, port: usize, hasher: &mut dyn Hasher) {
+        self.halves[port].hash_state(hasher);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
@@ -367,12 +374,12 @@ impl DeviceDescription for Interface {
         self.halves.iter_mut().map(|half| half.statistics_mut()).collect()
     }
 
-    fn queue(&self, seat: usize) -> QueueState {
-        self.halves[seat].queue()
+    fn queue(&self, port: usize) -> QueueState {
+        self.halves[port].queue()
     }
 
-    fn engine(&self, seat: usize, now: Time) -> Option<Engine> {
-        self.halves[seat].engine(now)
+    fn engine(&self, port: usize, now: Time) -> Option<Engine> {
+        self.halves[port].engine(now)
     }
 }
 
@@ -389,10 +396,10 @@ mod tests {
     }
 
     #[test]
-    fn each_half_of_each_process_has_a_seat_and_the_send_half_the_registers() {
+    fn each_half_of_each_process_has_a_port_and_the_send_half_the_registers() {
         let device = device("CNI4");
-        let seats = device.seats();
-        let names: Vec<&str> = seats.iter().map(|seat| &*seat.name).collect();
+        let ports = device.ports();
+        let names: Vec<&str> = ports.iter().map(|port| &*port.name).collect();
         assert_eq!(
             names,
             [
@@ -402,38 +409,38 @@ mod tests {
                 "the receive half of process 1's interface",
             ]
         );
-        let processes: Vec<u8> = seats.iter().map(|seat| seat.process).collect();
+        let processes: Vec<u8> = ports.iter().map(|port| port.process).collect();
         assert_eq!(processes, [0, 0, 1, 1]);
         let page = Addresses::of_process(1).register_page();
-        let registers: Vec<_> = seats.iter().map(|seat| seat.registers.len()).collect();
+        let registers: Vec<_> = ports.iter().map(|port| port.registers.len()).collect();
         assert_eq!(registers, [1, 0, 1, 0]);
-        assert_eq!(seats[2].registers[0], page..page + 4096);
-        for (seat, description) in seats.iter().enumerate() {
+        assert_eq!(ports[2].registers[0], page..page + 4096);
+        for (port, description) in ports.iter().enumerate() {
             let process = description.process;
-            assert_eq!(description.homes, device.layouts(process)[seat % 2].home);
+            assert_eq!(description.homes, device.layouts(process)[port % 2].home);
             assert!(description.homes.iter().all(|home| description.concern.contains(&home.start)));
             assert!(description.is_coherent);
         }
         assert_eq!([0, 1].map(|process| device.sender(process)), [Some(0), Some(2)]);
         assert_eq!([0, 1].map(|process| device.receiver(process)), [Some(1), Some(3)]);
-        assert_eq!([0, 1, 2, 3].map(|seat| device.seats_beside(seat)), [0..2, 0..2, 2..4, 2..4]);
+        assert_eq!([0, 1, 2, 3].map(|port| device.ports_beside(port)), [0..2, 0..2, 2..4, 2..4]);
     }
 
     #[test]
     fn an_interface_without_cachable_memory_takes_no_part_in_coherence() {
         let fifo = device("NI2w");
-        assert!(fifo.seats().iter().all(|seat| !seat.is_coherent && seat.homes.is_empty()));
-        assert_eq!(fifo.peek(fifo.seats()[0].registers[0].start), None);
+        assert!(fifo.ports().iter().all(|port| !port.is_coherent && port.homes.is_empty()));
+        assert_eq!(fifo.peek(fifo.ports()[0].registers[0].start), None);
     }
 
     #[test]
     fn a_device_tells_observers_what_its_halves_tell() {
         let mut device = device("CNI4");
-        let home = device.seats()[3].homes[0].start;
+        let home = device.ports()[3].homes[0].start;
         assert_eq!(device.peek(home), device.halves[3].peek(home));
         assert!(device.peek(home).is_some_and(|block| block.len() == 64));
         assert_eq!(device.peek(0), None);
-        let process_0 = device.seats()[1].homes[0].start;
+        let process_0 = device.ports()[1].homes[0].start;
         assert!(device.name_of(process_0, 64).is_some());
         assert_eq!(device.name_of(0, 64), None);
         assert_eq!(device.queue(1).to_string(), device.halves[1].queue().to_string());
@@ -449,11 +456,11 @@ mod tests {
     }
 
     #[test]
-    fn the_state_of_a_seat_is_told_apart() {
+    fn the_state_of_a_port_is_told_apart() {
         let device = device("CNI4");
-        let digest = |seat| {
+        let digest = |port| {
             let mut hasher = DefaultHasher::new();
-            device.hash_state(seat, &mut hasher);
+            device.hash_state(port, &mut hasher);
             hasher.finish()
         };
         assert_eq!(digest(0), digest(0));

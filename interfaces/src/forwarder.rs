@@ -9,7 +9,7 @@
 //!
 //! The interface is any of the taxonomy and does not know: what it sends waits in the
 //! node's relay ([`narthex_fabrics::Relay`]), and what it receives comes from there. The
-//! forwarder has one seat, on the bus of a processor that runs firmware, and four
+//! forwarder has one port, on the bus of a processor that runs firmware, and four
 //! registers through which that moves each packet doubleword by doubleword: first the
 //! number of the process that sends or is to get it, then header and payload. What the
 //! firmware writes is what arrives.
@@ -29,7 +29,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address_names::AddressName;
-use crate::description::{DeviceDescription, DeviceSeat};
+use crate::description::{DeviceDescription, DevicePort};
 use crate::device::Device;
 use crate::half::{Context, RegisterFault};
 use crate::programming::{Constant, Register};
@@ -269,13 +269,13 @@ fn doubleword(packet: &Packet, process: u8, header: Header, place: usize) -> (u6
 }
 
 impl Device for Forwarder {
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         self.register_access
     }
 
     fn access(
         &mut self,
-        _seat: usize,
+        _port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
@@ -295,14 +295,14 @@ impl Device for Forwarder {
         Ok(AccessReply::Done)
     }
 
-    fn network(&mut self, _seat: usize, context: &mut Context<'_>) {
+    fn network(&mut self, _port: usize, context: &mut Context<'_>) {
         self.move_on(context);
     }
 }
 
 impl DeviceDescription for Forwarder {
-    fn seats(&self) -> Vec<DeviceSeat> {
-        vec![DeviceSeat {
+    fn ports(&self) -> Vec<DevicePort> {
+        vec![DevicePort {
             process: 0,
             name: "the forwarder".into(),
             registers: Vec::from_iter(Some(FORWARDER_REGISTERS..FORWARDER_REGISTERS + PAGE_BYTES)),
@@ -310,15 +310,15 @@ impl DeviceDescription for Forwarder {
             concern: 0..0,
             is_coherent: false,
             lines: LINES,
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         }]
     }
 
-    fn part(&self, _seat: usize) -> &'static str {
+    fn part(&self, _port: usize) -> &'static str {
         "forwarder"
     }
 
-    fn asserted_lines(&self, _seat: usize) -> u64 {
+    fn asserted_lines(&self, _port: usize) -> u64 {
         self.status
     }
 
@@ -336,7 +336,7 @@ impl DeviceDescription for Forwarder {
         Some(AddressName::whole(known.map_or("the forwarder's registers", |(name, ..)| name)))
     }
 
-    fn hash_state(&self, _seat: usize, mut hasher: &mut dyn Hasher) {
+    fn hash_state(&self, _port: usize, mut hasher: &mut dyn Hasher) {
         let Forwarder { status, read_from_host, read_from_network, reading, .. } = self;
         (status, read_from_host, read_from_network, reading).hash(&mut hasher);
         (&self.to_network, &self.to_host).hash(&mut hasher);
@@ -350,7 +350,7 @@ impl DeviceDescription for Forwarder {
         vec![&mut self.statistics]
     }
 
-    fn queue(&self, _seat: usize) -> QueueState {
+    fn queue(&self, _port: usize) -> QueueState {
         let held = |written: &Written, side| match (written.is_empty(), written.is_complete()) {
             (true, _) => None,
             (false, true) => Some(format!("a packet waits for room on its way to the {side}")),

@@ -34,7 +34,7 @@ pub struct Context<'a> {
     pub now: Time,
     /// The node's end of the fabric, as this half's process has it.
     pub network: ProcessPort<'a>,
-    /// The bytes of the local memory on the interconnect of the device's last seat, if
+    /// The bytes of the local memory on the interconnect of the device's last port, if
     /// there is one: a port of the device's own to it, without transactions. What
     /// accesses take there is for the device to count.
     pub local_memory: Option<&'a mut MainMemory>,
@@ -42,7 +42,7 @@ pub struct Context<'a> {
     pub timers: &'a mut Vec<Time>,
     /// What the program did wrong, found outside a register access.
     pub faults: &'a mut Vec<RegisterFault>,
-    /// What else a device with a seat in each tile asks for.
+    /// What else a device with a port in each tile asks for.
     pub on_chip: &'a mut Effects,
 }
 
@@ -70,7 +70,7 @@ impl Context<'_> {
 
 /// What makes a device send that has nothing to do so far: more with each of these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Cause {
+pub enum Trigger {
     /// An access to one of its registers, and nothing else.
     Access,
     /// A transaction of another agent on a block too. But before it sends anything because of
@@ -83,27 +83,28 @@ pub enum Cause {
 /// How soon a packet leaves because of what is heard on an interconnect, at least, and whether one
 /// waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reaction {
+pub struct TimeToSend {
     /// The time from its cause to the packet: that of its engine, where that is not already at work.
     /// What lasts is over before: an access, a transaction of its own.
     pub time: Duration,
     /// What makes it send.
-    pub cause: Cause,
+    pub cause: Trigger,
     /// It may have a packet that leaves as soon as the flow control has room.
     pub awaits_room: bool,
 }
 
-impl Reaction {
+impl TimeToSend {
     /// It may send at once.
-    pub const AT_ONCE: Reaction =
-        Reaction { time: Duration::ZERO, cause: Cause::Anything, awaits_room: true };
+    pub const AT_ONCE: TimeToSend =
+        TimeToSend { time: Duration::ZERO, cause: Trigger::Anything, awaits_room: true };
     /// It sends nothing, whatever calls it.
-    pub const NONE: Reaction = Reaction { time: Duration::MAX, cause: Cause::Access, awaits_room: false };
+    pub const NONE: TimeToSend =
+        TimeToSend { time: Duration::MAX, cause: Trigger::Access, awaits_room: false };
 
     /// Of both together.
     #[inline]
-    pub fn and(self, other: Reaction) -> Reaction {
-        Reaction {
+    pub fn and(self, other: TimeToSend) -> TimeToSend {
+        TimeToSend {
             time: self.time.min(other.time),
             cause: self.cause.max(other.cause),
             awaits_room: self.awaits_room || other.awaits_room,
@@ -147,8 +148,13 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
 
     /// Whether an access to a register that is over at `context.now` does the same
     /// whatever comes from the network at `from` or later, and the half asks for nothing because
-    /// of it; none: this half has no such register. See [`Device::is_settled`](crate::Device::is_settled).
-    fn is_settled(&self, _context: &Context<'_>, _access: RegisterAccess, _from: Time) -> Option<bool> {
+    /// of it; none: this half has no such register. See [`Device::independent_of_arrivals`](crate::Device::independent_of_arrivals).
+    fn independent_of_arrivals(
+        &self,
+        _context: &Context<'_>,
+        _access: RegisterAccess,
+        _from: Time,
+    ) -> Option<bool> {
         Some(false)
     }
 
@@ -218,8 +224,8 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
     /// How long it sends nothing because of a call of any verb above, as it is now. Calls of the
     /// two verbs below do not count, unless it says that it sends nothing at all, for ever, or that
     /// no packet awaits room.
-    fn reaction(&self) -> Reaction {
-        Reaction::AT_ONCE
+    fn time_to_send(&self) -> TimeToSend {
+        TimeToSend::AT_ONCE
     }
 
     /// How long it uses no interconnect because of what comes from the network, as it is now.

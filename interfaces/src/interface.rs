@@ -98,7 +98,7 @@ pub struct Surroundings<'a> {
     pub block_bytes: u64,
     /// Bytes in a network message, header included.
     pub packet_bytes: u64,
-    /// The local memory on the interconnect of the interface's last seat, if there is one.
+    /// The local memory on the interconnect of the interface's last port, if there is one.
     pub local_memory: Option<&'a Range<u64>>,
     /// Where the registers of a DMA engine are there, if there is one.
     pub dma_engine: Option<u64>,

@@ -5,7 +5,7 @@
 //! | [`name`] | names such as CNI32Qm, which the models read |
 //! | [`taxonomy`] | the notation of both studies, for the models whose names are in it |
 //! | [`attachment`] | where in a node an interface is, and the choice of both |
-//! | [`device`] | the trait of a device: seats on interconnects |
+//! | [`device`] | the trait of a device: ports on interconnects |
 //! | [`device_call`] | what a program asks of a device through the operating system |
 //! | [`dma_engine`] | a device that copies bytes between memories |
 //! | [`half`] | the trait of half an interface, and the contract above it |
@@ -18,7 +18,7 @@
 //! | [`rules`] | which pairs of halves make sense |
 //! | [`via`] | the device of Eager Data Transfer and of the schemes that it is compared with |
 //! | [`voyager`] | the device of StarT-Voyager |
-//! | [`on_chip`] | what a device with a seat in each tile asks of its node |
+//! | [`on_chip`] | what a device with a port in each tile asks of its node |
 //! | [`sarc`] | the device of SARC's cache-integrated interfaces |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
 //! | [`without_effect`] | parameters that an interface does not use |
@@ -56,7 +56,7 @@ pub mod voyager;
 pub mod without_effect;
 
 pub use attachment::{Attached, Attachment};
-pub use description::{DeviceDescription, DeviceSeat, HalfDescription, HalfState, LargestPacket, Layout};
+pub use description::{DeviceDescription, DevicePort, HalfDescription, HalfState, LargestPacket, Layout};
 pub use device::Device;
 pub use half::{Context, InterfaceHalf, RegisterFault};
 pub use interface::{Interface, InterfaceError};

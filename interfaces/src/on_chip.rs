@@ -1,9 +1,9 @@
 //! What a device asks of the network on chip and of its processors beside what every device
-//! asks: a device with a seat in each tile sends packets between them. Any device may hold an
+//! asks: a device with a port in each tile sends packets between them. Any device may hold an
 //! access of a processor, and answer it later.
 //!
 //! ```text
-//!   processor ── access ──► seat of its tile ── packet ──► network on chip ──► another seat
+//!   processor ── access ──► port of its tile ── packet ──► network on chip ──► another port
 //!       ▲                        │
 //!       └──── answer, later ─────┘
 //! ```
@@ -17,7 +17,7 @@ use crate::half::RegisterFault;
 /// Where a packet comes from or goes to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum End {
-    /// The seat of a tile.
+    /// The port of a tile.
     Tile(u16),
     /// A controller of the program's memory, by its number among those that share it.
     Controller(u16),
@@ -56,7 +56,7 @@ pub enum FirstLevel {
 pub struct Effects {
     /// Packets, and after which time each leaves.
     pub packets: Vec<(Duration, Packet)>,
-    /// Seats that answer the oldest access that they hold, the value, and after which time its agent
+    /// AgentPorts that answer the oldest access that they hold, the value, and after which time its agent
     /// has it.
     pub answers: Vec<(u16, u64, Duration)>,
     /// Tiles whose first level takes or loses a line of their scratchpad, and its address.

@@ -94,7 +94,7 @@ pub enum Requirement {
     /// The pages of a process are in frames that follow each other: the program gives the
     /// interface its own addresses.
     ContiguousFrames,
-    /// A DMA engine has registers on the interconnect of the interface's last seat.
+    /// A DMA engine has registers on the interconnect of the interface's last port.
     DmaEngine,
     /// The node runs one process; says why.
     OneProcess(&'static str),

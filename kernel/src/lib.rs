@@ -207,7 +207,7 @@ pub use archive::{Archive, Archived, Damage};
 pub use ledger::{Category, Ledger};
 pub use partition::{Envelope, Outbox, Partition, Status};
 pub use quantity::{Bytes, Frequency, QuantityError};
-pub use queue::{EventQueue, Place};
+pub use queue::{EventPlace, EventQueue};
 pub use simulation::{Ending, Limits, Simulation, Stall, Threads};
 pub use spelling::did_you_mean;
 pub use time::{Clock, Duration, Time};

@@ -60,7 +60,7 @@ pub struct EventQueue<E> {
 /// A place in the order of a queue's own events, kept for one that may be scheduled later as
 /// if it had been scheduled then. Archiving gives places anew: none may be kept meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place(u64);
+pub struct EventPlace(u64);
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Entry<E> {
@@ -124,32 +124,41 @@ impl<E> EventQueue<E> {
 
     /// Keeps the place that an event would have which is scheduled now.
     #[inline]
-    pub fn keep_place(&mut self) -> Place {
+    pub fn keep_place(&mut self) -> EventPlace {
         let rank = own_rank(self.scheduled);
         self.scheduled += 1;
-        Place(rank)
+        EventPlace(rank)
     }
 
     /// A place before this one, and behind all others before it. If places were made before the
     /// same one already, `behind` is the last of them that the new one is to follow. None if there
     /// is no room left, which may be after 20 of them ([`EventQueue::make_room_before`]).
-    pub fn place_before(&self, Place(rank): Place, behind: Option<Place>) -> Option<Place> {
+    pub fn place_before(
+        &self,
+        EventPlace(rank): EventPlace,
+        behind: Option<EventPlace>,
+    ) -> Option<EventPlace> {
         let least = rank - OWN_RANKS_APART;
-        let behind = behind.map_or(least, |Place(behind)| behind.max(least));
-        (rank - behind > 1).then_some(Place(behind + (rank - behind) / 2))
+        let behind = behind.map_or(least, |EventPlace(behind)| behind.max(least));
+        (rank - behind > 1).then_some(EventPlace(behind + (rank - behind) / 2))
     }
 
     /// Moves the places that were made before the same one as `place`, or before it, so that there is
     /// as much room between any two of them; their events, which wait, keep their order. `places`
     /// are all of them, in order, and are none elsewhere; others among them stay.
     #[cold]
-    pub fn make_room_before<'a>(&mut self, Place(rank): Place, places: impl Iterator<Item = &'a mut Place>) {
+    pub fn make_room_before<'a>(
+        &mut self,
+        EventPlace(rank): EventPlace,
+        places: impl Iterator<Item = &'a mut EventPlace>,
+    ) {
         let end = rank.next_multiple_of(OWN_RANKS_APART);
         let start = end - OWN_RANKS_APART;
-        let mut moved: Vec<&mut Place> = places.filter(|Place(own)| (start + 1..end).contains(own)).collect();
+        let mut moved: Vec<&mut EventPlace> =
+            places.filter(|EventPlace(own)| (start + 1..end).contains(own)).collect();
         let apart = OWN_RANKS_APART / (moved.len() as u64 + 1);
         let new = |own: u64| {
-            let number = moved.binary_search_by_key(&own, |Place(rank)| *rank).ok()?;
+            let number = moved.binary_search_by_key(&own, |EventPlace(rank)| *rank).ok()?;
             Some(start + (number as u64 + 1) * apart)
         };
         let mut entries = std::mem::take(&mut self.heap).into_vec();
@@ -161,14 +170,14 @@ impl<E> EventQueue<E> {
 
     /// Lets `event` happen at `time`, in a place that was kept for it.
     #[inline]
-    pub fn schedule_in(&mut self, Place(rank): Place, time: Time, event: E) {
+    pub fn schedule_in(&mut self, EventPlace(rank): EventPlace, time: Time, event: E) {
         self.insert(Entry { time, rank, event });
     }
 
     /// Whether an event at `time`, in this place, would have come before the one that was
     /// taken last.
     #[inline]
-    pub fn has_passed(&self, time: Time, Place(rank): Place) -> bool {
+    pub fn has_passed(&self, time: Time, EventPlace(rank): EventPlace) -> bool {
         (time, rank) < self.last
     }
 
@@ -352,7 +361,7 @@ mod tests {
             queue.schedule_in(places[0], at, 1_000);
             for number in 0..200 {
                 let position = if backwards { 0 } else { places.len() - 1 };
-                let made = |queue: &EventQueue<u32>, places: &[Place]| {
+                let made = |queue: &EventQueue<u32>, places: &[EventPlace]| {
                     let sooner = position.checked_sub(1).map(|sooner| places[sooner]);
                     queue.place_before(places[position], sooner)
                 };

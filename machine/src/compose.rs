@@ -23,7 +23,7 @@ use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::common_region;
 use narthex_interfaces::sarc::Sarc;
-use narthex_interfaces::{Attached, Device, DeviceSeat};
+use narthex_interfaces::{Attached, Device, DevicePort};
 use narthex_memory::interconnects::{Home, Interconnect, InterconnectId, MemoryId};
 use narthex_memory::page_frames::PageFrames;
 use narthex_memory::{AgentId, ProcessorMemory};
@@ -50,7 +50,7 @@ type Running = (Processor<InOrder>, ProcessorMemory);
 
 /// A device beside the network interface.
 struct FurtherDevice {
-    /// The interconnect of each seat.
+    /// The interconnect of each port.
     on: Vec<String>,
     /// Its place on a network on chip.
     at: u16,
@@ -187,7 +187,7 @@ impl<'a> Blueprint<'a> {
         let places: Vec<&[String]> =
             places.chain(engines.iter().map(|(on, _)| on)).map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
-        let shape = config.shape(&self.interface, interface.seats().len(), &places).map_err(usage)?;
+        let shape = config.shape(&self.interface, interface.ports().len(), &places).map_err(usage)?;
         let further = self.devices.iter().map(|device| (device.build)());
         let engines = engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>);
         let further: Vec<Box<dyn Device>> = further.chain(engines).collect();
@@ -202,8 +202,8 @@ impl<'a> Blueprint<'a> {
         let mut processes: Vec<Process> = Vec::new();
         let per_process = config.processors_per_process() as usize;
         for ((name, part), on) in config.processor_parts().into_iter().zip(&shape.processors) {
-            let seats = shape.seats_of_processor(on);
-            let main = &mut memories[usize::from(seats.memory.0)].bytes;
+            let ports = shape.ports_of_processor(on);
+            let main = &mut memories[usize::from(ports.memory.0)].bytes;
             let agent = AgentId(processors.len() as u8);
             let latest = processes.last().filter(|latest| latest.processors.len() < per_process);
             let started = match (part.runs.strip_prefix(FIRMWARE), latest) {
@@ -231,7 +231,7 @@ impl<'a> Blueprint<'a> {
             };
             let process = processes.len() - 1;
             processes[process].processors.end = processors.len() + 1;
-            processors.push(NodeProcessor::new(core, processor, caches, seats).of_process(process));
+            processors.push(NodeProcessor::new(core, processor, caches, ports).of_process(process));
         }
         let devices = std::iter::once(interface).chain(further);
         let mut node = Node::new(Parts {
@@ -292,7 +292,7 @@ impl<'a> Blueprint<'a> {
     fn check_local_memories(&self, shape: &Shape, devices: &[&dyn Device]) -> Result<(), Failure> {
         for (device, on) in devices.iter().zip(&shape.devices) {
             if device.needs_local_memory() && shape.local_memory_of_device(on).is_none() {
-                let last = device.seats().pop().map_or_else(String::new, |seat| seat.name);
+                let last = device.ports().pop().map_or_else(String::new, |port| port.name);
                 return Err(Failure::usage(format!(
                     "{}: {last} needs a memory with a start and a size there ([node.memories])",
                     self.machine
@@ -303,7 +303,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// The same machine with a device beside the network interface in each node,
-    /// whose seats are on these interconnects.
+    /// whose ports are on these interconnects.
     pub fn with_device(mut self, on: &[&str], build: impl Fn() -> Box<dyn Device> + 'static) -> Self {
         let on = on.iter().map(|&name| name.to_owned()).collect();
         self.devices.push(FurtherDevice { on, at: 0, build: Box::new(build) });
@@ -318,15 +318,15 @@ impl<'a> Blueprint<'a> {
         })?;
         let config = &*self.config;
         let interface = &config.node.interface;
-        let seats = interface.seats.get(self.interface.name.send.model.section);
-        let of_interface = seats.map_or(interface.at, |part| part.at).unwrap_or_default() as u16;
+        let ports = interface.ports.get(self.interface.name.send.model.section);
+        let of_interface = ports.map_or(interface.at, |part| part.at).unwrap_or_default() as u16;
         let mut agents = config.places_of_processors();
         let processors = agents.len();
         let of_devices = std::iter::once(of_interface).chain(self.devices.iter().map(|device| device.at));
         for (device, at) in devices.iter().zip(of_devices.chain(std::iter::repeat(0))) {
             let tiles = agents[..processors].to_vec();
-            let place = |(seat, own): (usize, DeviceSeat)| own.of_tile.map_or(at, |_| tiles[seat]);
-            agents.extend(device.seats().into_iter().enumerate().map(place));
+            let place = |(port, own): (usize, DevicePort)| own.of_tile.map_or(at, |_| tiles[port]);
+            agents.extend(device.ports().into_iter().enumerate().map(place));
         }
         // Bridges have the last numbers, and the interface's place.
         let bridges = directory.bridges().map(|agent| usize::from(agent.0) + 1).max();

@@ -32,7 +32,7 @@ use rustix::process::{Resource, getrlimit};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use crate::compose::Blueprint;
-use crate::config::InstructionCache;
+use crate::config::ProcessorPart;
 use crate::node::Node;
 use crate::request::Failure;
 
@@ -75,21 +75,18 @@ impl Estimate {
     /// If the machine cannot have the interface.
     pub fn of(blueprint: &Blueprint<'_>) -> Result<Self, Failure> {
         let config = &*blueprint.config;
-        let processors = u64::from(config.machine.processors_per_node);
         let processes = u64::from(config.processes_per_node());
-        let instructions = match &config.instruction_cache {
-            InstructionCache::Ideal {} => 0,
-            InstructionCache::Cache(cache) => cache.host_bytes(),
-        };
         let queues = blueprint.build_interface()?.layouts(0);
         let queues = queues.iter().flat_map(|layout| &layout.cachable).map(|range| range.end - range.start);
         let segments = || blueprint.jobs.iter().flat_map(|job| job.program.segments());
         let pages = |bytes: usize| (bytes as u64).div_ceil(PAGE_BYTES) + 1;
         let variables = segments().filter(|segment| segment.protection.write && !segment.bytes.is_empty());
         let variables: u64 = variables.map(|segment| pages(segment.bytes.len())).sum();
-        let second = config.second_level_cache.as_ref();
-        let second = second.map_or(0, |second| second.host_bytes(&config.data_cache));
-        let processor_bytes = config.data_cache.host_bytes() + instructions + second;
+        let caches = |(_, part): &(&str, &ProcessorPart)| match part.has_caches() {
+            true => config.caches_of(part).host_bytes(),
+            false => 0,
+        };
+        let cache_bytes: u64 = config.processor_parts().iter().map(caches).sum();
         let third = config.third_level_cache.as_ref();
         let third = third.map_or(0, |third| third.host_bytes(config.block()));
         let memories = config.node.memories.values().filter(|memory| memory.cache.is_some()).count() as u64;
@@ -97,10 +94,7 @@ impl Estimate {
         let program_bytes: u64 = segments().map(|segment| segment.bytes.len() as u64).sum();
         Ok(Estimate {
             nodes: blueprint.nodes,
-            node_bytes: processors * processor_bytes
-                + memories * third
-                + processes * process_bytes
-                + NODE_BYTES,
+            node_bytes: cache_bytes + memories * third + processes * process_bytes + NODE_BYTES,
             shared_bytes: SHARED_BYTES + DECODED_BYTES * program_bytes,
         })
     }

@@ -150,7 +150,7 @@ pub fn simulate(
         None => Outcome::Open,
     };
     let windows = running.windows();
-    let Closed { mut nodes, switches, end, written } = running.close(&ending, observer);
+    let Closed { mut nodes, switches, end, written } = running.close(&ending, outcome.made_at(), observer);
     monitor.end(end, &mut nodes, observer);
     if let Err(lost) = request.surroundings.write(&nodes) {
         observer(Progress::Loss(&lost));

@@ -9,12 +9,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::INTERRUPT_LINES;
-use narthex_interfaces::{Attached, Device, DeviceSeat};
+use narthex_interfaces::{Attached, Device, DevicePort};
 use narthex_memory::interconnects::{Admits, Interconnect, InterconnectId, MemoryId, Plan};
 use narthex_memory::{AgentId, Kind};
 
 use crate::config::{MachineConfig, PROGRAM, ProcessorPart};
-use crate::node::{Lines, ProcessorSeats};
+use crate::node::{InterruptLines, ProcessorPorts};
 
 /// An interconnect of a node, before it is built.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct Shape {
     pub without_caches: Vec<InterconnectId>,
     /// For each memory, where it is.
     pub memories: Vec<MemoryPlace>,
-    /// For each device, where each of its seats is.
+    /// For each device, where each of its ports is.
     pub devices: Vec<Vec<InterconnectId>>,
     /// Bytes in a coherence block.
     pub block_bytes: usize,
@@ -58,35 +58,35 @@ pub struct MemoryPlace {
     pub at: Vec<u16>,
 }
 
-/// A seat of a device with its number among the agents, and where it is.
-struct PlacedSeat {
+/// A port of a device with its number among the agents, and where it is.
+struct PlacedPort {
     agent: AgentId,
     on: InterconnectId,
-    seat: DeviceSeat,
+    port: DevicePort,
 }
 
 impl MachineConfig {
-    /// What sits where in a node with this interface, a device with this many seats.
-    /// `further` has the interconnects of the seats of other devices.
+    /// What sits where in a node with this interface, a device with this many ports.
+    /// `further` has the interconnects of the ports of other devices.
     ///
     /// # Errors
-    /// If the machine's file does not say where each seat is, or a device is on an
+    /// If the machine's file does not say where each port is, or a device is on an
     /// interconnect that the node lacks.
-    pub fn shape(&self, interface: &Attached, seats: usize, further: &[&[String]]) -> Result<Shape, String> {
+    pub fn shape(&self, interface: &Attached, ports: usize, further: &[&[String]]) -> Result<Shape, String> {
         let attachment = interface.attachment;
         let place = self.node.place(interface).ok_or_else(|| format!("the node has no {attachment}"))?;
         let place = match place[..] {
-            [only] => vec![only; seats],
-            _ if place.len() == seats => place,
+            [only] => vec![only; ports],
+            _ if place.len() == ports => place,
             _ => {
                 let count = place.len();
                 let section = interface.name.send.model.section;
-                let key = match self.node.interface.seats.contains_key(section) {
-                    true => format!("seats.{section}.on"),
+                let key = match self.node.interface.ports.contains_key(section) {
+                    true => format!("ports.{section}.on"),
                     false => "on".into(),
                 };
                 return Err(format!(
-                    "node.interface.{key} names {count} interconnects, and the interface has {seats} seats; \
+                    "node.interface.{key} names {count} interconnects, and the interface has {ports} ports; \
                      expected one for all of them or one for each"
                 ));
             }
@@ -175,7 +175,7 @@ pub fn learns_from_others(device: &dyn Device) -> bool {
         |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
     let layouts = device.layouts(0);
     layouts.iter().flat_map(|layout| &layout.transactions).any(keeps_copies)
-        || device.seats().iter().any(|seat| seat.concern == (0..u64::MAX) || !seat.homes.is_empty())
+        || device.ports().iter().any(|port| port.concern == (0..u64::MAX) || !port.homes.is_empty())
 }
 
 /// Why such a device cannot be on a directory of this name, behind its own name.
@@ -194,36 +194,36 @@ impl Shape {
     /// If two parts answer for one address.
     pub fn wire(&self, devices: &[&dyn Device]) -> Result<Vec<Interconnect>, String> {
         for (device, on) in devices.iter().zip(&self.devices) {
-            let (seats, places) = (device.seats(), on.len());
-            if seats.len() != places {
-                let first = seats.first().map_or("a device", |seat| &seat.name);
-                let count = seats.len();
+            let (ports, places) = (device.ports(), on.len());
+            if ports.len() != places {
+                let first = ports.first().map_or("a device", |port| &port.name);
+                let count = ports.len();
                 return Err(format!(
-                    "{first}: its device has {count} seats, and {places} of them are placed"
+                    "{first}: its device has {count} ports, and {places} of them are placed"
                 ));
             }
         }
-        let seats = self.placed_seats(devices);
-        self.check_coherent_seats(&seats)?;
-        self.check_tiles(&seats)?;
+        let ports = self.placed_ports(devices);
+        self.check_coherent_ports(&ports)?;
+        self.check_tiles(&ports)?;
         let numbered = self.interconnects.iter().enumerate();
         numbered
             .map(|(number, shape)| {
                 let on = InterconnectId(number as u8);
-                self.check_refusals(on, &seats)?;
-                self.check_directory(on, &seats, devices)?;
-                Ok(self.build(on, shape, &seats, self.address_map(on, &seats)?))
+                self.check_refusals(on, &ports)?;
+                self.check_directory(on, &ports, devices)?;
+                Ok(self.build(on, shape, &ports, self.address_map(on, &ports)?))
             })
             .collect()
     }
 
     /// Where a processor that sits on these interconnects has its caches, its path
     /// and its memory.
-    pub fn seats_of_processor(&self, on: &[InterconnectId]) -> ProcessorSeats {
-        let seats = ProcessorSeats::on(on[0], self.memory_of(on[0]));
+    pub fn ports_of_processor(&self, on: &[InterconnectId]) -> ProcessorPorts {
+        let ports = ProcessorPorts::on(on[0], self.memory_of(on[0]));
         match on.get(1) {
-            Some(&path) => seats.with_private_path(path),
-            None => seats,
+            Some(&path) => ports.with_private_path(path),
+            None => ports,
         }
     }
 
@@ -238,15 +238,15 @@ impl Shape {
     /// The registers of devices that a processor on these interconnects reaches, and the memories there
     /// beside its own: what it accesses uncached.
     pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_seats(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
-        beside.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
+        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
+        beside.flat_map(|placed| placed.port.registers).chain(self.local_memories(on)).collect()
     }
 
     /// The memory of devices that a processor on these interconnects reaches, of which they are the home: what
     /// it may cache beside its own.
     pub fn homes_of_devices(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_seats(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
-        beside.flat_map(|placed| placed.seat.homes).collect()
+        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
+        beside.flat_map(|placed| placed.port.homes).collect()
     }
 
     /// What a process accesses uncached beside the interface's part for it: the registers of
@@ -257,10 +257,10 @@ impl Shape {
         on: &[InterconnectId],
         process: u8,
     ) -> Vec<Range<u64>> {
-        let further = self.placed_seats(devices).into_iter().skip(self.devices[0].len());
-        let is_own = |placed: &PlacedSeat| placed.seat.process == process && self.is_reached(on, placed.on);
+        let further = self.placed_ports(devices).into_iter().skip(self.devices[0].len());
+        let is_own = |placed: &PlacedPort| placed.port.process == process && self.is_reached(on, placed.on);
         let own = further.filter(is_own);
-        own.flat_map(|placed| placed.seat.registers).chain(self.local_memories(on)).collect()
+        own.flat_map(|placed| placed.port.registers).chain(self.local_memories(on)).collect()
     }
 
     /// Whether a processor on some interconnects reaches what is on another one: that is one of them, or
@@ -277,7 +277,7 @@ impl Shape {
         beside.filter_map(|(_, place)| place.range.clone()).collect()
     }
 
-    /// The memory with a range on the interconnect of a device's last seat, of which the
+    /// The memory with a range on the interconnect of a device's last port, of which the
     /// device has a port of its own; the first one, if there are several.
     pub fn local_memory_of_device(&self, on: &[InterconnectId]) -> Option<MemoryId> {
         let last = on.last()?;
@@ -286,20 +286,21 @@ impl Shape {
         memories.find(|(_, place)| is_local(place)).map(|(number, _)| MemoryId(number))
     }
 
-    /// The interrupt lines of the processors that run firmware: a seat's lines lead to
+    /// The interrupt lines of the processors that run firmware: a port's lines lead to
     /// those on its interconnect. `firmware` are their numbers.
     ///
     /// # Errors
-    /// If a seat's lines lead to none, or there are too many.
-    pub fn lines(&self, devices: &[&dyn Device], firmware: &[usize]) -> Result<Vec<Lines>, String> {
-        let mut all: Vec<Lines> = firmware.iter().map(|&index| Lines::new(index, Vec::new())).collect();
+    /// If a port's lines lead to none, or there are too many.
+    pub fn lines(&self, devices: &[&dyn Device], firmware: &[usize]) -> Result<Vec<InterruptLines>, String> {
+        let mut all: Vec<InterruptLines> =
+            firmware.iter().map(|&index| InterruptLines::new(index, Vec::new())).collect();
         let mut used = vec![0; self.interconnects.len()];
         for (device, (described, on)) in devices.iter().zip(&self.devices).enumerate() {
-            for (seat, (described, &on)) in described.seats().iter().zip(on).enumerate() {
+            for (port, (described, &on)) in described.ports().iter().zip(on).enumerate() {
                 if described.lines == 0 {
                     continue;
                 }
-                let DeviceSeat { name, .. } = described;
+                let DevicePort { name, .. } = described;
                 let bus = &self.interconnects[usize::from(on.0)].name;
                 let mut served =
                     all.iter_mut().filter(|lines| self.processors[lines.processor].contains(&on)).peekable();
@@ -309,7 +310,7 @@ impl Shape {
                     ));
                 }
                 let used = &mut used[usize::from(on.0)];
-                served.for_each(|lines| lines.sources.push((device, seat, *used)));
+                served.for_each(|lines| lines.sources.push((device, port, *used)));
                 *used += described.lines;
                 if *used > INTERRUPT_LINES {
                     return Err(format!(
@@ -322,15 +323,15 @@ impl Shape {
         Ok(all)
     }
 
-    fn placed_seats(&self, devices: &[&dyn Device]) -> Vec<PlacedSeat> {
+    fn placed_ports(&self, devices: &[&dyn Device]) -> Vec<PlacedPort> {
         let places = devices.iter().zip(&self.devices);
-        let seats = places.flat_map(|(device, on)| device.seats().into_iter().zip(on));
-        let place = |(number, (seat, &on)): (usize, (DeviceSeat, &InterconnectId))| PlacedSeat {
+        let ports = places.flat_map(|(device, on)| device.ports().into_iter().zip(on));
+        let place = |(number, (port, &on)): (usize, (DevicePort, &InterconnectId))| PlacedPort {
             agent: AgentId((self.processors.len() + number) as u8),
             on,
-            seat,
+            port,
         };
-        seats.enumerate().map(place).collect()
+        ports.enumerate().map(place).collect()
     }
 
     /// The interconnect above, of one behind a bridge.

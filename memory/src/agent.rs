@@ -10,20 +10,20 @@
 //!
 //! An *agent* is a processor's memory, the port of a device, or a memory. The rules of the
 //! interconnects call it, and it calls none of them: that it wants an interconnect it says when it
-//! is asked. What holds the agents ([`Composition`]) hands them out by their numbers; each agent is
+//! is asked. What holds the agents ([`InterconnectHost`]) hands them out by their numbers; each agent is
 //! lent what it needs of the rest, such as the processor that goes on when its block is there.
 //!
 //! **A composition holds agents of several types**, and where every transaction passes, none of them
 //! is called through a table. [`Either`] is an agent of one of two types; it is the one place that
 //! asks which.
 //!
-//! [`Composition`]: crate::interconnects::Composition
+//! [`InterconnectHost`]: crate::interconnects::InterconnectHost
 
 use narthex_kernel::{Duration, Time};
 
 use crate::interconnects::{InterconnectId, MemoryId, Refusal};
 use crate::kind::Kind;
-use crate::processor_memory::Exchange;
+use crate::processor_memory::DirectFill;
 use crate::transaction::{AccessReply, AgentId, BlockData, HomeReply, Response, SnoopReply, Transaction};
 
 /// What sits on an interconnect. Each agent states whether it asks for one; of the rest it states what
@@ -83,17 +83,17 @@ pub trait Agent {
 
     /// The blocks that it would exchange with its memory, if that is all that it needs now;
     /// and that memory, which takes this long for each access to a block.
-    fn exchange(&self) -> Option<(Exchange, (MemoryId, Duration))> {
+    fn exchange(&self) -> Option<(DirectFill, (MemoryId, Duration))> {
         None
     }
 
     /// It and a memory exchange blocks, in transactions that are granted and over at these instants.
-    fn make_exchange(
+    fn make_direct_fill(
         &mut self,
         _time: (Time, Time),
         _on: InterconnectId,
         _memory: MemoryId,
-        _exchange: &Exchange,
+        _exchange: &DirectFill,
     ) {
         unreachable!("it has asked for no exchange")
     }
@@ -192,19 +192,19 @@ impl<A: Agent, B: Agent> Agent for Either<A, B> {
     }
 
     #[inline(always)]
-    fn exchange(&self) -> Option<(Exchange, (MemoryId, Duration))> {
+    fn exchange(&self) -> Option<(DirectFill, (MemoryId, Duration))> {
         either!(self, agent => agent.exchange())
     }
 
     #[inline(always)]
-    fn make_exchange(
+    fn make_direct_fill(
         &mut self,
         time: (Time, Time),
         on: InterconnectId,
         memory: MemoryId,
-        exchange: &Exchange,
+        exchange: &DirectFill,
     ) {
-        either!(self, agent => agent.make_exchange(time, on, memory, exchange));
+        either!(self, agent => agent.make_direct_fill(time, on, memory, exchange));
     }
 
     #[inline(always)]

@@ -326,6 +326,12 @@ impl Cache {
         }
     }
 
+    /// All stores go the slow way, until one to a block says otherwise.
+    pub(crate) fn forbid_fast_stores(&mut self) {
+        self.allowed.iter_mut().for_each(|most| *most = (*most).min(Tag::Read as u8));
+        self.front.iter_mut().enumerate().for_each(|(set, row)| row[1] = front::no_answer(set));
+    }
+
     #[inline(always)]
     fn set_of(&self, address: u64) -> usize {
         ((address & self.rows.set_bits) >> self.block_shift) as usize

@@ -143,9 +143,10 @@ impl Archived for HomeMemory {
         bytes.archive(archive)?;
         archive.value(busy_until)?;
         let Some(cache) = third_level else { return Ok(()) };
-        let fixed = cache.fixed();
+        let fixed = cache.config_identity();
         archive.value(cache)?;
-        archive.ensure(cache.fixed() == fixed, "a third-level cache is another one than the machine's")
+        archive
+            .ensure(cache.config_identity() == fixed, "a third-level cache is another one than the machine's")
     }
 }
 

@@ -26,7 +26,7 @@ pub enum Outcome<T> {
     /// The access is finished, without time beyond the hit latency.
     Done(T),
     /// The access is finished, and its result comes later than that of a hit.
-    Late(T, Late),
+    Late(T, LowerLevelLatency),
     /// The access is finished, and its block is on its way to this miss register.
     Filling(T, u8),
     /// A load is under way in this miss register, and its value is told at the end. The
@@ -40,7 +40,7 @@ pub enum Outcome<T> {
 
 /// The time that an access takes in the cache below the first level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Late {
+pub struct LowerLevelLatency {
     /// Processor cycles from where it begins there to its result, beyond what a hit
     /// takes. It begins when the port of that cache is free.
     pub cycles: u32,
@@ -51,11 +51,14 @@ pub struct Late {
     pub register: Option<u8>,
 }
 
-impl Late {
+impl LowerLevelLatency {
     /// Two accesses of one instruction, one after the other.
-    pub fn join(first: Option<Late>, second: Option<Late>) -> Option<Late> {
+    pub fn join(
+        first: Option<LowerLevelLatency>,
+        second: Option<LowerLevelLatency>,
+    ) -> Option<LowerLevelLatency> {
         match (first, second) {
-            (Some(first), Some(second)) => Some(Late {
+            (Some(first), Some(second)) => Some(LowerLevelLatency {
                 cycles: first.cycles + second.cycles,
                 port_cycles: first.port_cycles + second.port_cycles,
                 register: None,
@@ -79,7 +82,7 @@ impl<T> Outcome<T> {
     }
 
     /// An access that is finished, late or not.
-    pub fn finished(value: T, late: Option<Late>) -> Self {
+    pub fn finished(value: T, late: Option<LowerLevelLatency>) -> Self {
         match late {
             None => Outcome::Done(value),
             Some(late) => Outcome::Late(value, late),
@@ -89,7 +92,7 @@ impl<T> Outcome<T> {
 
 /// What a port has done by itself for an access that would have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum PortResult {
     /// Nothing.
     No,
     /// Its block has come: the access is made at this instant, whatever the horizon is.
@@ -151,12 +154,12 @@ pub trait Port {
 
     /// What `load_hit` does not answer, if the cache below the first level has it, and
     /// nothing else has to be looked at: the value, and how late it is.
-    fn load_late<const SIZE: usize>(&mut self, _address: u64) -> Option<(u64, Late)> {
+    fn load_late<const SIZE: usize>(&mut self, _address: u64) -> Option<(u64, LowerLevelLatency)> {
         None
     }
 
     /// The same for `store_hit`; none, and nothing stored, otherwise.
-    fn store_late<const SIZE: usize>(&mut self, _address: u64, _value: u64) -> Option<Late> {
+    fn store_late<const SIZE: usize>(&mut self, _address: u64, _value: u64) -> Option<LowerLevelLatency> {
         None
     }
 
@@ -201,8 +204,8 @@ pub trait Port {
         _access: Access,
         _value: u64,
         _now: impl FnOnce() -> Time,
-    ) -> Served {
-        Served::No
+    ) -> PortResult {
+        PortResult::No
     }
 
     /// The block of a miss register is there: its accesses may be fast.
@@ -222,6 +225,17 @@ pub trait Port {
         }
         let stores = (block..block + 64).step_by(8).map(|word| self.store(word, 8, 0));
         stores.into_iter().find(|stored| *stored != Outcome::Done(())).unwrap_or(Outcome::Done(()))
+    }
+
+    /// What an atomic with `.rl` has behind it is done: loads have their values, and stores to memory that
+    /// is cached are visible outside.
+    fn release(&mut self) -> Outcome<()> {
+        Outcome::Done(())
+    }
+
+    /// Stores to memory that is cached are visible outside, as the system needs it that is called.
+    fn drain_stores(&mut self) -> Outcome<()> {
+        Outcome::Done(())
     }
 
     /// FENCE: done when every earlier store is visible outside.

@@ -18,11 +18,11 @@
 //! bus. With a *blocking* machine the buffer is used only by what [`write_combining`] has
 //! combined.
 
-mod alone;
 pub mod block_buffers;
 mod cache_blocks;
+mod direct_bus;
 
-mod exchange;
+mod direct_fill;
 mod functional;
 mod in_flight;
 mod local;
@@ -33,6 +33,7 @@ mod register_access;
 mod scratchpad;
 pub mod second_level;
 mod store_buffer;
+pub mod store_queue;
 mod tagged_memory;
 mod transactions;
 pub mod write_combining;
@@ -52,8 +53,8 @@ use crate::protocols::{Access, Request, State};
 use crate::transaction::{AgentId, Transaction};
 use crate::translation::Translation;
 
-pub use alone::{Alone, Consequence, Exchanges, Registers, WaitTime};
-pub use exchange::Exchange;
+pub use direct_bus::{DirectBus, DirectFills, MmioEffect, Registers, WaitTime};
+pub use direct_fill::DirectFill;
 pub use port::ProcessorPort;
 pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
 
@@ -64,6 +65,8 @@ use local::LocalMemory;
 use misses::MissRegisters;
 use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
+use store_queue::{Awaited, QueuedStore, StoreQueue};
+use transactions::NextOfBlocks;
 use write_combining::{Posted, WriteCombining};
 
 narthex_kernel::statistics! {
@@ -107,7 +110,7 @@ pub enum WaitReason {
     InstructionMiss,
     /// An uncached access is under way.
     Uncached,
-    /// The store buffer has to drain: it is full, or a fence wants it empty.
+    /// The store buffer, or the store queue, has to drain: it is full, or a fence wants it empty.
     StoreBuffer,
 }
 
@@ -144,19 +147,36 @@ enum Pending {
     MissRegister,
     /// No load is to be under way.
     Loads,
+    /// No load of the block of this address is to be under way.
+    LoadsOf(u64),
+    /// Stores are to leave the store queue.
+    StoreQueue(Awaited),
+    /// Never waited for: a store that is in the store queue when the processor repeats it.
+    QueuedStore(QueuedStore),
 }
 
 /// What a transaction under way is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Issued {
     WriteBack,
-    Block { address: u64, request: Request, instructions: bool, is_load_under_way: bool },
+    Block { address: u64, request: Request, instructions: bool, purpose: Purpose },
     CacheBlock,
     UncachedLoad,
     UncachedStore,
     BlockTransfer,
     PostedStore,
     PostedFlush,
+}
+
+/// For which access a block is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum Purpose {
+    /// The one for which the processor waits.
+    Pending,
+    /// A load under way.
+    Load,
+    /// A store of the store queue.
+    Store,
 }
 
 /// A processor's caches, store buffer and pending access: an agent on the
@@ -173,6 +193,8 @@ pub struct ProcessorMemory {
     second: Option<Box<SecondLevel>>,
     /// None: the processor waits for each of its misses.
     misses: Option<Box<MissRegisters>>,
+    /// None: the processor waits for stores that its caches cannot take.
+    store_queue: Option<Box<StoreQueue>>,
     /// None: the processor has caches.
     local: Option<LocalMemory>,
     store_buffer: VecDeque<Posted>,
@@ -221,6 +243,7 @@ impl ProcessorMemory {
             instructions: instructions.map(Cache::new),
             second: None,
             misses: None,
+            store_queue: None,
             local: None,
             store_buffer: VecDeque::with_capacity(posted_limit),
             combining: None,
@@ -241,14 +264,15 @@ impl ProcessorMemory {
     }
 
     /// What of it never changes.
-    pub fn fixed(&self) -> impl PartialEq + use<> {
+    pub fn config_identity(&self) -> impl PartialEq + use<> {
         let buffers = self.block_buffers.as_ref();
         let buffers = buffers.map(|own| (own.transfer_time, own.send.len(), own.receive.len()));
-        let second = self.second.as_ref().map(|second| second.fixed());
+        let second = self.second.as_ref().map(|second| second.config_identity());
         let caches = (self.data.geometry(), self.instructions.as_ref().map(Cache::geometry), second);
         let misses = self.misses.as_ref().map(|misses| (misses.count(), self.in_flight.most_blocks()));
-        let combining = self.combining.as_ref().map(|combining| combining.fixed());
-        let posts = (self.posted_limit, self.posts_flushes);
+        let combining = self.combining.as_ref().map(|combining| combining.config_identity());
+        let queue = self.store_queue.as_ref().map(|queue| queue.config_identity());
+        let posts = (self.posted_limit, self.posts_flushes, queue);
         let rest = (posts, self.loses_bytes, buffers, self.supply_time, misses, self.local, combining);
         (self.agent, self.translation.clone(), caches, rest)
     }
@@ -282,6 +306,9 @@ impl ProcessorMemory {
         if let Some(misses) = &mut self.misses {
             misses.statistics.sums(visitor);
         }
+        if let Some(queue) = &mut self.store_queue {
+            queue.statistics.sums(visitor);
+        }
     }
 
     /// What its second level has counted, if it has one.
@@ -313,7 +340,7 @@ impl ProcessorMemory {
     /// write-back that this takes, if any. It is not completed here. There is no
     /// second level.
     pub fn evict(&mut self, block: u64) -> Option<Transaction> {
-        let write_back = self.give_up(block)?;
+        let write_back = self.drop_block(block)?;
         let address = self.translation.to_node(write_back.address);
         Some(Transaction { address, ..write_back })
     }
@@ -330,6 +357,7 @@ impl ProcessorMemory {
             second.to_lock.hash(hasher);
         }
         self.misses.as_ref().map(|misses| misses.state()).hash(hasher);
+        self.store_queue.hash(hasher);
         let Self { store_buffer, pending, in_flight, finished, reservation, .. } = self;
         (store_buffer, pending, in_flight, finished, reservation).hash(hasher);
         (&self.combining, self.overtaking, &self.block_buffers, &self.tags, self.code_removals).hash(hasher);
@@ -365,28 +393,40 @@ impl ProcessorMemory {
     /// the interconnect that carries it.
     #[inline]
     pub fn wants(&self, traffic: Traffic) -> bool {
+        self.needed(traffic).is_some()
+    }
+
+    /// What it needs of this traffic, if that can be issued: of blocks, where the traffic carries them
+    /// and one needs a transaction; none inside if only something uncached does.
+    #[inline(always)]
+    fn needed(&self, traffic: Traffic) -> Option<Option<NextOfBlocks>> {
         if self.pending.is_none() && self.has_nothing_unasked() {
-            return false;
+            return None;
         }
-        let has_room_for_block = self.in_flight.has_room_for_block();
-        let is_uncached_free = self.in_flight.is_uncached_free();
-        match traffic {
-            Traffic::All => {
-                has_room_for_block
-                    && is_uncached_free
-                    && (self.next_of_blocks().is_some()
-                        || self.in_flight.has_no_block() && self.wants_uncached())
+        let carries_uncached = traffic != Traffic::Blocks;
+        if carries_uncached && !self.in_flight.is_uncached_free() {
+            return None;
+        }
+        if traffic != Traffic::Uncached {
+            if !self.in_flight.has_room_for_block() {
+                return None;
             }
-            Traffic::Blocks => has_room_for_block && self.next_of_blocks().is_some(),
-            Traffic::Uncached => is_uncached_free && self.wants_uncached(),
+            if let Some(next) = self.next_of_blocks() {
+                return Some(Some(next));
+            }
         }
+        let may_go = traffic == Traffic::Uncached || self.in_flight.has_no_block();
+        (carries_uncached && may_go && self.wants_uncached()).then_some(None)
     }
 
     /// Whether it needs no interconnect but for the access for which the processor waits. The
     /// usual case, and a node asks all its processors.
     #[inline(always)]
     fn has_nothing_unasked(&self) -> bool {
-        self.store_buffer.is_empty() && self.misses.is_none() && !self.is_locking()
+        self.store_buffer.is_empty()
+            && self.misses.is_none()
+            && self.store_queue.is_none()
+            && !self.is_locking()
     }
 
     fn wants_uncached(&self) -> bool {
@@ -404,7 +444,7 @@ impl ProcessorMemory {
         self.pending.is_none()
             && self.finished.is_none()
             && self.store_buffer.is_empty()
-            && !self.has_loads_under_way()
+            && !self.has_accesses_under_way()
             && !self.is_locking()
     }
 
@@ -428,12 +468,14 @@ impl ProcessorMemory {
             Pending::Data { .. } | Pending::Conditional { .. } | Pending::CacheBlock(_) => {
                 WaitReason::DataMiss
             }
-            Pending::MissRegister | Pending::Loads => WaitReason::DataMiss,
+            Pending::MissRegister | Pending::Loads | Pending::LoadsOf(_) => WaitReason::DataMiss,
             Pending::Instructions { .. } => WaitReason::InstructionMiss,
             Pending::UncachedLoad(_) | Pending::UncachedStore(_) | Pending::Block { .. } => {
                 WaitReason::Uncached
             }
-            Pending::Drain { .. } => WaitReason::StoreBuffer,
+            Pending::Drain { .. } | Pending::StoreQueue(_) | Pending::QueuedStore(_) => {
+                WaitReason::StoreBuffer
+            }
         })
     }
 
@@ -449,7 +491,9 @@ impl ProcessorMemory {
             Pending::Block { address, .. } => Some(address),
             Pending::CacheBlock(pending) => Some(pending.address),
             Pending::Drain { .. } => None,
-            Pending::MissRegister | Pending::Loads => load,
+            Pending::MissRegister | Pending::Loads | Pending::LoadsOf(_) => load,
+            Pending::StoreQueue(_) => self.store_queue.as_ref().and_then(|queue| queue.oldest()),
+            Pending::QueuedStore(store) => Some(store.address),
         }
     }
 }

@@ -113,7 +113,7 @@ impl ThirdLevel {
     }
 
     /// What of it never changes: sets, ways, bytes of a block, time.
-    pub fn fixed(&self) -> (usize, usize, u64, Duration) {
+    pub fn config_identity(&self) -> (usize, usize, u64, Duration) {
         (self.sets.len(), self.ways, self.block_bytes, self.access_time)
     }
 

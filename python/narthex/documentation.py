@@ -47,7 +47,7 @@ from narthex.explanation import Explanation, Row, condensed, explain, words
 from narthex.fitting import fit_logp
 from narthex.fitting.measurement import SIZES
 from narthex.fitting.tables import Table, caution_table, tables
-from narthex.goal import compare
+from narthex.goal import Comparison, compare
 from narthex.listing import entries
 from narthex.running import DEFAULT_MACHINE, run
 from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
@@ -233,13 +233,25 @@ def logp(directive: Directive) -> list[str]:
 def schedules(directive: Directive) -> list[str]:
     """Say how far the fitted model of each interface is from detailed nodes."""
     found = compare(directive.names, machine=directive.machine, set=directive.set)
-    parts = [
-        markdown_table(columns, rows, columns[1:])
-        for columns, rows in (found.table(), found.by_size())
+    return told_of(found)
+
+
+def told_of(found: Comparison) -> list[str]:
+    """Put the errors by pattern, size and ranks one below the other, then what intervals hold."""
+    parts = (found.table(), found.by_size(), found.by_ranks(), found.coverage())
+    lines = [
+        line
+        for columns, rows in parts
+        for line in ["", *markdown_table(columns, rows, columns[1:])]
     ]
-    within = sum(row.is_within for row in found.rows)
-    told = f"{within} of {len(found.rows)} detailed makespans are within the model's interval."
-    return [*parts[0], "", *parts[1], "", told]
+    held, within = (
+        sum(map(test, found.rows)) for test in (found.is_held, lambda row: row.is_within)
+    )
+    told = (
+        f"{held} of {len(found.rows)} detailed makespans are within the interval of other patterns,"
+        f" {within} within that of the parameters."
+    )
+    return [*lines[1:], "", told]
 
 
 def commands(_directive: Directive) -> list[str]:

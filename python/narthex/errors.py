@@ -4,6 +4,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 GUEST_FAILED = 1
@@ -89,3 +90,14 @@ def unknown(kind: str, name: str, known: Iterable[str], listed_by: str = "") -> 
     if listed_by:
         return NarthexError(f"{message} ('{listed_by}' lists all {len(names)})")
     return NarthexError(f"{message} (there are: {', '.join(names) or 'none'})")
+
+
+def near_file(file: str | Path) -> str:
+    """Return "; did you mean 'FILE'?" for the file in the same folder whose name is nearest.
+
+    Empty if there is none. For the message that a file is not there.
+    """
+    place = Path(file)
+    beside = [each.name for each in place.parent.iterdir()] if place.parent.is_dir() else []
+    near = difflib.get_close_matches(place.name, beside, n=1, cutoff=0.7)
+    return f"; did you mean '{place.with_name(near[0])}'?" if near else ""

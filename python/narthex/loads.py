@@ -31,9 +31,6 @@ Pattern = Literal[
     "next-group",
 ]
 PATTERNS: tuple[str, ...] = get_args(Pattern)
-PERMUTATIONS = ("transpose", "neighbour", "bit-complement", "tornado")
-"""Patterns in which each node receives from one node, so that all are to receive as much."""
-
 MACHINE = "cluster"
 LOADS = (0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 PACKET_BYTES = 64
@@ -92,13 +89,6 @@ class NetworkLoad(Saved):
         """Return the mean latency at the only load; none where it is saturated or not steady."""
         (point,) = self.document["points"]
         return _ns(point["latency_mean_ps"]) if point["state"] == "steady" else None
-
-    def received_mb_s(self) -> float:
-        """Return what a node receives at the only load: of a permutation, the one with least."""
-        (point,) = self.document["points"]
-        is_permutation = self.pattern in PERMUTATIONS
-        share = point["accepted_least" if is_permutation else "accepted"]
-        return share * self.document["link_bytes_per_second"] / BYTES_PER_MB
 
     @property
     def pattern(self) -> str:
@@ -233,6 +223,30 @@ def network(
     return NetworkLoad(json.loads(_native.network_load(json.dumps(request), observer)))
 
 
+SATURATION_STEPS = 64
+
+
+def saturation_mb_s(measure: Callable[[float], NetworkLoad]) -> float:
+    """Return what each node sends at the largest load that does not saturate a network.
+
+    It is looked for by halves among the 64 parts of a link's bandwidth; `measure` measures the
+    network at a load. Beyond saturation nodes have unlike shares, and what the network accepts
+    there is no measure of it (Dally and Towles, Section 23.1).
+    """
+    carried, least_saturated, carried_mb_s = 0, SATURATION_STEPS + 1, 0.0
+    while least_saturated - carried > 1:
+        steps = (carried + least_saturated) // 2
+        found = measure(steps / SATURATION_STEPS)
+        (point,) = found.document["points"]
+        if is_saturated(point):
+            least_saturated = steps
+        else:
+            carried = steps
+            bandwidth = found.document["link_bytes_per_second"]
+            carried_mb_s = point["load"] * bandwidth / BYTES_PER_MB
+    return carried_mb_s
+
+
 def _pattern(
     pattern: str | Path | Sequence[int] | Sequence[Sequence[int]],
 ) -> str | dict[str, Any]:
@@ -267,15 +281,17 @@ def _read_pattern(file: Path) -> list[int] | list[list[int]]:
     return rows if len(rows[0]) > 1 or len(rows) == 1 else [row[0] for row in rows]
 
 
-def check_workload(given: Sequence[str], place: str) -> None:
-    """Refuse the arguments of a workload that are no pattern and a load."""
+def check_workload(given: Sequence[str], place: str, *, has_load: bool = True) -> None:
+    """Refuse the arguments of a workload that are no pattern, and a load if it has one."""
     try:
-        pattern, load = given
-        _permille(float(load))
+        pattern, *load = given
+        if len(load) != has_load:
+            raise ValueError
+        for each in load:
+            _permille(float(each))
     except ValueError:
-        raise NarthexError(
-            f'{place}: \'args\' must be a pattern and a load, such as ["uniform", "0.5"]'
-        ) from None
+        what = 'a pattern and a load, such as ["uniform", "0.5"]'
+        raise NarthexError(f"{place}: 'args' must be {what if has_load else 'a pattern'}") from None
     if pattern not in PATTERNS:
         raise unknown(f"pattern in {place}", pattern, PATTERNS)
 

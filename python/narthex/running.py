@@ -13,7 +13,7 @@ from typing import Any
 from narthex import _native, arguments, profiles, silence, timelines
 from narthex.arguments import Settings
 from narthex.cosimulation import designs
-from narthex.errors import USAGE, Caution, NarthexError
+from narthex.errors import USAGE, Caution, NarthexError, near_file
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
 from narthex.jobs import Jobs
@@ -313,7 +313,7 @@ def warm_request(
         with Path(file).open("rb") as opened:
             sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
-        told = f"the warm checkpoint '{file}' cannot be read: {error.strerror}"
+        told = f"the warm checkpoint '{file}' cannot be read: {error.strerror}{near_file(file)}"
         raise NarthexError(told, USAGE) from error
     return {"from": {"file": file, "sha256": sha256}}
 

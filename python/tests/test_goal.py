@@ -7,6 +7,7 @@ import pytest
 from narthex import goal
 from narthex.cli import main
 from narthex.errors import NO_PROGRESS, NarthexError
+from narthex.goal import fidelity
 
 LOGGOPSIM = "-L 100 -o 10 -g 50 -G 3 -O 2 -S 1000\n"
 TEXT = """num_ranks 2
@@ -148,6 +149,25 @@ def test_the_model_is_compared_with_detailed_nodes():
     cell = f"{row.error_percent:+.0f}, {row.model_error_percent:+.0f}"
     assert found.table() == (["pattern", "NI2w"], [["broadcast", cell]])
     assert found.by_size() == (["bytes", "NI2w"], [["8", cell]])
+    assert found.interval_ns(row) is None, "no other pattern"
+
+
+def test_an_interval_is_what_other_patterns_of_the_size_were_off(tmp_path, parameters):
+    def row(pattern, size, detailed_ns):
+        return fidelity.Row(pattern, 4, size, "LogGOPSim's", detailed_ns, 90, 80, 95, 100)
+
+    rows = [row("a", 8, 110), row("b", 8, 120), row("c", 8, 130), row("a", 64, 200)]
+    found = fidelity.Comparison(rows, {"LogGOPSim's": 10.0})
+    assert found.interval_ns(rows[1]) == pytest.approx((110, 130))
+    assert [found.is_held(each) for each in rows] == [False, True, False, False]
+    # The makespan of another schedule: both overheads are 5 ns longer, the interval is that of all.
+    file = tmp_path / "fidelity.json"
+    file.write_text(json.dumps(found.document))
+    one_way = "barrier:ranks=2,bytes=1"
+    before = goal.run(one_way, executor="loggops", parameters=parameters)
+    after = goal.run(one_way, executor="loggops", parameters=parameters, fidelity=file)
+    assert after.makespan_ns == before.makespan_ns + 10
+    assert after.interval_ns == pytest.approx((after.makespan_ns * 1.1, after.makespan_ns * 2))
 
 
 def _varint(number):

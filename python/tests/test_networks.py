@@ -11,7 +11,7 @@ import narthex
 from narthex import layouts
 from narthex.charts import wiring
 from narthex.cli import main
-from narthex.loads import check_workload
+from narthex.loads import check_workload, saturation_mb_s
 from narthex.report import networks
 
 TORUS = [
@@ -175,6 +175,7 @@ def test_an_interface_whose_packets_fit_into_no_buffer_is_refused_before_the_run
 
 def test_a_workload_of_an_experiment_is_a_pattern_and_a_load() -> None:
     check_workload(["uniform", "0.5"], "here")
+    check_workload(["uniform"], "here", has_load=False)
     for wrong in (["uniform"], ["uniform", "much"], ["uniformly", "0.5"], ["uniform", "2"]):
         with pytest.raises(narthex.NarthexError):
             check_workload(wrong, "here")
@@ -182,13 +183,26 @@ def test_a_workload_of_an_experiment_is_a_pattern_and_a_load() -> None:
 
 def test_an_experiment_on_networks_is_within_its_limits() -> None:
     outcome = narthex.experiment(
-        "networks/latency-throughput",
+        "networks/validation",
         interfaces=["mesh", "torus"],
-        workloads=["uniform, load 0.01", "transpose, load 0.01"],
+        workloads=["uniform, load 0.01"],
     )
     rows = outcome.frame.to_dicts()
-    assert len(rows) == 4
+    assert len(rows) == 2
     assert all(row["within_limit"] for row in rows)
+
+
+def test_saturation_is_the_largest_load_that_is_carried() -> None:
+    # A mesh of 4 x 4 carries b / (k - 1) of a transpose; steps are a 64th of 400 MB/s.
+    settings = [
+        "network.topology={kind='mesh', dimensions=[4, 4]}",
+        "network.switches.queues=by-output",
+        "network.switches.buffer=2KiB",
+    ]
+    found = saturation_mb_s(
+        lambda load: narthex.network("cluster", pattern="transpose", loads=[load], set=settings)
+    )
+    assert found == pytest.approx(400 / 3, abs=400 / 64)
 
 
 def test_a_run_has_its_network_on_its_page(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ def warm(tmp_path_factory):
     place = tmp_path_factory.mktemp("warm") / "em3d.warm"
     result = run(checkpoint=place, checkpoint_at=REGION)
     assert result.document["ending"] == "checkpoint"
+    at = json.loads(place.read_bytes().split(b"\n")[1])["at"]
+    assert result.document["simulated_ps"] == at, "the run ends where its programs meet"
     return place
 
 
@@ -170,6 +172,8 @@ def test_a_file_of_another_kind_or_a_damaged_one_is_refused(warm, tmp_path):
     damaged = bytearray(warm.read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (tmp_path / "damaged").write_bytes(damaged)
+    with pytest.raises(narthex.NarthexError, match=r"No such file.*did you mean '.*damaged'"):
+        run(start_from=tmp_path / "damagd")
     (tmp_path / "exact").write_bytes(b"narthex checkpoint 19\n{}\n")
     for name, words in [
         ("damaged", "cut short or damaged"),

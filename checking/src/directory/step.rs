@@ -1,7 +1,7 @@
 //! What one event does: the homes and requesters of the simulator, with the table under
 //! test, and caches that have its stable states.
 
-use narthex_memory::directory::{Asked, Body, HomePort, Message, Place, Table, Unexpected, answer};
+use narthex_memory::directory::{Asked, Body, Endpoint, HomePort, Message, Table, Unexpected, answer};
 use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, State};
 use narthex_memory::{AgentId, Kind};
 
@@ -49,7 +49,7 @@ impl Step<'_> {
         Err(Violation { property: NO_NEVER, words })
     }
 
-    fn send(&mut self, to: Place, message: Message<Age>) {
+    fn send(&mut self, to: Endpoint, message: Message<Age>) {
         let sent = Sent { to, message };
         self.say(|| format!("; {sent} leaves"));
         self.world.messages.push(sent);
@@ -147,9 +147,9 @@ impl Step<'_> {
 
     fn deliver(&mut self, Sent { to, message }: Sent) -> Result<(), Violation> {
         match (to, message.body) {
-            (Place::Home(_), _) => self.at_home(message),
-            (Place::Requester(agent), Body::Forward { kind, .. }) => self.forwarded(agent, message, kind),
-            (Place::Requester(agent), _) => self.responded(agent, message),
+            (Endpoint::Home(_), _) => self.at_home(message),
+            (Endpoint::Requester(agent), Body::Forward { kind, .. }) => self.forwarded(agent, message, kind),
+            (Endpoint::Requester(agent), _) => self.responded(agent, message),
         }
     }
 
@@ -295,7 +295,7 @@ impl HomePort<Age> for Port<'_, '_> {
         self.step.say(|| "; memory takes the bytes".into());
     }
 
-    fn send(&mut self, to: Place, message: Message<Age>) {
+    fn send(&mut self, to: Endpoint, message: Message<Age>) {
         self.step.send(to, message);
     }
 }

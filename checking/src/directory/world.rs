@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 
 use narthex_kernel::digest::Digest;
 use narthex_memory::AgentId;
-use narthex_memory::directory::{Asked, Body, Entry, HomeId, Lane, Message, Place, Stage};
+use narthex_memory::directory::{Asked, Body, Endpoint, Entry, HomeId, Lane, Message, Stage};
 use narthex_memory::protocols::{Access, State};
 
 use super::Scope;
@@ -36,7 +36,7 @@ pub enum Age {
 pub const BLOCKS: usize = 2;
 
 /// The one home.
-pub const HOME: Place = Place::Home(HomeId(0));
+pub const HOME: Endpoint = Endpoint::Home(HomeId(0));
 
 /// A cache with room for one block, or for both.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,7 +52,7 @@ pub struct Cache {
 /// A message under way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sent {
-    pub to: Place,
+    pub to: Endpoint,
     pub message: Message<Age>,
 }
 
@@ -160,7 +160,7 @@ impl World {
         let is_soon = |sent: &Sent| {
             matches!(
                 (sent.to, sent.message.body),
-                (Place::Home(_), Body::Clean | Body::Copy(_) | Body::Done)
+                (Endpoint::Home(_), Body::Clean | Body::Copy(_) | Body::Done)
                     | (_, Body::Acknowledgement | Body::WrittenBack)
             )
         };
@@ -283,14 +283,14 @@ impl World {
         let mut rest = 0u128;
         let mut of_caches = vec![0u128; self.caches.len()];
         for Sent { to, message } in &self.messages {
-            let is_his = *to == Place::Requester(message.requester);
+            let is_his = *to == Endpoint::Requester(message.requester);
             let waits = self.homes[message.block as usize].entry.waits();
             let is_worked_on = waits.is_some_and(|(_, requester)| requester == message.requester);
             let value = number_of((place_of(message.block), message.body, is_his, is_worked_on));
             let of = match (to, message.body.lane()) {
-                (Place::Requester(agent), _) => *agent,
-                (Place::Home(_), Lane::Request) => message.requester,
-                (Place::Home(_), _) => AgentId(u8::MAX),
+                (Endpoint::Requester(agent), _) => *agent,
+                (Endpoint::Home(_), Lane::Request) => message.requester,
+                (Endpoint::Home(_), _) => AgentId(u8::MAX),
             };
             match of_caches.get_mut(usize::from(of.0)) {
                 Some(own) => *own = own.wrapping_add(value),
@@ -382,8 +382,8 @@ impl fmt::Display for Sent {
             body => body.name().to_owned(),
         };
         match self.to {
-            Place::Requester(agent) => write!(f, "'{name}' for block {block} to {}", Who(agent)),
-            Place::Home(_) => write!(f, "'{name}' for block {block} to the home"),
+            Endpoint::Requester(agent) => write!(f, "'{name}' for block {block} to {}", Who(agent)),
+            Endpoint::Home(_) => write!(f, "'{name}' for block {block} to the home"),
         }
     }
 }

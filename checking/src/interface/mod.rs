@@ -36,7 +36,7 @@ use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
 use narthex_interfaces::{Attached, Device, DeviceDescription, Interface};
 use narthex_machine::compose::{Blueprint, ProcessId};
 use narthex_machine::config::{self, MachineConfig};
-use narthex_machine::node::ProcessorSeats;
+use narthex_machine::node::ProcessorPorts;
 use narthex_machine::request::{Failure, RunRequest};
 use narthex_memory::interconnects::Interconnect;
 use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
@@ -246,9 +246,9 @@ impl Checked<'_> {
     }
 
     /// The interconnects of the node, and where its processor sits.
-    fn wired(&self, interface: &Interface) -> Result<(ProcessorSeats, Vec<Interconnect>), Failure> {
+    fn wired(&self, interface: &Interface) -> Result<(ProcessorPorts, Vec<Interconnect>), Failure> {
         let config = self.config.of_run(&self.interface);
-        let shape = config.shape(&self.interface, interface.seats().len(), &[]).map_err(Failure::usage)?;
+        let shape = config.shape(&self.interface, interface.ports().len(), &[]).map_err(Failure::usage)?;
         let [on] = &shape.processors[..] else {
             let number = shape.processors.len();
             let machine = self.machine;
@@ -257,7 +257,7 @@ impl Checked<'_> {
             )));
         };
         let wired = shape.wire(&[interface as &dyn Device]).map_err(Failure::usage)?;
-        Ok((shape.seats_of_processor(on), wired))
+        Ok((shape.ports_of_processor(on), wired))
     }
 
     /// Starts the program and lets it run up to its first access.
@@ -282,9 +282,9 @@ impl Checked<'_> {
         let block_bytes = self.config.data_cache.block.as_u64();
         let payload_bytes = self.config.payload_bytes();
         let places = Places::new(interface.address_names(block_bytes), block_bytes);
-        let (seats, wired) = self.wired(&interface)?;
+        let (ports, wired) = self.wired(&interface)?;
         self.rules = Some(Rules {
-            seats,
+            ports,
             executor,
             lengths: Lengths { block_bytes, payload_bytes },
             numbers: self.numbers,
@@ -297,8 +297,8 @@ impl Checked<'_> {
         self.rules.as_mut().expect("the program has been started")
     }
 
-    fn seats(&self) -> &ProcessorSeats {
-        &self.rules.as_ref().expect("the program has been started").seats
+    fn ports(&self) -> &ProcessorPorts {
+        &self.rules.as_ref().expect("the program has been started").ports
     }
 }
 
@@ -323,7 +323,7 @@ impl System for Checked<'_> {
     }
 
     fn events(&self, world: &World) -> Vec<Event> {
-        world.events(self.seats(), self.numbers, self.evictions)
+        world.events(self.ports(), self.numbers, self.evictions)
     }
 
     fn next(&mut self, world: &World, event: Event, story: Option<&mut String>) -> Result<World, Violation> {

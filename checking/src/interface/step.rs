@@ -8,10 +8,10 @@ use narthex_interfaces::DeviceDescription;
 use narthex_interfaces::half::{Context, InterfaceHalf, RegisterFault};
 use narthex_interfaces::on_chip;
 use narthex_kernel::Time;
-use narthex_machine::node::ProcessorSeats;
+use narthex_machine::node::ProcessorPorts;
 use narthex_memory::agent::{Agent, Either};
 use narthex_memory::interconnects::{
-    self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Refusal,
+    self, Interconnect, InterconnectHost, InterconnectId, MemoryId, Observation, Refusal,
 };
 use narthex_memory::{AccessReply, AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
@@ -30,7 +30,7 @@ pub const ONE_OWNER: &str = "a block has at most one owner that supplies it";
 /// What every step of a check needs.
 pub struct Rules {
     /// Where the processor sits.
-    pub seats: ProcessorSeats,
+    pub ports: ProcessorPorts,
     /// Runs the program.
     pub executor: Executor,
     /// The messages.
@@ -204,7 +204,7 @@ impl<'a> Step<'a> {
         if self.write_back.is_none() {
             return;
         }
-        let bus = self.rules.seats.caches.0;
+        let bus = self.rules.ports.caches.0;
         interconnects::grant_to(self, NOW, bus, PROCESSOR);
         if self.world.interconnects.is_due(bus, interconnects::Step::Release) {
             self.choose(Choice::Step(bus, interconnects::Step::Release));
@@ -258,7 +258,7 @@ pub struct Processor<'a, 'w>(&'a mut Step<'w>);
 
 impl Agent for Processor<'_, '_> {
     fn wants(&self, on: InterconnectId) -> bool {
-        self.0.world.wants(&self.0.rules.seats, PROCESSOR, on)
+        self.0.world.wants(&self.0.rules.ports, PROCESSOR, on)
     }
 
     fn issue(&mut self, _now: Time, on: InterconnectId) -> Option<Transaction> {
@@ -266,7 +266,7 @@ impl Agent for Processor<'_, '_> {
         if let Some(write_back) = self.0.write_back.take() {
             return Some(write_back);
         }
-        let issued = self.0.world.guest.caches.issue(self.0.rules.seats.traffic(on));
+        let issued = self.0.world.guest.caches.issue(self.0.rules.ports.traffic(on));
         self.0.tell(issued.as_ref());
         let guest = &self.0.world.guest;
         let is_served = guest.doing == ProcessorState::Waiting && guest.caches.wait_reason().is_none();
@@ -317,7 +317,7 @@ pub struct Half<'a, 'w> {
 
 impl Agent for Half<'_, '_> {
     fn wants(&self, on: InterconnectId) -> bool {
-        self.step.world.wants(&self.step.rules.seats, self.agent, on)
+        self.step.world.wants(&self.step.rules.ports, self.agent, on)
     }
 
     fn issue(&mut self, _now: Time, on: InterconnectId) -> Option<Transaction> {
@@ -341,10 +341,10 @@ impl Agent for Half<'_, '_> {
         self.step.with_half(self.half, |half, context| half.home(context, transaction))
     }
 
-    /// Each half of the seat's process has a clock of its own, so they are asked
+    /// Each half of the port's process has a clock of its own, so they are asked
     /// one by one; see [`narthex_interfaces::Device::access`].
     fn access(&mut self, _now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {
-        let beside = self.step.world.interface.seats_beside(self.half);
+        let beside = self.step.world.interface.ports_beside(self.half);
         let answered = beside.filter(|&half| self.step.access_half(half, transaction, response)).count();
         if answered == 0 {
             let name = self.step.rules.places.name(transaction.address);
@@ -368,7 +368,7 @@ impl Bytes for Words {
     }
 }
 
-impl<'w> Composition for Step<'w> {
+impl<'w> InterconnectHost for Step<'w> {
     type Agent<'a>
         = Either<Processor<'a, 'w>, Half<'a, 'w>>
     where
@@ -406,7 +406,7 @@ impl<'w> Composition for Step<'w> {
     fn observe(&mut self, _at: Time, on: InterconnectId, seen: Observation<'_>) {
         match seen {
             Observation::Crossing { transaction, .. } | Observation::Held(transaction) => {
-                let is_news = self.told_on.is_none() || on == self.rules.seats.caches.0;
+                let is_news = self.told_on.is_none() || on == self.rules.ports.caches.0;
                 if is_news && self.told_on.replace(on) != Some(on) {
                     let (kind, agent) = (transaction.kind.name(), who(transaction.agent));
                     let (address, bus) = (transaction.address, self.world.interconnects.get(on).name());

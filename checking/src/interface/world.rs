@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use narthex_interfaces::{Context, Interface, on_chip};
 use narthex_kernel::digest::Digest;
 use narthex_kernel::{Duration, Time};
-use narthex_machine::node::ProcessorSeats;
+use narthex_machine::node::ProcessorPorts;
 use narthex_memory::AgentId;
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::protocols::State;
@@ -131,14 +131,14 @@ impl World {
             && self.received == numbers.receives
     }
 
-    /// Everything that can happen; `seats` are the processor's.
-    pub fn events(&self, seats: &ProcessorSeats, numbers: Numbers, most_evictions: u32) -> Vec<Event> {
+    /// Everything that can happen; `ports` are the processor's.
+    pub fn events(&self, ports: &ProcessorPorts, numbers: Numbers, most_evictions: u32) -> Vec<Event> {
         let mut events = Vec::new();
         let is_ready = self.guest.doing == ProcessorState::Ready;
         if is_ready {
             events.push(Event::Step);
         }
-        let choices = self.interconnects.choices(|agent, on| self.wants(seats, agent, on));
+        let choices = self.interconnects.choices(|agent, on| self.wants(ports, agent, on));
         events.extend(choices.into_iter().map(Event::Interconnect));
         let waits = |half: &usize| !self.clocks[*half].awaited.is_empty();
         events.extend([0, 1].into_iter().filter(waits).map(Event::Timer));
@@ -149,7 +149,7 @@ impl World {
             events.push(Event::Arrival);
         }
         if self.evicted < most_evictions {
-            events.extend(self.evictions(seats).map(Event::Evict));
+            events.extend(self.evictions(ports).map(Event::Evict));
         }
         events
     }
@@ -159,8 +159,8 @@ impl World {
     /// and can have the bus. That of a clean one is not seen until the block is used
     /// again, here or by the interface: it comes just before, which leaves out
     /// nothing that could be noticed.
-    fn evictions(&self, seats: &ProcessorSeats) -> impl Iterator<Item = u64> {
-        let bus = seats.caches.0;
+    fn evictions(&self, ports: &ProcessorPorts) -> impl Iterator<Item = u64> {
+        let bus = ports.caches.0;
         let underway = self.interconnects.get(bus).occupant().map(|transaction| transaction.address);
         let may_write_back =
             self.guest.doing == ProcessorState::Ready && self.interconnects.admits(bus, PROCESSOR);
@@ -197,11 +197,11 @@ impl World {
         wanted
     }
 
-    /// Whether an agent wants to issue a transaction on an interconnect; `seats`
+    /// Whether an agent wants to issue a transaction on an interconnect; `ports`
     /// are the processor's.
-    pub fn wants(&self, seats: &ProcessorSeats, agent: AgentId, on: InterconnectId) -> bool {
+    pub fn wants(&self, ports: &ProcessorPorts, agent: AgentId, on: InterconnectId) -> bool {
         match half_of(agent) {
-            None => self.guest.caches.wants(seats.traffic(on)),
+            None => self.guest.caches.wants(ports.traffic(on)),
             Some(half) => self.interface.halves[half].wants_bus(),
         }
     }

@@ -23,7 +23,7 @@ use crate::explore::NO_TRAP;
 use crate::report::{Check, Report, rule_of};
 use network::Network;
 use program::Running;
-use world::Surroundings;
+use world::DeviceContext;
 
 /// Commands, counters and queues do what the programs ask.
 pub const RESULT: &str = "each command is carried out once, with its own words";
@@ -77,7 +77,7 @@ pub fn check(
     let mut check = Check::of(name, form, limit, observe);
     for scenario in scenarios::all() {
         let traffic = scenario.name;
-        let around = Surroundings::new();
+        let around = DeviceContext::new();
         let mut running = Running { scenario, without: of_device, around, records: false };
         check.explore(traffic, &mut running);
     }

@@ -3,7 +3,7 @@
 use narthex_interfaces::sarc::rules::Rule;
 use narthex_memory::Kind;
 
-use super::world::{Event, Surroundings, World};
+use super::world::{DeviceContext, Event, World};
 use super::{COMPLETE, EXCLUSIVE, ITEMS, PHASES, REFUSED, RESULT};
 use crate::explore::{System, Violation, Witness};
 
@@ -115,7 +115,7 @@ pub struct Scenario {
 pub struct Running {
     pub scenario: Scenario,
     pub without: Option<Rule>,
-    pub around: Surroundings,
+    pub around: DeviceContext,
     /// What happens to the tiles is recorded.
     pub records: bool,
 }

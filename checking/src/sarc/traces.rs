@@ -6,7 +6,7 @@ use narthex_kernel::random::Stream;
 
 use super::program::Running;
 use super::scenarios;
-use super::world::{LINES, Surroundings};
+use super::world::{DeviceContext, LINES};
 use crate::explore::System;
 
 /// Most events of a path: loads of programs that wait repeat without end.
@@ -30,7 +30,8 @@ pub fn draw(seed: u64, paths: u64) -> Vec<Trace> {
     for _ in 0..paths {
         for scenario in scenarios::all() {
             let (name, tiles) = (scenario.name, scenario.programs.len());
-            let mut running = Running { scenario, without: None, around: Surroundings::new(), records: true };
+            let mut running =
+                Running { scenario, without: None, around: DeviceContext::new(), records: true };
             let mut world = running.start().expect("a scenario begins as the hardware allows");
             for _ in 0..MOST_EVENTS {
                 let events = running.events(&world);

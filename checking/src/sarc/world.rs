@@ -36,7 +36,7 @@ pub const LINES: usize = 8;
 
 /// A packet on its way: where to, and by what the device knows it.
 #[derive(Clone, Copy, Debug)]
-pub struct UnderWay {
+pub struct PacketInFlight {
     to: End,
     content: u32,
 }
@@ -45,7 +45,7 @@ pub struct UnderWay {
 #[derive(Clone, Debug)]
 pub struct World {
     pub device: Sarc,
-    pub packets: Vec<UnderWay>,
+    pub packets: Vec<PacketInFlight>,
     pub threads: Vec<Thread>,
     /// Stores of each thread that it counted as its arrivals.
     pub arrived: Vec<u8>,
@@ -72,18 +72,18 @@ pub enum Event {
 
 /// What stays the same: a context for the device's verbs.
 #[derive(Debug)]
-pub struct Surroundings {
+pub struct DeviceContext {
     port: NetworkPort,
 }
 
-impl Surroundings {
+impl DeviceContext {
     pub fn new() -> Self {
         let placement = Placement { nodes: 1, processes: 1 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(1) });
         let around = networks::Surroundings { nodes: 1, seed: 0, packet_bytes: 96 };
         let flow = flow_control::Config::None(flow_control::none::Config {}).build(placement);
         let port = NetworkPort::new(NodeId(0), placement, flow, network.build(NodeId(0), &around), 8);
-        Surroundings { port }
+        DeviceContext { port }
     }
 }
 
@@ -124,7 +124,7 @@ impl World {
     pub fn first(
         scenario: &Scenario,
         without: Option<Rule>,
-        around: &mut Surroundings,
+        around: &mut DeviceContext,
         records: bool,
     ) -> Self {
         let tiles = scenario.programs.len();
@@ -156,7 +156,7 @@ impl World {
 
     fn with_device<R>(
         &mut self,
-        around: &mut Surroundings,
+        around: &mut DeviceContext,
         call: impl FnOnce(&mut Sarc, &mut Context<'_>) -> R,
     ) -> R {
         let (mut timers, mut faults, mut effects) = (Vec::new(), Vec::new(), Effects::default());
@@ -170,7 +170,7 @@ impl World {
         };
         let result = call(&mut self.device, &mut context);
         let packets = effects.packets.into_iter().map(|(_, packet)| packet);
-        self.packets.extend(packets.map(|packet| UnderWay { to: packet.to, content: packet.content }));
+        self.packets.extend(packets.map(|packet| PacketInFlight { to: packet.to, content: packet.content }));
         for (tile, value, _) in effects.answers {
             self.threads[usize::from(tile)].answered = Some(value);
         }
@@ -189,7 +189,7 @@ impl World {
     /// A thread's access: its value, if that is there at once.
     pub fn access(
         &mut self,
-        around: &mut Surroundings,
+        around: &mut DeviceContext,
         thread: usize,
         kind: Kind,
         address: u64,
@@ -222,13 +222,13 @@ impl World {
     }
 
     /// An engine goes on.
-    pub fn let_engine_go(&mut self, around: &mut Surroundings, tile: usize) {
+    pub fn let_engine_go(&mut self, around: &mut DeviceContext, tile: usize) {
         self.with_device(around, |device, context| device.let_go(context, End::Tile(tile as u16)));
     }
 
     /// A packet arrives.
-    pub fn arrive(&mut self, around: &mut Surroundings, place: usize) {
-        let UnderWay { to, content } = self.packets.remove(place);
+    pub fn arrive(&mut self, around: &mut DeviceContext, place: usize) {
+        let PacketInFlight { to, content } = self.packets.remove(place);
         if let End::Tile(tile) = to {
             self.record(tile, Stimulus::Arrives(*self.device.message(content)));
         }
@@ -237,7 +237,7 @@ impl World {
 
     /// A packet, in words.
     pub fn in_words(&self, place: usize) -> String {
-        let UnderWay { to, content } = self.packets[place];
+        let PacketInFlight { to, content } = self.packets[place];
         match self.device.message(content).body {
             Body::Write { to, bytes, .. } => format!("{:x?} at {to:#x}", bytes.as_slice()),
             Body::Acknowledgement { to, bytes } => format!("{bytes} bytes are acknowledged at {to:#x}"),
@@ -276,7 +276,7 @@ impl World {
 
     /// The same for two states that differ in the numbers of packets alone.
     pub fn digest(&self) -> u128 {
-        let packet = |own: &UnderWay| Digest::of(&(own.to, self.device.message(own.content)));
+        let packet = |own: &PacketInFlight| Digest::of(&(own.to, self.device.message(own.content)));
         let mut packets: Vec<u128> = self.packets.iter().map(packet).collect();
         packets.sort_unstable();
         let above: Vec<(u64, &[u8])> = self.above.iter().map(|(&line, bytes)| (line, &bytes[..])).collect();

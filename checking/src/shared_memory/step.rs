@@ -2,7 +2,7 @@
 //! (guest/shared_memory/invalidation.c), one to one.
 
 use super::table::{Action, Event, Rest, Row, Side, Table, Tag};
-use super::world::{Access, HOME, Message, Transition, Waiting, World};
+use super::world::{Access, HOME, Message, QueuedRequest, Transition, World};
 use crate::explore::Violation;
 
 pub const NO_EXCLUDED: &str = "nothing happens in a state that has no row for it";
@@ -104,7 +104,7 @@ impl Step<'_> {
                 Event::ReadRequest | Event::WriteRequest => {
                     if !self.world.rests(self.table, node) {
                         self.say(|| ", which has to wait".into());
-                        self.world.queue.push(Waiting { kind, from });
+                        self.world.queue.push(QueuedRequest { kind, from });
                         return Ok(());
                     }
                     self.world.requester = from;
@@ -168,7 +168,7 @@ impl Step<'_> {
     /// The request that has waited longest is handled as if it arrived then.
     fn serve_waiting(&mut self) {
         if !self.world.queue.is_empty() {
-            let Waiting { kind, from } = self.world.queue.remove(0);
+            let QueuedRequest { kind, from } = self.world.queue.remove(0);
             self.world.send(Message { kind, from, to: HOME, data: None });
         }
     }

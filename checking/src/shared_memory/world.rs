@@ -80,7 +80,7 @@ pub struct Node {
 
 /// A request in the home's queue.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Waiting {
+pub struct QueuedRequest {
     pub kind: Event,
     pub from: u8,
 }
@@ -95,7 +95,7 @@ pub struct World {
     /// and the requests that wait.
     pub copies: u8,
     pub requester: u8,
-    pub queue: Vec<Waiting>,
+    pub queue: Vec<QueuedRequest>,
 }
 
 /// Something that can happen.
@@ -230,7 +230,7 @@ impl World {
         let sent = |message: &Message| format!("{} is under way to node {}", message.kind, message.to);
         words.extend(self.messages.iter().map(sent));
         let queued =
-            |waiting: &Waiting| format!("{} of node {} waits at the home", waiting.kind, waiting.from);
+            |waiting: &QueuedRequest| format!("{} of node {} waits at the home", waiting.kind, waiting.from);
         words.extend(self.queue.iter().map(queued));
         words.join(", ")
     }

@@ -2,7 +2,7 @@
 
 use narthex_kernel::{Clock, Time};
 use narthex_memory::Port;
-use narthex_memory::port::{AccessFault, Late, Outcome};
+use narthex_memory::port::{AccessFault, LowerLevelLatency, Outcome};
 use narthex_memory::processor_memory::misses::MOST_MISSES;
 use serde::{Deserialize, Serialize};
 
@@ -122,7 +122,7 @@ pub(crate) struct Core<T> {
     /// How often the program has read a counter.
     pub counter_reads: u64,
     /// How late the access is that has just finished; none once its instruction has.
-    pub late: Option<Late>,
+    pub late: Option<LowerLevelLatency>,
     /// The miss register in which its block is filling.
     pub filling: Option<u8>,
     /// The miss register of the load that has just begun.
@@ -230,7 +230,7 @@ impl<T: Timing> Core<T> {
         match outcome {
             Outcome::Done(value) => return Some(value),
             Outcome::Late(value, late) => {
-                self.late = Late::join(self.late, Some(late));
+                self.late = LowerLevelLatency::join(self.late, Some(late));
                 return Some(value);
             }
             Outcome::Filling(value, register) => {

@@ -3,7 +3,7 @@
 //! the next instruction when they are done.
 
 use narthex_memory::Port;
-use narthex_memory::port::Served;
+use narthex_memory::port::PortResult;
 use narthex_memory::protocols::Access;
 
 use super::context::Extend;
@@ -176,16 +176,16 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
     }
     let mut next = table;
     let (at, value) = match serve(core, port, (address, SIZE, Access::Load, 0), at) {
-        Served::Block(time) => (core.slot_at(time).max(at), port.load_hit::<SIZE>(address)),
-        Served::Register { over, value, stops } => {
+        PortResult::Block(time) => (core.slot_at(time).max(at), port.load_hit::<SIZE>(address)),
+        PortResult::Register { over, value, stops } => {
             next = if stops { &Table::HORIZON } else { table };
             (core.slot_at(over).max(at), Some(value))
         }
-        Served::Refused => return refused(core, cursor, at, count),
-        Served::No if T::TIMED && at >= core.outside_until => {
+        PortResult::Refused => return refused(core, cursor, at, count),
+        PortResult::No if T::TIMED && at >= core.outside_until => {
             return horizon(core, cursor, port, at, count, table);
         }
-        Served::No => (at, None),
+        PortResult::No => (at, None),
     };
     let Some(value) = value.or_else(|| load_through(core, port, address, SIZE)) else {
         if !core.begin_load(rd, E::later(SIZE as u8), at) {
@@ -206,9 +206,9 @@ fn serve<P: Port, T: Timing>(
     port: &mut P,
     (address, size, access, value): (u64, usize, Access, u64),
     at: u64,
-) -> Served {
+) -> PortResult {
     if !T::TIMED {
-        return Served::No;
+        return PortResult::No;
     }
     port.serve(address, size, access, value, || core.slots.edge(at))
 }
@@ -258,16 +258,16 @@ pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: 
     }
     let mut next = table;
     let (at, is_stored) = match serve(core, port, (address, SIZE, Access::Store, stored(value, SIZE)), at) {
-        Served::Block(time) => (core.slot_at(time).max(at), port.store_hit::<SIZE>(address, value)),
-        Served::Register { over, stops, .. } => {
+        PortResult::Block(time) => (core.slot_at(time).max(at), port.store_hit::<SIZE>(address, value)),
+        PortResult::Register { over, stops, .. } => {
             next = if stops { &Table::HORIZON } else { table };
             (core.slot_at(over).max(at), true)
         }
-        Served::Refused => return refused(core, cursor, at, count),
-        Served::No if T::TIMED && at >= core.outside_until => {
+        PortResult::Refused => return refused(core, cursor, at, count),
+        PortResult::No if T::TIMED && at >= core.outside_until => {
             return horizon(core, cursor, port, at, count, table);
         }
-        Served::No => (at, false),
+        PortResult::No => (at, false),
     };
     if !is_stored && !store_through(core, port, address, SIZE, value) {
         return core.save(cursor, at, count);

@@ -1,9 +1,9 @@
 //! A: load-reserved, store-conditional and atomic memory operations.
 //!
 //! All are done by the port: it keeps the reservation, and gives an atomic
-//! operation the block with permission to write. An in-order processor makes
-//! its accesses in program order, so the acquire and release bits ask for
-//! nothing more.
+//! operation the block with permission to write. The processor waits for an atomic,
+//! so the acquire bit asks for nothing more; with the release bit it waits before for
+//! loads under way and queued stores.
 
 use narthex_memory::Port;
 
@@ -14,34 +14,34 @@ use crate::stop::FaultKind;
 use crate::timing::{Timing, Unit};
 
 instructions! {
-    "lr.w" "00010 -- 00000 rs1 010 rd 0101111" => |c| c.atomic::<4>(load_reserved);
-    "lr.d" "00010 -- 00000 rs1 011 rd 0101111" => |c| c.atomic::<8>(load_reserved);
-    "sc.w" "00011 -- rs2 rs1 010 rd 0101111" => |c| c.atomic::<4>(store_conditional);
-    "sc.d" "00011 -- rs2 rs1 011 rd 0101111" => |c| c.atomic::<8>(store_conditional);
+    "lr.w" "00010 order 00000 rs1 010 rd 0101111" => |c| c.atomic::<4>(load_reserved);
+    "lr.d" "00010 order 00000 rs1 011 rd 0101111" => |c| c.atomic::<8>(load_reserved);
+    "sc.w" "00011 order rs2 rs1 010 rd 0101111" => |c| c.atomic::<4>(store_conditional);
+    "sc.d" "00011 order rs2 rs1 011 rd 0101111" => |c| c.atomic::<8>(store_conditional);
 
-    "amoswap.w" "00001 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(|_, b| b);
-    "amoadd.w" "00000 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::wrapping_add);
-    "amoxor.w" "00100 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a ^ b);
-    "amoand.w" "01100 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a & b);
-    "amoor.w" "01000 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a | b);
-    "amomin.w" "10000 -- rs2 rs1 010 rd 0101111" =>
+    "amoswap.w" "00001 order rs2 rs1 010 rd 0101111" => |c| c.update_word(|_, b| b);
+    "amoadd.w" "00000 order rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::wrapping_add);
+    "amoxor.w" "00100 order rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a ^ b);
+    "amoand.w" "01100 order rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a & b);
+    "amoor.w" "01000 order rs2 rs1 010 rd 0101111" => |c| c.update_word(|a, b| a | b);
+    "amomin.w" "10000 order rs2 rs1 010 rd 0101111" =>
         |c| c.update_word(|a, b| (a as i32).min(b as i32) as u32);
-    "amomax.w" "10100 -- rs2 rs1 010 rd 0101111" =>
+    "amomax.w" "10100 order rs2 rs1 010 rd 0101111" =>
         |c| c.update_word(|a, b| (a as i32).max(b as i32) as u32);
-    "amominu.w" "11000 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::min);
-    "amomaxu.w" "11100 -- rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::max);
+    "amominu.w" "11000 order rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::min);
+    "amomaxu.w" "11100 order rs2 rs1 010 rd 0101111" => |c| c.update_word(u32::max);
 
-    "amoswap.d" "00001 -- rs2 rs1 011 rd 0101111" => |c| c.update(|_, b| b);
-    "amoadd.d" "00000 -- rs2 rs1 011 rd 0101111" => |c| c.update(u64::wrapping_add);
-    "amoxor.d" "00100 -- rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a ^ b);
-    "amoand.d" "01100 -- rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a & b);
-    "amoor.d" "01000 -- rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a | b);
-    "amomin.d" "10000 -- rs2 rs1 011 rd 0101111" =>
+    "amoswap.d" "00001 order rs2 rs1 011 rd 0101111" => |c| c.update(|_, b| b);
+    "amoadd.d" "00000 order rs2 rs1 011 rd 0101111" => |c| c.update(u64::wrapping_add);
+    "amoxor.d" "00100 order rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a ^ b);
+    "amoand.d" "01100 order rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a & b);
+    "amoor.d" "01000 order rs2 rs1 011 rd 0101111" => |c| c.update(|a, b| a | b);
+    "amomin.d" "10000 order rs2 rs1 011 rd 0101111" =>
         |c| c.update(|a, b| (a as i64).min(b as i64) as u64);
-    "amomax.d" "10100 -- rs2 rs1 011 rd 0101111" =>
+    "amomax.d" "10100 order rs2 rs1 011 rd 0101111" =>
         |c| c.update(|a, b| (a as i64).max(b as i64) as u64);
-    "amominu.d" "11000 -- rs2 rs1 011 rd 0101111" => |c| c.update(u64::min);
-    "amomaxu.d" "11100 -- rs2 rs1 011 rd 0101111" => |c| c.update(u64::max);
+    "amominu.d" "11000 order rs2 rs1 011 rd 0101111" => |c| c.update(u64::min);
+    "amomaxu.d" "11100 order rs2 rs1 011 rd 0101111" => |c| c.update(u64::max);
 }
 
 /// The access of an atomic instruction, given address, size and rs2: what rd
@@ -100,14 +100,33 @@ fn mask(size: usize) -> u64 {
     u64::MAX >> (64 - 8 * size)
 }
 
+/// The bit of an atomic's order, of `aq` and `rl`, that asks for a release.
+const RELEASE: i64 = 1;
+
+#[inline(never)]
+fn release_through<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P) -> bool {
+    let outcome = port.release();
+    core.settle(outcome, FaultKind::Store, 0).is_some()
+}
+
 impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
+    /// What an atomic with `.rl` has behind it is done; false if it has to wait for that.
+    #[inline(always)]
+    fn release(&mut self) -> bool {
+        let Operation { immediate, .. } = self.cursor.get();
+        immediate & RELEASE == 0 || release_through(self.core, self.port)
+    }
+
     /// An instruction with one atomic access to the address in rs1.
     #[inline(always)]
-    fn atomic<const SIZE: usize>(self, access: Access<P, T>) {
+    fn atomic<const SIZE: usize>(mut self, access: Access<P, T>) {
         let Operation { rd, rs1, rs2, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
         if at >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
+        }
+        if !self.release() {
+            return self.stop_here(at);
         }
         let (address, value) = (self.register(rs1), self.register(rs2));
         let Some(result) = access(self.core, self.port, address, SIZE, value) else {
@@ -135,11 +154,14 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     }
 
     #[inline(always)]
-    fn read_modify_write<const SIZE: usize>(self, f: impl FnOnce(u64) -> u64) {
+    fn read_modify_write<const SIZE: usize>(mut self, f: impl FnOnce(u64) -> u64) {
         let Operation { rd, rs1, rs2, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
         if at >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
+        }
+        if !self.release() {
+            return self.stop_here(at);
         }
         let address = self.register(rs1);
         let Some(old) = load_for_update(self.core, self.port, address, SIZE) else {

@@ -41,6 +41,9 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
             self.core.exit = Exit::Stop(Stop::NotReady);
             return self.stop_here(t);
         }
+        if T::TIMED && !drain_stores_through(self.core, self.port) {
+            return self.stop_here(t);
+        }
         self.stop_behind(Stop::SystemCall, t + 1, T::retire(count));
     }
 
@@ -116,6 +119,12 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.core.window = Window::none();
         self.core.fetched_line = NO_LINE;
     }
+}
+
+#[inline(never)]
+fn drain_stores_through<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P) -> bool {
+    let outcome = port.drain_stores();
+    core.settle(outcome, FaultKind::Store, 0).is_some()
 }
 
 #[inline(never)]

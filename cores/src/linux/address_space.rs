@@ -27,7 +27,7 @@ mod pins;
 mod place;
 mod resize;
 
-pub use place::{Place, Use};
+pub use place::{AddressKind, Use};
 pub use resize::Resized;
 
 use super::{GuestMemory, Protection};
@@ -359,18 +359,18 @@ impl AddressSpace {
     }
 
     /// What `address` is, in words for a message.
-    pub fn place(&self, address: u64) -> Place {
+    pub fn place(&self, address: u64) -> AddressKind {
         if let Some((_, region)) = self.within(&(address..address.saturating_add(1))).next() {
-            return Place::Inside(region.purpose, region.protection);
+            return AddressKind::Inside(region.purpose, region.protection);
         }
         if address < PAGE_BYTES {
-            Place::NearNull
+            AddressKind::NearNull
         } else if (STACK.start - STACK_OVERFLOW_BYTES..STACK.start).contains(&address) {
-            Place::BelowStack
+            AddressKind::BelowStack
         } else if (DEVICE_START..DEVICE_END).contains(&address) {
-            Place::NoDevice
+            AddressKind::NoDevice
         } else {
-            Place::Nowhere
+            AddressKind::Nowhere
         }
     }
 

@@ -35,7 +35,7 @@ pub mod start;
 mod threads;
 pub mod unwind;
 
-pub use address_space::{AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES, Place};
+pub use address_space::{AddressKind, AddressSpace, DEVICE_END, DEVICE_START, PAGE_BYTES};
 pub use calls::{CallResult, Effect, NarthexCall, NewThread, OutputStream, SystemCalls, changes_nothing};
 pub use context::Context;
 pub use elf::{ElfError, ElfProblem, Program, Segment};

@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::packet::{Frame, Packet, Placement, Rank};
-use crate::port::Rounds;
+use crate::port::RetryCount;
 
 pub use state::{Arrived, Limit, Outstanding, State};
 
@@ -193,7 +193,7 @@ pub trait FlowControl: Archived + Send {
     }
 
     /// Packets of this node have come back and were sent again without its being told.
-    fn count_rounds(&mut self, _rounds: Rounds) {}
+    fn count_rounds(&mut self, _rounds: RetryCount) {}
 
     /// Counts so far.
     fn statistics(&self) -> &Statistics;

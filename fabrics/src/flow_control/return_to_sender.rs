@@ -33,9 +33,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics};
 use crate::packet::{Frame, Packet, Placement, Rank};
-use crate::port::Rounds;
+use crate::port::RetryCount;
 
-use waiting::Waiting;
+use waiting::ReturnedPackets;
 
 /// How many buffers an interface has for flow control, on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -155,7 +155,7 @@ pub struct ReturnToSender {
     /// entry stays when its last packet has gone: the next one is often like it.
     in_flight: BTreeMap<(Rank, Rank), u32>,
     /// Packets that came back, and what stands behind them.
-    waiting_to_send: Waiting,
+    waiting_to_send: ReturnedPackets,
     /// The earliest retry that has been asked for and has not come yet.
     retry_is_due: Option<Time>,
     /// By process, one incoming buffer a packet.
@@ -176,7 +176,7 @@ impl ReturnToSender {
             retry_delay: config.retry_delay,
             outgoing: vec![0; placement.processes.into()],
             in_flight: BTreeMap::new(),
-            waiting_to_send: Waiting::new(config.retries),
+            waiting_to_send: ReturnedPackets::new(config.retries),
             retry_is_due: None,
             waiting: vec![VecDeque::new(); placement.processes.into()],
             statistics: Statistics::default(),
@@ -289,7 +289,7 @@ impl FlowControl for ReturnToSender {
         self.ask_for_retry(emitted);
     }
 
-    fn count_rounds(&mut self, rounds: Rounds) {
+    fn count_rounds(&mut self, rounds: RetryCount) {
         self.statistics.returned.add(rounds.returned);
         self.statistics.retried.add(rounds.retried);
         self.statistics.waited_to_retry.add(self.retry_delay * rounds.retried);

@@ -28,14 +28,14 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::NetworkPort;
-use super::under_way::Ways;
+use super::under_way::RetryPath;
 use crate::flow_control::Arrival;
 use crate::packet::{Frame, NodeId, Packet, Placement, Rank};
 use crate::parcel::Phase;
 
 /// A place among the arrivals of one instant: the node that the frame comes from, and the
 /// frame's order among those of that node.
-pub type Place = (NodeId, u64);
+pub type ArrivalOrder = (NodeId, u64);
 
 /// The next instant at which a refused packet comes again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -43,12 +43,12 @@ pub struct Attempt {
     /// When it comes.
     pub at: Time,
     /// Its place among what comes then; it says which packet it is.
-    pub place: Place,
+    pub place: ArrivalOrder,
 }
 
 /// A refused packet where it would be if each attempt were executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Dispersed {
+pub enum RestoredPacket {
     /// On its way back to its sender.
     Returning {
         /// When it gets there.
@@ -84,7 +84,7 @@ pub(super) struct Entry {
 /// The packets that a node has refused.
 #[derive(Debug)]
 pub(super) struct Refused {
-    ways: Ways,
+    ways: RetryPath,
     placement: Placement,
     entries: Vec<Entry>,
     /// The attempt for which the node was asked last, until it comes.
@@ -93,7 +93,7 @@ pub(super) struct Refused {
 
 impl Refused {
     /// None yet.
-    pub fn new(ways: Ways, placement: Placement) -> Self {
+    pub fn new(ways: RetryPath, placement: Placement) -> Self {
         Refused { ways, placement, entries: Vec::new(), asked: None }
     }
 
@@ -112,7 +112,7 @@ impl Refused {
         (now - first).as_ps() / self.period().as_ps()
     }
 
-    fn place(&self, entry: &Entry) -> Place {
+    fn place(&self, entry: &Entry) -> ArrivalOrder {
         (self.placement.node(entry.packet.source), Phase::Retry.order(entry.packet.sequence))
     }
 
@@ -127,7 +127,7 @@ impl Refused {
     pub fn ask(
         &mut self,
         now: Time,
-        handled: Option<Place>,
+        handled: Option<ArrivalOrder>,
         can_enter: impl Fn(Rank) -> bool,
     ) -> Option<Attempt> {
         let enters = self.entries.iter().filter(|entry| can_enter(entry.packet.destination));
@@ -137,7 +137,7 @@ impl Refused {
         is_new.then_some(next)
     }
 
-    fn next(&self, entry: &Entry, now: Time, handled: Option<Place>) -> Attempt {
+    fn next(&self, entry: &Entry, now: Time, handled: Option<ArrivalOrder>) -> Attempt {
         let place = self.place(entry);
         let after = |periods: u64| entry.first + Duration::from_ps(periods * self.period().as_ps());
         let attempts = self.attempts(entry.first, now);
@@ -159,7 +159,7 @@ impl Refused {
     /// sent.
     pub fn awaits(&self, now: Time) -> Option<Time> {
         let period = self.period().as_ps();
-        let Ways { latency, retry_delay } = self.ways;
+        let RetryPath { latency, retry_delay } = self.ways;
         let stops = [Duration::ZERO, latency, latency + retry_delay];
         let next = |entry: &Entry, stop: Duration| {
             let first = entry.first + stop;
@@ -171,35 +171,35 @@ impl Refused {
 
     /// Everything before `now` has happened: takes all packets out, each where it would be
     /// then.
-    pub fn disperse(&mut self, now: Time) -> Vec<Dispersed> {
+    pub fn disperse(&mut self, now: Time) -> Vec<RestoredPacket> {
         self.asked = None;
         let entries = std::mem::take(&mut self.entries);
         entries.into_iter().map(|entry| self.disperse_one(entry, now)).collect()
     }
 
-    fn disperse_one(&self, Entry { first, packet }: Entry, now: Time) -> Dispersed {
+    fn disperse_one(&self, Entry { first, packet }: Entry, now: Time) -> RestoredPacket {
         // The last attempt before now.
         let attempts = (now - first).as_ps().saturating_sub(1) / self.period().as_ps();
         let refused = first + Duration::from_ps(attempts * self.period().as_ps());
         let returned = refused + self.ways.latency;
         let sent = returned + self.ways.retry_delay;
         if returned >= now {
-            Dispersed::Returning { arrival: returned, packet }
+            RestoredPacket::Returning { arrival: returned, packet }
         } else if sent < now {
-            Dispersed::Coming { sent, arrival: sent + self.ways.latency, packet }
+            RestoredPacket::Coming { sent, arrival: sent + self.ways.latency, packet }
         } else {
-            Dispersed::Waiting { since: returned, packet }
+            RestoredPacket::Waiting { since: returned, packet }
         }
     }
 }
 
-impl Dispersed {
+impl RestoredPacket {
     /// The packet.
     pub fn packet(&self) -> &Packet {
         match self {
-            Dispersed::Returning { packet, .. }
-            | Dispersed::Waiting { packet, .. }
-            | Dispersed::Coming { packet, .. } => packet,
+            RestoredPacket::Returning { packet, .. }
+            | RestoredPacket::Waiting { packet, .. }
+            | RestoredPacket::Coming { packet, .. } => packet,
         }
     }
 
@@ -207,8 +207,8 @@ impl Dispersed {
     pub fn order(&self) -> u64 {
         match self {
             // Behind all others: what comes back changes nothing at this instant.
-            Dispersed::Returning { packet, .. } => 3 << 38 | packet.sequence,
-            Dispersed::Waiting { packet, .. } | Dispersed::Coming { packet, .. } => {
+            RestoredPacket::Returning { packet, .. } => 3 << 38 | packet.sequence,
+            RestoredPacket::Waiting { packet, .. } | RestoredPacket::Coming { packet, .. } => {
                 Phase::Retry.order(packet.sequence)
             }
         }
@@ -267,24 +267,24 @@ impl NetworkPort {
     }
 
     /// Everything before `now` has happened: takes out the packets that it has refused.
-    pub fn disperse(&mut self, now: Time) -> Vec<Dispersed> {
+    pub fn disperse(&mut self, now: Time) -> Vec<RestoredPacket> {
         self.refused.as_mut().map(|refused| refused.disperse(now)).unwrap_or_default()
     }
 
     /// The node that has sent a packet.
-    pub fn sender(&self, dispersed: &Dispersed) -> NodeId {
+    pub fn sender(&self, dispersed: &RestoredPacket) -> NodeId {
         self.placement.node(dispersed.packet().source)
     }
 
     /// A packet of this node was refused and is dispersed, where everything before `now` has
     /// happened: its rounds are counted.
-    pub fn learn_of(&mut self, now: Time, dispersed: &Dispersed) {
+    pub fn learn_of(&mut self, now: Time, dispersed: &RestoredPacket) {
         let Some(ways) = self.ways else { return };
         let sequence = dispersed.packet().sequence;
         let rounds = self.under_way.count(sequence, Time::from_ps(now.as_ps() - 1), &ways);
         self.flow.count_rounds(rounds);
         self.under_way.came_back(sequence);
-        if let Dispersed::Coming { sent, .. } = *dispersed {
+        if let RestoredPacket::Coming { sent, .. } = *dispersed {
             self.under_way.send(sequence, sent);
         }
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// How often packets have come back and been sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rounds {
+pub struct RetryCount {
     /// They came back.
     pub returned: u64,
     /// They were sent again.
@@ -22,14 +22,14 @@ pub struct Rounds {
 
 /// How long the ways of a packet take that is refused.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ways {
+pub(super) struct RetryPath {
     /// From one node to another.
     pub latency: Duration,
     /// From its return to the next attempt.
     pub retry_delay: Duration,
 }
 
-impl Ways {
+impl RetryPath {
     /// From one attempt to the next.
     pub fn period(&self) -> Duration {
         self.there_and_back() + self.retry_delay
@@ -40,19 +40,19 @@ impl Ways {
     }
 
     /// Of a packet that was sent at `sent` and is not acknowledged: up to `now`, inclusive.
-    fn rounds(&self, sent: Time, now: Time) -> Rounds {
+    fn rounds(&self, sent: Time, now: Time) -> RetryCount {
         let (elapsed, period) = (now.saturating_since(sent).as_ps(), self.period().as_ps());
         let returned = match elapsed.checked_sub(self.there_and_back().as_ps()) {
             Some(since_first) => since_first / period + 1,
             None => 0,
         };
-        Rounds { returned, retried: elapsed / period }
+        RetryCount { returned, retried: elapsed / period }
     }
 
     /// Of a packet that was sent at `sent` and whose acknowledgement is there at `now`.
-    fn rounds_until_accepted(&self, sent: Time, now: Time) -> Rounds {
+    fn rounds_until_accepted(&self, sent: Time, now: Time) -> RetryCount {
         let attempts = (now.saturating_since(sent) - self.there_and_back()).as_ps() / self.period().as_ps();
-        Rounds { returned: attempts, retried: attempts }
+        RetryCount { returned: attempts, retried: attempts }
     }
 }
 
@@ -62,14 +62,14 @@ struct Sent {
     sequence: u64,
     at: Time,
     /// What of its rounds has been counted.
-    counted: Rounds,
+    counted: RetryCount,
 }
 
 impl Sent {
     /// What of these rounds has not been counted; it is from now on.
-    fn count(&mut self, rounds: Rounds) -> Rounds {
-        let Rounds { returned, retried } = std::mem::replace(&mut self.counted, rounds);
-        Rounds { returned: rounds.returned - returned, retried: rounds.retried - retried }
+    fn count(&mut self, rounds: RetryCount) -> RetryCount {
+        let RetryCount { returned, retried } = std::mem::replace(&mut self.counted, rounds);
+        RetryCount { returned: rounds.returned - returned, retried: rounds.retried - retried }
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) struct UnderWay(Vec<Sent>);
 impl UnderWay {
     /// A frame carries a packet off.
     pub fn send(&mut self, sequence: u64, at: Time) {
-        self.0.push(Sent { sequence, at, counted: Rounds::default() });
+        self.0.push(Sent { sequence, at, counted: RetryCount::default() });
     }
 
     /// A packet is back, in a frame: it is not under way any more.
@@ -89,9 +89,9 @@ impl UnderWay {
     }
 
     /// A packet is acknowledged: what of its rounds has not been counted.
-    pub fn acknowledged(&mut self, sequence: u64, now: Time, ways: &Ways) -> Rounds {
+    pub fn acknowledged(&mut self, sequence: u64, now: Time, ways: &RetryPath) -> RetryCount {
         let Some(place) = self.0.iter().position(|packet| packet.sequence == sequence) else {
-            return Rounds::default();
+            return RetryCount::default();
         };
         let mut packet = self.0.swap_remove(place);
         let rounds = ways.rounds_until_accepted(packet.at, now);
@@ -99,16 +99,16 @@ impl UnderWay {
     }
 
     /// What of a packet's rounds up to `now`, inclusive, has not been counted.
-    pub fn count(&mut self, sequence: u64, now: Time, ways: &Ways) -> Rounds {
+    pub fn count(&mut self, sequence: u64, now: Time, ways: &RetryPath) -> RetryCount {
         let own = self.0.iter_mut().find(|packet| packet.sequence == sequence);
         own.map(|packet| packet.count(ways.rounds(packet.at, now))).unwrap_or_default()
     }
 
     /// The same of all packets.
-    pub fn count_all(&mut self, now: Time, ways: &Ways) -> Rounds {
-        self.0.iter_mut().fold(Rounds::default(), |all, packet| {
+    pub fn count_all(&mut self, now: Time, ways: &RetryPath) -> RetryCount {
+        self.0.iter_mut().fold(RetryCount::default(), |all, packet| {
             let rounds = packet.count(ways.rounds(packet.at, now));
-            Rounds { returned: all.returned + rounds.returned, retried: all.retried + rounds.retried }
+            RetryCount { returned: all.returned + rounds.returned, retried: all.retried + rounds.retried }
         })
     }
 }

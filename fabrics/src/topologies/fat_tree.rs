@@ -51,7 +51,7 @@ const MOST_PLACES: u64 = 4096;
 
 /// A switch's place in the tree.
 #[derive(Clone, Copy)]
-struct Place {
+struct SwitchPlace {
     level: u32,
     /// The first switch of the level.
     first: u32,
@@ -64,7 +64,7 @@ struct Place {
     replica: u32,
 }
 
-impl Place {
+impl SwitchPlace {
     fn is_above(&self, node: u32, arity: u32) -> bool {
         node / self.nodes_each / arity == self.subtree
     }
@@ -88,7 +88,7 @@ impl Config {
 
     /// Where a switch stands.
     #[inline]
-    fn place(&self, switch: u32) -> Place {
+    fn place(&self, switch: u32) -> SwitchPlace {
         let mut width = self.arity.pow(self.levels - 1);
         let (mut level, mut first, mut nodes_each, mut replicas) = (0, 0, 1, 1);
         while switch - first >= width {
@@ -100,20 +100,20 @@ impl Config {
             level += 1;
         }
         let (subtree, replica) = ((switch - first) / replicas, (switch - first) % replicas);
-        Place { level, first, nodes_each, replicas, subtree, replica }
+        SwitchPlace { level, first, nodes_each, replicas, subtree, replica }
     }
 
     /// The other end of a port up.
-    fn above(&self, place: Place, port: u32) -> Peer {
-        let Place { level, first, replicas, subtree, replica, .. } = place;
+    fn above(&self, place: SwitchPlace, port: u32) -> Peer {
+        let SwitchPlace { level, first, replicas, subtree, replica, .. } = place;
         let width = self.arity.pow(self.levels - 1 - level) * replicas;
         let above = subtree / self.arity * replicas * self.ports_up(level) + port * replicas + replica;
         Peer::Switch { switch: first + width + above, port: (subtree % self.arity) as u16 }
     }
 
     /// The other end of a port down.
-    fn below(&self, place: Place, port: u32) -> Peer {
-        let Place { level, first, replicas, subtree, replica, .. } = place;
+    fn below(&self, place: SwitchPlace, port: u32) -> Peer {
+        let SwitchPlace { level, first, replicas, subtree, replica, .. } = place;
         let child = subtree * self.arity + port;
         if level == 0 {
             return Peer::Node(NodeId(child as u16));
@@ -222,7 +222,7 @@ impl Topology for Config {
     }
 
     fn name(&self, switch: u32) -> String {
-        let Place { level, first, .. } = self.place(switch);
+        let SwitchPlace { level, first, .. } = self.place(switch);
         format!("switch {} of level {level}", switch - first)
     }
 }

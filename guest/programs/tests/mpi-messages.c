@@ -130,6 +130,32 @@ static void test_any(void) {
     say("any: sum %d, in order %d", sum, in_order);
 }
 
+/* Receives of one source and of any, posted in turn: each message finds the oldest that fits, and
+ * each receive the oldest message, whichever come first. */
+static void test_order(bool is_posted_first) {
+    enum { RECEIVES = 24 };
+    int got[RECEIVES], sent[RECEIVES];
+    unsigned bits = is_posted_first ? 0x5a3c96 : 0xc3a569;
+    MPI_Request receives[RECEIVES], sends[RECEIVES];
+    for (int phase = 0; phase < 2; phase++) {
+        for (int index = 0; index < RECEIVES && (phase == 0) == is_posted_first; index++)
+            MPI_Irecv(&got[index], 1, MPI_INT, bits >> index & 1 ? previous() : MPI_ANY_SOURCE,
+                      index % 3 % 2, MPI_COMM_WORLD, &receives[index]);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int index = 0; index < RECEIVES && (phase == 1) == is_posted_first; index++) {
+            sent[index] = rank * 100 + index;
+            MPI_Isend(&sent[index], 1, MPI_INT, next(), index % 3 == 1, MPI_COMM_WORLD,
+                      &sends[index]);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Waitall(RECEIVES, receives, MPI_STATUSES_IGNORE);
+    MPI_Waitall(RECEIVES, sends, MPI_STATUSES_IGNORE);
+    for (int index = 0; index < RECEIVES; index += 4)
+        say("order %d: %d %d %d %d", is_posted_first, got[index], got[index + 1], got[index + 2],
+            got[index + 3]);
+}
+
 /* Receives take messages by tags, not in the order of their arrival. */
 static void test_tags(void) {
     int values[3] = {rank, rank + 10, rank + 20}, got[3];
@@ -335,6 +361,8 @@ int main(int argc, char **argv) {
     test_freed();
     test_any();
     MPI_Barrier(MPI_COMM_WORLD);
+    test_order(true);
+    test_order(false);
     test_tags();
     test_flood();
     test_completion();

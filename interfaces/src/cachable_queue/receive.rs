@@ -47,7 +47,7 @@ use super::protocol_rule::ProtocolRule;
 use super::unread::{Knowledge, Room, Unread};
 use super::{OVERFLOWS, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, HomeReply, InterfaceHalf, Reaction};
+use crate::half::{Context, HomeReply, InterfaceHalf, TimeToSend};
 use crate::queue::QueueState;
 use crate::registers::Addresses;
 
@@ -345,8 +345,8 @@ impl CachableQueueReceive {
 
 impl InterfaceHalf for CachableQueueReceive {
     /// It sends nothing.
-    fn reaction(&self) -> Reaction {
-        Reaction::NONE
+    fn time_to_send(&self) -> TimeToSend {
+        TimeToSend::NONE
     }
 
     fn register_delay(&self) -> Duration {

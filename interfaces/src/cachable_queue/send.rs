@@ -26,7 +26,7 @@ use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Cause, Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, MESSAGE_READY};
 
@@ -279,17 +279,17 @@ impl InterfaceHalf for CachableQueueSend {
     /// While it knows of no message, it is told by a store to a register, or reads the tail first. One
     /// that it has prepared leaves with the engine's time, or when there is room, and the next one
     /// after that; but if it has lost some of its blocks again meanwhile, with the last of them.
-    fn reaction(&self) -> Reaction {
+    fn time_to_send(&self) -> TimeToSend {
         let awaits_room = self.engine_done.is_some();
         let is_prepared = awaits_room && self.message().is_ok();
         let time = if awaits_room && !is_prepared { Duration::ZERO } else { self.engine_time };
         let cause = match self.message_ready {
-            _ if self.announced != self.injected && !is_prepared => Cause::Anything,
-            MessageReady::UncachedStore => Cause::Access,
-            MessageReady::CachableStore if self.tail_is_stale || self.job.is_some() => Cause::Anything,
-            MessageReady::CachableStore => Cause::BlockToRead,
+            _ if self.announced != self.injected && !is_prepared => Trigger::Anything,
+            MessageReady::UncachedStore => Trigger::Access,
+            MessageReady::CachableStore if self.tail_is_stale || self.job.is_some() => Trigger::Anything,
+            MessageReady::CachableStore => Trigger::BlockToRead,
         };
-        Reaction { time, cause, awaits_room }
+        TimeToSend { time, cause, awaits_room }
     }
 
     fn register_delay(&self) -> Duration {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CLEAR, Registers};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault, TimeToSend};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
 
@@ -130,8 +130,8 @@ impl InterfaceHalf for RegisterReceive {
     }
 
     /// It sends nothing.
-    fn reaction(&self) -> Reaction {
-        Reaction::NONE
+    fn time_to_send(&self) -> TimeToSend {
+        TimeToSend::NONE
     }
 
     fn register_delay(&self) -> Duration {

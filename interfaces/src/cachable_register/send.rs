@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Registers;
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Cause, Context, HomeReply, InterfaceHalf, Reaction, RegisterFault};
+use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
 use crate::registers::{MESSAGE_READY, STATUS, STATUS_CAN_SEND};
 
@@ -159,10 +159,10 @@ impl InterfaceHalf for RegisterSend {
     }
 
     /// While it is told of no message, no transaction on a block makes it send.
-    fn reaction(&self) -> Reaction {
-        Reaction {
+    fn time_to_send(&self) -> TimeToSend {
+        TimeToSend {
             time: self.registers.config.engine_time,
-            cause: if self.ready { Cause::Anything } else { Cause::Access },
+            cause: if self.ready { Trigger::Anything } else { Trigger::Access },
             awaits_room: self.outgoing.is_some(),
         }
     }

@@ -39,7 +39,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address_names::AddressName;
-use crate::description::{DeviceDescription, DeviceSeat};
+use crate::description::{DeviceDescription, DevicePort};
 use crate::device::Device;
 use crate::half::{Context, RegisterFault};
 use crate::queue::QueueState;
@@ -172,18 +172,18 @@ impl DmaDevice {
 }
 
 impl Device for DmaDevice {
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         self.register_access_time
     }
 
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
-        let offset = transaction.address - self.registers[seat];
+        let offset = transaction.address - self.registers[port];
         if transaction.size != 8 {
             let size = transaction.size;
             return Err(RegisterFault(format!(
@@ -199,45 +199,45 @@ impl Device for DmaDevice {
 
     fn refuse(
         &mut self,
-        seat: usize,
+        port: usize,
         _context: &mut Context<'_>,
         transaction: &Transaction,
     ) -> Option<Refusal> {
-        self.engine.push(seat, transaction).map(Refusal::Push)
+        self.engine.push(port, transaction).map(Refusal::Push)
     }
 
-    fn snoop(&mut self, seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        self.engine.snoop(seat, transaction)
+    fn snoop(&mut self, port: usize, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        self.engine.snoop(port, transaction)
     }
 
-    fn wants(&self, seat: usize) -> bool {
-        self.engine.wants(seat)
+    fn wants(&self, port: usize) -> bool {
+        self.engine.wants(port)
     }
 
-    fn issue(&mut self, seat: usize, context: &mut Context<'_>) -> Option<Transaction> {
-        self.engine.issue(context.now, seat, context.timers)
+    fn issue(&mut self, port: usize, context: &mut Context<'_>) -> Option<Transaction> {
+        self.engine.issue(context.now, port, context.timers)
     }
 
     fn complete(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         _transaction: &Transaction,
         response: &Response,
     ) {
-        let done = self.engine.complete(context.now, seat, response, context.timers);
+        let done = self.engine.complete(context.now, port, response, context.timers);
         Self::report(context, done);
     }
 
-    fn timer(&mut self, _seat: usize, context: &mut Context<'_>) {
+    fn timer(&mut self, _port: usize, context: &mut Context<'_>) {
         let done = self.engine.timer(context.now);
         Self::report(context, done);
     }
 }
 
 impl DeviceDescription for DmaDevice {
-    fn seats(&self) -> Vec<DeviceSeat> {
-        let seat = |(port, &start): (usize, &u64)| DeviceSeat {
+    fn ports(&self) -> Vec<DevicePort> {
+        let port = |(port, &start): (usize, &u64)| DevicePort {
             process: 0,
             name: format!("DMA engine {} on the {}", self.engine.name(), self.engine.port_name(port)),
             registers: Vec::from_iter((start != NO_REGISTERS).then(|| start..start + PAGE_BYTES)),
@@ -247,21 +247,21 @@ impl DeviceDescription for DmaDevice {
             refuses: false,
             is_engine: true,
             lines: u32::from(self.lines[port]),
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         };
-        self.registers.iter().enumerate().map(seat).collect()
+        self.registers.iter().enumerate().map(port).collect()
     }
 
-    fn part(&self, _seat: usize) -> &'static str {
+    fn part(&self, _port: usize) -> &'static str {
         "DMA engine"
     }
 
-    fn seats_beside(&self, _seat: usize) -> Range<usize> {
+    fn ports_beside(&self, _port: usize) -> Range<usize> {
         0..self.registers.len()
     }
 
-    fn asserted_lines(&self, seat: usize) -> u64 {
-        u64::from(self.interrupts() && self.lines[seat])
+    fn asserted_lines(&self, port: usize) -> u64 {
+        u64::from(self.interrupts() && self.lines[port])
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
@@ -274,7 +274,7 @@ impl DeviceDescription for DmaDevice {
         self.engine.peek(address)
     }
 
-    fn hash_state(&self, _seat: usize, mut hasher: &mut dyn Hasher) {
+    fn hash_state(&self, _port: usize, mut hasher: &mut dyn Hasher) {
         (&self.engine.state, self.source, self.destination).hash(&mut hasher);
     }
 
@@ -286,7 +286,7 @@ impl DeviceDescription for DmaDevice {
         vec![&mut self.engine.statistics]
     }
 
-    fn queue(&self, _seat: usize) -> QueueState {
+    fn queue(&self, _port: usize) -> QueueState {
         let used = u64::from(self.engine.is_busy());
         QueueState::of("DMA engine", used, Some(1)).with_note(self.engine.describe())
     }

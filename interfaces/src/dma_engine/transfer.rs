@@ -115,7 +115,7 @@ pub struct Port {
 
 /// What the engine is at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-enum Stage {
+enum TransferState {
     Idle,
     /// It fetches the descriptor at this address and port.
     Fetching(u64),
@@ -171,7 +171,7 @@ struct Mark {
 /// All that changes.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct State {
-    stage: Stage,
+    stage: TransferState,
     descriptor: Descriptor,
     progress: Progress,
     under_way: [Option<Purpose>; 2],
@@ -197,7 +197,7 @@ impl DmaEngine {
     pub fn new(build: Build) -> Self {
         let merged = Cache::with_geometry(build.protocol, 1, 1, build.block_bytes);
         let state = State {
-            stage: Stage::Idle,
+            stage: TransferState::Idle,
             descriptor: Descriptor::default(),
             progress: Progress::default(),
             under_way: [None; 2],
@@ -212,7 +212,7 @@ impl DmaEngine {
 
     /// Whether it is at work.
     pub fn is_busy(&self) -> bool {
-        self.state.stage != Stage::Idle
+        self.state.stage != TransferState::Idle
     }
 
     /// Copies that are done.
@@ -292,7 +292,7 @@ impl DmaEngine {
             ));
         }
         self.check(port, address, Descriptor::BYTES, "is at")?;
-        self.state.stage = Stage::Fetching(list);
+        self.state.stage = TransferState::Fetching(list);
         Ok(())
     }
 
@@ -325,7 +325,7 @@ impl DmaEngine {
         self.state.descriptor = descriptor;
         self.state.progress = Progress::default();
         let at = now + self.build.start_time;
-        self.state.stage = Stage::Starting(Self::ask(at, timers));
+        self.state.stage = TransferState::Starting(Self::ask(at, timers));
         Ok(())
     }
 
@@ -336,9 +336,9 @@ impl DmaEngine {
             return None;
         }
         match *stage {
-            Stage::Idle | Stage::Starting(_) => None,
-            Stage::Fetching(list) => (port == (list & 1) as usize).then_some(Purpose::Fetch),
-            Stage::Copying | Stage::Reporting => {
+            TransferState::Idle | TransferState::Starting(_) => None,
+            TransferState::Fetching(list) => (port == (list & 1) as usize).then_some(Purpose::Fetch),
+            TransferState::Copying | TransferState::Reporting => {
                 let writes = port == descriptor.destination_port() && progress.rests[WRITER].is_none();
                 let reads = port == descriptor.source_port() && progress.rests[READER].is_none();
                 let write = writes.then(|| self.write_purpose()).flatten();
@@ -396,7 +396,7 @@ impl DmaEngine {
         let purpose = self.purpose(port)?;
         let read = |kind, block| Some(Transaction::block(AgentId(0), kind, block));
         let transaction = match (purpose, self.state.stage) {
-            (Purpose::Fetch, Stage::Fetching(list)) => {
+            (Purpose::Fetch, TransferState::Fetching(list)) => {
                 let address = list & !1;
                 read(Kind::ReadOnce, address - address % self.build.block_bytes as u64)
             }
@@ -446,7 +446,7 @@ impl DmaEngine {
         let purpose = self.state.under_way[port].take().expect("it issued a transaction");
         let data = response.data.as_ref();
         match (purpose, self.state.stage) {
-            (Purpose::Fetch, Stage::Fetching(list)) => {
+            (Purpose::Fetch, TransferState::Fetching(list)) => {
                 self.statistics.read.increment();
                 let offset = (list & !1) as usize % self.build.block_bytes;
                 let descriptor = Descriptor::of(data.expect("a read brings its block"), offset);
@@ -494,8 +494,8 @@ impl DmaEngine {
     /// # Errors
     /// If the list goes on beyond the engine's memory.
     pub fn timer(&mut self, now: Time) -> Result<(), String> {
-        if matches!(self.state.stage, Stage::Starting(at) if at <= now) {
-            self.state.stage = Stage::Copying;
+        if matches!(self.state.stage, TransferState::Starting(at) if at <= now) {
+            self.state.stage = TransferState::Copying;
         }
         for rest in &mut self.state.progress.rests {
             *rest = rest.filter(|&at| at > now);
@@ -503,8 +503,8 @@ impl DmaEngine {
         let progress = &self.state.progress;
         let is_copied = self.destination().is_none() && progress.rests == [None; 2];
         match self.state.stage {
-            Stage::Copying if is_copied => self.finish_copy(),
-            Stage::Reporting if is_copied => self.go_on(),
+            TransferState::Copying if is_copied => self.finish_copy(),
+            TransferState::Reporting if is_copied => self.go_on(),
             _ => Ok(()),
         }
     }
@@ -523,7 +523,7 @@ impl DmaEngine {
         let flags = descriptor.flags & !DESTINATION_PORT | port;
         *descriptor = Descriptor { destination: *completion & !1, length: 8, flags, ..*descriptor };
         *progress = Progress { fetched: 8, buffer: completed.to_le_bytes().into(), ..Progress::default() };
-        *stage = Stage::Reporting;
+        *stage = TransferState::Reporting;
         Ok(())
     }
 
@@ -531,7 +531,7 @@ impl DmaEngine {
     fn go_on(&mut self) -> Result<(), String> {
         let Descriptor { flags, next, .. } = self.state.descriptor;
         self.state.interrupt |= flags & INTERRUPT != 0;
-        self.state.stage = Stage::Idle;
+        self.state.stage = TransferState::Idle;
         if next == 0 { Ok(()) } else { self.fetch(next) }
     }
 
@@ -564,10 +564,10 @@ impl DmaEngine {
         let State { stage, descriptor, progress, completed, .. } = &self.state;
         let Descriptor { source, destination, length, .. } = descriptor;
         match stage {
-            Stage::Idle => format!("idle after {completed} copies"),
-            Stage::Fetching(list) => format!("it fetches descriptor {completed} at {:#x}", list & !1),
-            Stage::Reporting => format!("it reports {completed} copies"),
-            Stage::Starting(_) | Stage::Copying => format!(
+            TransferState::Idle => format!("idle after {completed} copies"),
+            TransferState::Fetching(list) => format!("it fetches descriptor {completed} at {:#x}", list & !1),
+            TransferState::Reporting => format!("it reports {completed} copies"),
+            TransferState::Starting(_) | TransferState::Copying => format!(
                 "copy {completed}: {} of {length} bytes from {source:#x} are at {destination:#x}",
                 progress.written
             ),

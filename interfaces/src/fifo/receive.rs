@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RECEIVE, RECEIVE_WINDOW, Times};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
+use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_HAS_RECEIVED};
 
@@ -116,7 +116,12 @@ impl InterfaceHalf for ReceiveFifo {
 
     /// A packet at the head stays there until its last word is popped, and one that comes cannot be
     /// seen at once.
-    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+    fn independent_of_arrivals(
+        &self,
+        context: &Context<'_>,
+        access: RegisterAccess,
+        from: Time,
+    ) -> Option<bool> {
         let is_ready = self.is_ready(context.now);
         let is_seen_later = || self.visible.is_empty() && context.now < from + self.times.receive;
         match access.offset {
@@ -131,8 +136,8 @@ impl InterfaceHalf for ReceiveFifo {
     }
 
     /// It sends nothing.
-    fn reaction(&self) -> Reaction {
-        Reaction::NONE
+    fn time_to_send(&self) -> TimeToSend {
+        TimeToSend::NONE
     }
 
     fn register_delay(&self) -> Duration {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SEND, Times};
 use crate::description::{Engine, HalfDescription, Layout};
-use crate::half::{Cause, Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
+use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
 use crate::registers::{STATUS, STATUS_CAN_SEND};
 
@@ -117,7 +117,12 @@ impl InterfaceHalf for SendFifo {
     }
 
     /// Room does not go, and words are collected, but for the last, which asks for an instant.
-    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, _: Time) -> Option<bool> {
+    fn independent_of_arrivals(
+        &self,
+        context: &Context<'_>,
+        access: RegisterAccess,
+        _: Time,
+    ) -> Option<bool> {
         match (access.offset, access.kind) {
             (STATUS, Kind::UncachedLoad) => Some(self.done.is_none() && context.network.keeps_room()),
             (SEND, Kind::UncachedStore) => Some(match self.header {
@@ -128,8 +133,8 @@ impl InterfaceHalf for SendFifo {
         }
     }
 
-    fn reaction(&self) -> Reaction {
-        Reaction { time: self.times.send, cause: Cause::Access, awaits_room: self.done.is_some() }
+    fn time_to_send(&self) -> TimeToSend {
+        TimeToSend { time: self.times.send, cause: Trigger::Access, awaits_room: self.done.is_some() }
     }
 
     fn register_delay(&self) -> Duration {

@@ -61,10 +61,19 @@ impl Bench {
     }
 
     /// Whether both halves call an access settled, of those that have the register.
-    fn is_settled(&mut self, now: Time, (offset, kind): (u64, Kind), value: u64, from: Time) -> bool {
+    fn independent_of_arrivals(
+        &mut self,
+        now: Time,
+        (offset, kind): (u64, Kind),
+        value: u64,
+        from: Time,
+    ) -> bool {
         let access = RegisterAccess { offset, kind, value };
         self.call(now, |send, receive, context| {
-            let both = [send.is_settled(context, access, from), receive.is_settled(context, access, from)];
+            let both = [
+                send.independent_of_arrivals(context, access, from),
+                receive.independent_of_arrivals(context, access, from),
+            ];
             both.contains(&Some(true)) && !both.contains(&Some(false))
         })
     }
@@ -179,7 +188,7 @@ proptest! {
         let now = from + Duration::from_ns(before_ns);
         let (access, value) = (ACCESSES[access], header(words).0);
         let [mut ahead, mut behind] = [(); 2].map(|()| Bench::after(buffers, &steps));
-        if ahead.is_settled(now, access, value, from) {
+        if ahead.independent_of_arrivals(now, access, value, from) {
             let (found, asks) = ahead.access(now, access, value);
             prop_assert!(found.as_ref().is_some_and(|found| found.is_ok()), "a fault");
             prop_assert!(!asks, "it asks for something");
@@ -196,7 +205,7 @@ fn all_words_of_a_packet_are_settled_but_for_the_last() {
     let mut bench = Bench::new(2);
     let from = Time::ZERO;
     let settled_word = |bench: &mut Bench, now: u64, access: usize, word: u64| {
-        bench.is_settled(from + Duration::from_ns(now), ACCESSES[access], word, from)
+        bench.independent_of_arrivals(from + Duration::from_ns(now), ACCESSES[access], word, from)
     };
     let settled = |bench: &mut Bench, now: u64, access: usize| settled_word(bench, now, access, 0);
     assert!(settled(&mut bench, 99, 0), "there is room, and what comes is seen after 100 ns");
@@ -204,22 +213,22 @@ fn all_words_of_a_packet_are_settled_but_for_the_last() {
     assert!(!settled_word(&mut bench, 50, 1, header(0).0), "the header is the last word");
     assert!(!settled_word(&mut bench, 50, 1, header(8).0), "a fault: the packet is too long");
     let pushed = [header(2).0, 7, 7].map(|word| {
-        let is_settled = settled_word(&mut bench, 50, 1, word);
+        let independent_of_arrivals = settled_word(&mut bench, 50, 1, word);
         bench.access(from, ACCESSES[1], word);
-        is_settled
+        independent_of_arrivals
     });
     assert_eq!(pushed, [true, true, false]);
     assert!(!settled(&mut bench, 50, 0), "the network says when there is room again");
-    assert!(bench.send.reaction().awaits_room, "the packet may");
+    assert!(bench.send.time_to_send().awaits_room, "the packet may");
     bench.call(from + TIMES.send, |send, _, context| send.timer(context));
-    assert!(!bench.send.reaction().awaits_room, "it has left");
+    assert!(!bench.send.time_to_send().awaits_room, "it has left");
     bench.arrive(from, 2);
     let now = from + TIMES.receive;
     let popped = [2, 2, 2].map(|access| {
-        let is_settled = settled(&mut bench, 100, access) && settled(&mut bench, 100, 3);
+        let independent_of_arrivals = settled(&mut bench, 100, access) && settled(&mut bench, 100, 3);
         bench.access(now, ACCESSES[access], 0);
         bench.leave(now);
-        is_settled
+        independent_of_arrivals
     });
     assert_eq!(popped, [true, true, false]);
     assert!(!settled(&mut bench, 100, 4), "there is no such register");

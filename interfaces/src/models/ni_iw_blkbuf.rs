@@ -25,7 +25,7 @@ use serde_json::json;
 use super::{Built, Makes, Model, Problem, Setup};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
-use crate::half::{Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
+use crate::half::{Context, InterfaceHalf, TimeToSend, RegisterAccess, RegisterFault};
 use crate::programming::{Driver, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -121,12 +121,12 @@ impl InterfaceHalf for Send {
         Some(self.fifo.push(context, block))
     }
 
-    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
-        self.fifo.is_settled(context, access, from)
+    fn independent_of_arrivals(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+        self.fifo.independent_of_arrivals(context, access, from)
     }
 
-    fn reaction(&self) -> Reaction {
-        self.fifo.reaction()
+    fn time_to_send(&self) -> TimeToSend {
+        self.fifo.time_to_send()
     }
 
     fn register_delay(&self) -> Duration {
@@ -197,12 +197,12 @@ impl InterfaceHalf for Receive {
         Some(self.fifo.pop(context, &mut block).map(|()| block))
     }
 
-    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
-        self.fifo.is_settled(context, access, from)
+    fn independent_of_arrivals(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+        self.fifo.independent_of_arrivals(context, access, from)
     }
 
-    fn reaction(&self) -> Reaction {
-        self.fifo.reaction()
+    fn time_to_send(&self) -> TimeToSend {
+        self.fifo.time_to_send()
     }
 
     fn register_delay(&self) -> Duration {

@@ -46,7 +46,7 @@ use crate::fifo::{
     self, DMA_BUSY, DmaEngine, DmaTimes, RECEIVE, ReceiveFifo, SEND, SendFifo, Times,
     attaches_to_block_buses, check_window,
 };
-use crate::half::{Cause, Context, InterfaceHalf, Reaction, RegisterAccess, RegisterFault};
+use crate::half::{Trigger, Context, InterfaceHalf, TimeToSend, RegisterAccess, RegisterFault};
 use crate::programming::{Driver, Fact, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -184,17 +184,17 @@ impl InterfaceHalf for Send {
     }
 
     /// Its engine has the FIFO while it is busy.
-    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+    fn independent_of_arrivals(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
         match access.offset == SEND_DMA || self.engine.is_busy() {
             true => Some(false),
-            false => self.fifo.is_settled(context, access, from),
+            false => self.fifo.independent_of_arrivals(context, access, from),
         }
     }
 
     /// With the last block of a transfer a packet is whole.
-    fn reaction(&self) -> Reaction {
-        let cause = if self.engine.is_busy() { Cause::Anything } else { Cause::Access };
-        Reaction { cause, ..self.fifo.reaction() }
+    fn time_to_send(&self) -> TimeToSend {
+        let cause = if self.engine.is_busy() { Trigger::Anything } else { Trigger::Access };
+        TimeToSend { cause, ..self.fifo.time_to_send() }
     }
 
     fn register_delay(&self) -> Duration {
@@ -312,15 +312,15 @@ impl InterfaceHalf for Receive {
     }
 
     /// Its engine has the FIFO while it is busy.
-    fn is_settled(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+    fn independent_of_arrivals(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
         match access.offset == RECEIVE_DMA || self.engine.is_busy() {
             true => Some(false),
-            false => self.fifo.is_settled(context, access, from),
+            false => self.fifo.independent_of_arrivals(context, access, from),
         }
     }
 
-    fn reaction(&self) -> Reaction {
-        self.fifo.reaction()
+    fn time_to_send(&self) -> TimeToSend {
+        self.fifo.time_to_send()
     }
 
     fn register_delay(&self) -> Duration {

@@ -12,7 +12,7 @@
 //! in and returns it (`write_back`); in between it answers others' requests for the block.
 //!
 //! A request may be taken in a cycle ahead of the node's time. It asks for the interconnect at the
-//! instant of its edge, by the seat of its process that is called then; that seat answers for the block
+//! instant of its edge, by the port of its process that is called then; that port answers for the block
 //! until the request is over.
 
 use std::hash::{Hash, Hasher};
@@ -32,7 +32,7 @@ use crate::interface::Place;
 pub const TRANSACTIONS: [Kind; 4] = [Kind::ReadOnce, Kind::WriteBlock, Kind::ReadExclusive, Kind::WriteBack];
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-enum Stage {
+enum PortState {
     Idle,
     /// The rest of a write's doublewords are to come.
     Filling,
@@ -47,9 +47,9 @@ enum Stage {
 
 #[derive(Hash, Debug, Serialize, Deserialize)]
 struct State {
-    stage: Stage,
-    /// Who asks: the seat of the device.
-    seat: usize,
+    stage: PortState,
+    /// Who asks: the port of the device.
+    port: usize,
     is_write: bool,
     address: u64,
     length: usize,
@@ -71,11 +71,11 @@ pub(super) struct BusPort {
 }
 
 impl BusPort {
-    /// The port of a process whose first seat is `seat`.
-    pub fn new(ports: BusPorts, place: Place, seat: usize) -> Self {
+    /// The port of a process whose first port is `port`.
+    pub fn new(ports: BusPorts, place: Place, port: usize) -> Self {
         let state = State {
-            stage: Stage::Idle,
-            seat,
+            stage: PortState::Idle,
+            port,
             is_write: false,
             address: 0,
             length: 0,
@@ -90,8 +90,8 @@ impl BusPort {
     /// Sets the port's inputs.
     pub fn offer(&self, simulation: &mut Simulation) {
         let BusPort { ports, state, .. } = self;
-        simulation.set(ports.bus_ready, matches!(state.stage, Stage::Idle | Stage::Filling).into());
-        let reply = (state.stage == Stage::Replying).then(|| state.reply());
+        simulation.set(ports.bus_ready, matches!(state.stage, PortState::Idle | PortState::Filling).into());
+        let reply = (state.stage == PortState::Replying).then(|| state.reply());
         simulation.set(ports.bus_reply_valid, reply.is_some().into());
         let (data, is_last) = reply.unwrap_or_default();
         simulation.set(ports.bus_reply_data, data);
@@ -105,18 +105,18 @@ impl BusPort {
     pub fn cycle(&mut self, simulation: &Simulation, edge: Time) -> Result<bool, RegisterFault> {
         let BusPort { ports, state, place } = self;
         match state.stage {
-            Stage::Idle | Stage::Filling if simulation.is_set(ports.bus_valid) => {
-                if state.stage == Stage::Idle {
+            PortState::Idle | PortState::Filling if simulation.is_set(ports.bus_valid) => {
+                if state.stage == PortState::Idle {
                     let bytes = simulation.get(ports.bus_bytes);
                     state.begin(simulation.get(ports.bus_address), bytes, place.block_bytes)?;
                     state.is_write = simulation.is_set(ports.bus_write);
                 }
                 Ok(state.take(simulation.get(ports.bus_data), edge))
             }
-            Stage::Replying if simulation.is_set(ports.bus_reply_ready) => {
+            PortState::Replying if simulation.is_set(ports.bus_reply_ready) => {
                 state.taken += 1;
                 if state.taken == state.reply_words() {
-                    state.stage = Stage::Idle;
+                    state.stage = PortState::Idle;
                 }
                 Ok(false)
             }
@@ -124,32 +124,32 @@ impl BusPort {
         }
     }
 
-    /// It is `now`, and `seat` is called.
-    pub fn advance(&mut self, now: Time, seat: usize) {
-        if matches!(self.state.stage, Stage::Asked(at) if at <= now) {
-            self.state.stage = Stage::Wanting;
-            self.state.seat = seat;
+    /// It is `now`, and `port` is called.
+    pub fn advance(&mut self, now: Time, port: usize) {
+        if matches!(self.state.stage, PortState::Asked(at) if at <= now) {
+            self.state.stage = PortState::Wanting;
+            self.state.port = port;
         }
     }
 
     /// When a request that was taken ahead of time asks for the interconnect.
     pub fn asks_at(&self) -> Option<Time> {
         match self.state.stage {
-            Stage::Asked(at) => Some(at),
+            PortState::Asked(at) => Some(at),
             _ => None,
         }
     }
 
-    /// Whether this seat wants to issue a transaction.
-    pub fn wants(&self, seat: usize) -> bool {
-        self.state.stage == Stage::Wanting && self.state.seat == seat
+    /// Whether this port wants to issue a transaction.
+    pub fn wants(&self, port: usize) -> bool {
+        self.state.stage == PortState::Wanting && self.state.port == port
     }
 
-    /// The seat is granted its interconnect. None if a block that was to be returned is another
+    /// The port is granted its interconnect. None if a block that was to be returned is another
     /// agent's by now, with the bytes that were put into it: then the request is over.
     pub fn issue(&mut self) -> Option<Transaction> {
         let BusPort { place, state, .. } = self;
-        state.issue(AgentId(place.first_agent.0 + state.seat as u8), place.block_bytes)
+        state.issue(AgentId(place.first_agent.0 + state.port as u8), place.block_bytes)
     }
 
     /// What it issued is over.
@@ -157,14 +157,14 @@ impl BusPort {
         self.state.complete(transaction, response);
     }
 
-    /// Another agent's transaction passes by a seat.
-    pub fn snoop(&mut self, seat: usize, transaction: &Transaction) -> SnoopReply {
-        if seat == self.state.seat { self.state.snoop(transaction) } else { SnoopReply::default() }
+    /// Another agent's transaction passes by a port.
+    pub fn snoop(&mut self, port: usize, transaction: &Transaction) -> SnoopReply {
+        if port == self.state.port { self.state.snoop(transaction) } else { SnoopReply::default() }
     }
 
     /// The same on a bus that carries no data from cache to cache.
-    pub fn push(&mut self, seat: usize, transaction: &Transaction) -> Option<BlockData> {
-        let snoop = transaction.kind.snoop().filter(|_| seat == self.state.seat)?;
+    pub fn push(&mut self, port: usize, transaction: &Transaction) -> Option<BlockData> {
+        let snoop = transaction.kind.snoop().filter(|_| port == self.state.port)?;
         self.state.merged.push(snoop, transaction.address)
     }
 
@@ -177,11 +177,11 @@ impl BusPort {
     pub fn describe(&self) -> String {
         let State { stage, is_write, address, length, bytes, taken, .. } = &self.state;
         let what = match stage {
-            Stage::Idle => return String::new(),
-            Stage::Filling => format!("has {} bytes of it", bytes.len()),
-            Stage::Asked(_) | Stage::Wanting => "waits for the interconnect".into(),
-            Stage::UnderWay => "is under way".into(),
-            Stage::Replying => format!("has been answered, and {taken} doublewords of that are taken"),
+            PortState::Idle => return String::new(),
+            PortState::Filling => format!("has {} bytes of it", bytes.len()),
+            PortState::Asked(_) | PortState::Wanting => "waits for the interconnect".into(),
+            PortState::UnderWay => "is under way".into(),
+            PortState::Replying => format!("has been answered, and {taken} doublewords of that are taken"),
         };
         let verb = if *is_write { "write" } else { "read" };
         format!("its {verb} of {length} bytes at {address:#x} {what}")
@@ -215,18 +215,18 @@ impl State {
             self.bytes.extend_from_slice(&data.to_le_bytes()[..left]);
         }
         let is_whole = !self.is_write || self.bytes.len() == self.length;
-        self.stage = if is_whole { Stage::Asked(edge) } else { Stage::Filling };
+        self.stage = if is_whole { PortState::Asked(edge) } else { PortState::Filling };
         is_whole
     }
 
     /// Its next transaction; none if the block that was to be returned is not here any more.
     fn issue(&mut self, agent: AgentId, block_bytes: usize) -> Option<Transaction> {
         let block = self.block(block_bytes);
-        self.stage = Stage::UnderWay;
+        self.stage = PortState::UnderWay;
         if self.is_merged {
             self.is_merged = false;
             let Some(data) = self.merged.remove(block) else {
-                self.stage = Stage::Replying;
+                self.stage = PortState::Replying;
                 return None;
             };
             return Some(Transaction::carrying(agent, Kind::WriteBack, block, data));
@@ -244,7 +244,7 @@ impl State {
         let State { stage, bytes, address, length, merged, is_merged, .. } = self;
         let begin = (*address - transaction.address) as usize;
         let range = begin..begin + *length;
-        *stage = Stage::Replying;
+        *stage = PortState::Replying;
         match (transaction.kind, &response.data) {
             (Kind::ReadOnce, Some(block)) => bytes.extend_from_slice(&block[range]),
             (Kind::ReadExclusive, Some(block)) => {
@@ -252,7 +252,7 @@ impl State {
                 block[range].copy_from_slice(bytes);
                 merged.fill(transaction.address, Request::ReadExclusive, response.shared, Some(&block));
                 *is_merged = true;
-                *stage = Stage::Wanting;
+                *stage = PortState::Wanting;
             }
             _ => {}
         }
@@ -294,7 +294,7 @@ impl Archived for BusPort {
         let left = place.block_bytes - *address as usize % place.block_bytes;
         let is_sound = *length <= left && bytes.len() <= *length;
         let is_whole =
-            *stage != Stage::Replying || state.is_write || bytes.len() == *length && *taken * 8 < *length;
+            *stage != PortState::Replying || state.is_write || bytes.len() == *length && *taken * 8 < *length;
         archive.ensure(is_sound && is_whole, "a request of the hardware's bus port is none")
     }
 }
@@ -307,8 +307,8 @@ mod tests {
 
     fn state() -> State {
         State {
-            stage: Stage::Idle,
-            seat: 0,
+            stage: PortState::Idle,
+            port: 0,
             is_write: false,
             address: 0,
             length: 0,
@@ -334,10 +334,10 @@ mod tests {
         let mut state = State { is_write: true, ..state() };
         state.begin(0x1000, 11, 64).expect("a sound request");
         assert!(!state.take(0x0807_0605_0403_0201, Time::ZERO));
-        assert_eq!(state.stage, Stage::Filling);
+        assert_eq!(state.stage, PortState::Filling);
         assert!(state.take(0xffff_ffff_ff0b_0a09, Time::ZERO));
         assert_eq!(state.bytes, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-        assert_eq!((state.stage, state.reply()), (Stage::Asked(Time::ZERO), (0, true)));
+        assert_eq!((state.stage, state.reply()), (PortState::Asked(Time::ZERO), (0, true)));
     }
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
         let block = BlockData::from_bytes(&[0x77; 64]);
         assert_eq!(issued, Transaction::carrying(AGENT, Kind::WriteBlock, 0x1000, block));
         state.complete(&issued, &Response::default());
-        assert_eq!(state.stage, Stage::Replying);
+        assert_eq!(state.stage, PortState::Replying);
     }
 
     #[test]
@@ -382,14 +382,14 @@ mod tests {
         let (mut state, issued) = write(16);
         assert_eq!(issued, Transaction::block(AGENT, Kind::ReadExclusive, 0x1000));
         state.complete(&issued, &fetched());
-        assert_eq!(state.stage, Stage::Wanting);
+        assert_eq!(state.stage, PortState::Wanting);
         let returned = state.issue(AGENT, 64).expect("the block goes back");
         let block = [[0x11; 8], [0x77; 8], [0x77; 8], [0x11; 8]].concat();
         let block = [&block[..], &[0x11; 32]].concat();
         let expected = Transaction::carrying(AGENT, Kind::WriteBack, 0x1000, BlockData::from_bytes(&block));
         assert_eq!(returned, expected);
         state.complete(&returned, &Response::default());
-        assert_eq!((state.stage, state.reply()), (Stage::Replying, (0, true)));
+        assert_eq!((state.stage, state.reply()), (PortState::Replying, (0, true)));
     }
 
     #[test]
@@ -399,7 +399,7 @@ mod tests {
         let taken = state.snoop(&Transaction::block(OTHER, Kind::ReadExclusive, 0x1000));
         assert_eq!(taken.supplies.expect("it has the latest copy")[6..10], [0x11, 0x11, 0x77, 0x77]);
         assert_eq!(state.issue(AGENT, 64), None);
-        assert_eq!((state.stage, state.is_merged), (Stage::Replying, false));
+        assert_eq!((state.stage, state.is_merged), (PortState::Replying, false));
         assert!(state.snoop(&Transaction::block(OTHER, Kind::Read, 0x1000)).supplies.is_none());
     }
 }

@@ -24,10 +24,10 @@
 //! word, the packets behind the first one too, while their buffers stay occupied until
 //! `receive_done`.
 //!
-//! **The bus.** A design with a bus port ([`super::bus`]) also issues transactions, from the seats of
+//! **The bus.** A design with a bus port ([`super::bus`]) also issues transactions, from the ports of
 //! its process.
 //!
-//! The model that it replaces says all that does not depend on what is in it: seats, addresses,
+//! The model that it replaces says all that does not depend on what is in it: ports, addresses,
 //! names, the time of an access.
 
 use std::hash::{Hash, Hasher};
@@ -43,9 +43,9 @@ use super::Hardware;
 use super::bus::{BusPort, TRANSACTIONS};
 use super::unit::{Unit, cycles_of_access};
 use crate::address_names::AddressName;
-use crate::description::{DeviceDescription, DeviceSeat, Engine, Layout};
+use crate::description::{DeviceDescription, DevicePort, Engine, Layout};
 use crate::device::Device;
-use crate::half::{Context, Reaction, RegisterFault};
+use crate::half::{Context, RegisterFault, TimeToSend};
 use crate::interface::Interface;
 use crate::queue::QueueState;
 use crate::registers::Addresses;
@@ -107,20 +107,20 @@ impl RtlFifo {
     }
 
     /// The design sees what its bus port has got.
-    fn see_reply(&mut self, seat: usize, context: &mut Context<'_>) {
-        let (unit, clock, _) = self.unit(seat);
+    fn see_reply(&mut self, port: usize, context: &mut Context<'_>) {
+        let (unit, clock, _) = self.unit(port);
         unit.offer(context, false);
         unit.await_edge(context, clock);
     }
 
-    fn unit(&mut self, seat: usize) -> (&mut Unit, Clock, usize) {
-        (&mut self.units[seat / 2], self.clock, self.payload_limit)
+    fn unit(&mut self, port: usize) -> (&mut Unit, Clock, usize) {
+        (&mut self.units[port / 2], self.clock, self.payload_limit)
     }
 }
 
 impl Device for RtlFifo {
-    fn access_time(&self, seat: usize, kind: Kind) -> Duration {
-        self.model.access_time(seat, kind)
+    fn access_time(&self, port: usize, kind: Kind) -> Duration {
+        self.model.access_time(port, kind)
     }
 
     fn shortest_access_time(&self) -> Duration {
@@ -129,13 +129,13 @@ impl Device for RtlFifo {
 
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
         let &Transaction { address, kind, value, size, .. } = transaction;
-        let offset = address - Addresses::of_process(Interface::process_of(seat)).register_page();
+        let offset = address - Addresses::of_process(Interface::process_of(port)).register_page();
         if size != 8 || !kind.is_uncached() {
             let problem = format!("an access of {size} bytes to register {offset:#x}; registers have 8");
             return Err(RegisterFault(problem));
@@ -147,8 +147,8 @@ impl Device for RtlFifo {
             RegisterFault(format!("a {access} register {offset:#x} of the hardware {name}: {told}"))
         };
         let name = self.name.clone();
-        let (unit, clock, payload_limit) = self.unit(seat);
-        unit.catch_up(context, clock, payload_limit, seat);
+        let (unit, clock, payload_limit) = self.unit(port);
+        unit.catch_up(context, clock, payload_limit, port);
         let Unit { simulation, ports, .. } = unit;
         simulation.set(ports.register_valid, 1);
         simulation.set(ports.register_write, is_store.into());
@@ -186,39 +186,39 @@ impl Device for RtlFifo {
         self.units.iter().any(|unit| unit.is_silent)
     }
 
-    fn network(&mut self, seat: usize, context: &mut Context<'_>) {
-        let (unit, clock, payload_limit) = self.unit(seat);
-        unit.catch_up(context, clock, payload_limit, seat);
+    fn network(&mut self, port: usize, context: &mut Context<'_>) {
+        let (unit, clock, payload_limit) = self.unit(port);
+        unit.catch_up(context, clock, payload_limit, port);
         unit.await_edge(context, clock);
     }
 
-    fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
-        self.network(seat, context);
+    fn timer(&mut self, port: usize, context: &mut Context<'_>) {
+        self.network(port, context);
     }
 
     fn refuse(
         &mut self,
-        seat: usize,
+        port: usize,
         _context: &mut Context<'_>,
         transaction: &Transaction,
     ) -> Option<Refusal> {
-        self.units[seat / 2].bus.as_mut()?.push(seat, transaction).map(Refusal::Push)
+        self.units[port / 2].bus.as_mut()?.push(port, transaction).map(Refusal::Push)
     }
 
-    fn snoop(&mut self, seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        let bus = self.units[seat / 2].bus.as_mut();
-        bus.map_or_else(SnoopReply::default, |bus| bus.snoop(seat, transaction))
+    fn snoop(&mut self, port: usize, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        let bus = self.units[port / 2].bus.as_mut();
+        bus.map_or_else(SnoopReply::default, |bus| bus.snoop(port, transaction))
     }
 
-    fn wants(&self, seat: usize) -> bool {
-        self.units[seat / 2].bus.as_ref().is_some_and(|bus| bus.wants(seat))
+    fn wants(&self, port: usize) -> bool {
+        self.units[port / 2].bus.as_ref().is_some_and(|bus| bus.wants(port))
     }
 
-    fn issue(&mut self, seat: usize, context: &mut Context<'_>) -> Option<Transaction> {
-        let bus = self.units[seat / 2].bus.as_mut().filter(|bus| bus.wants(seat))?;
+    fn issue(&mut self, port: usize, context: &mut Context<'_>) -> Option<Transaction> {
+        let bus = self.units[port / 2].bus.as_mut().filter(|bus| bus.wants(port))?;
         let issued = bus.issue();
         if issued.is_none() {
-            self.see_reply(seat, context);
+            self.see_reply(port, context);
         }
         issued
     }
@@ -226,19 +226,19 @@ impl Device for RtlFifo {
     /// Edges up to now have happened without its reply.
     fn complete(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &Response,
     ) {
-        self.network(seat, context);
-        let bus = self.units[seat / 2].bus.as_mut().expect("it has issued a transaction");
+        self.network(port, context);
+        let bus = self.units[port / 2].bus.as_mut().expect("it has issued a transaction");
         bus.complete(transaction, response);
-        self.see_reply(seat, context);
+        self.see_reply(port, context);
     }
 
-    fn reaction(&self) -> Option<Reaction> {
-        Some(Reaction::AT_ONCE)
+    fn time_to_send(&self) -> Option<TimeToSend> {
+        Some(TimeToSend::AT_ONCE)
     }
 
     /// Without a bus port it is no master; with one it may ask for anything that it receives.
@@ -256,22 +256,22 @@ impl Archived for RtlFifo {
 
 impl DeviceDescription for RtlFifo {
     /// A bus port may hold a copy of any block.
-    fn seats(&self) -> Vec<DeviceSeat> {
-        let mut seats = self.model.seats();
+    fn ports(&self) -> Vec<DevicePort> {
+        let mut ports = self.model.ports();
         if self.has_bus_port() {
-            for seat in &mut seats {
-                (seat.is_coherent, seat.concern) = (true, 0..u64::MAX);
+            for port in &mut ports {
+                (port.is_coherent, port.concern) = (true, 0..u64::MAX);
             }
         }
-        seats
+        ports
     }
 
-    fn part(&self, seat: usize) -> &'static str {
-        self.model.part(seat)
+    fn part(&self, port: usize) -> &'static str {
+        self.model.part(port)
     }
 
-    fn seats_beside(&self, seat: usize) -> Range<usize> {
-        self.model.seats_beside(seat)
+    fn ports_beside(&self, port: usize) -> Range<usize> {
+        self.model.ports_beside(port)
     }
 
     fn receiver(&self, process: u8) -> Option<usize> {
@@ -301,8 +301,8 @@ impl DeviceDescription for RtlFifo {
         self.model.name_of(address, block_bytes)
     }
 
-    fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
-        let Unit { simulation, bus, sending, offered, done_ahead, .. } = &self.units[seat / 2];
+    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
+        let Unit { simulation, bus, sending, offered, done_ahead, .. } = &self.units[port / 2];
         (simulation.state(), sending, offered, done_ahead).hash(&mut hasher);
         if let Some(bus) = bus {
             bus.hash(hasher);
@@ -317,11 +317,11 @@ impl DeviceDescription for RtlFifo {
         self.units.iter_mut().map(|unit| &mut unit.statistics as &mut dyn StatisticSet).collect()
     }
 
-    fn queue(&self, seat: usize) -> QueueState {
-        let Unit { simulation, ports, bus, sending, offered, .. } = &self.units[seat / 2];
+    fn queue(&self, port: usize) -> QueueState {
+        let Unit { simulation, ports, bus, sending, offered, .. } = &self.units[port / 2];
         let bit = |port| u8::from(simulation.is_set(port));
         let quiet = bit(ports.quiet);
-        if seat != Interface::send_half(Interface::process_of(seat)) {
+        if port != Interface::send_half(Interface::process_of(port)) {
             let (packets, words) = offered;
             let note = format!(
                 "the hardware {} has taken {packets} of the packets that wait and {words} words of the next one \
@@ -353,8 +353,8 @@ impl DeviceDescription for RtlFifo {
             .with_note(note)
     }
 
-    fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
-        let unit = &self.units[seat / 2];
+    fn engine(&self, port: usize, _now: Time) -> Option<Engine> {
+        let unit = &self.units[port / 2];
         Some(Engine { doing: (!unit.is_quiet()).then_some("works"), messages: 0 })
     }
 }

@@ -97,7 +97,7 @@ impl Unit {
         context: &mut Context<'_>,
         clock: Clock,
         payload_limit: usize,
-        seat: usize,
+        port: usize,
     ) {
         self.free(context);
         while clock.edge(self.next) <= context.now {
@@ -108,7 +108,7 @@ impl Unit {
             self.cycle(context, clock, payload_limit, false);
         }
         if let Some(bus) = &mut self.bus {
-            bus.advance(context.now, seat);
+            bus.advance(context.now, port);
         }
         self.offer(context, false);
     }

@@ -1,6 +1,6 @@
-//! The device as its node has it: a seat in each tile, and which part serves what.
+//! The device as its node has it: a port in each tile, and which part serves what.
 //!
-//! A processor's accesses to any address of [`ADDRESSES`](super::registers::ADDRESSES) come to the seat of
+//! A processor's accesses to any address of [`ADDRESSES`](super::registers::ADDRESSES) come to the port of
 //! its own tile. What is in the tile is done there; for all else the tile's interface sends
 //! packets, and a load waits for its answer.
 
@@ -25,7 +25,7 @@ use super::regions::RegionTable;
 use super::registers::{ADDRESSES, LINE_BYTES, LOCK_BOX, REGION_BYTES};
 use super::space::{Space, Spot, split};
 use crate::address_names::AddressName;
-use crate::description::{self, DeviceDescription, DeviceSeat, Engine, LargestPacket};
+use crate::description::{self, DeviceDescription, DevicePort, Engine, LargestPacket};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
@@ -88,18 +88,18 @@ impl Tile {
 
 /// Packets that are under way, by number.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub(super) struct UnderWay<T> {
+pub(super) struct PacketsInFlight<T> {
     packets: Vec<Option<T>>,
     free: Vec<u32>,
 }
 
-impl<T> Default for UnderWay<T> {
+impl<T> Default for PacketsInFlight<T> {
     fn default() -> Self {
-        UnderWay { packets: Vec::new(), free: Vec::new() }
+        PacketsInFlight { packets: Vec::new(), free: Vec::new() }
     }
 }
 
-impl<T> UnderWay<T> {
+impl<T> PacketsInFlight<T> {
     /// Keeps a packet; by which number.
     pub fn keep(&mut self, packet: T) -> u32 {
         if let Some(number) = self.free.pop() {
@@ -134,7 +134,7 @@ impl<T> UnderWay<T> {
 pub(super) struct State {
     pub tiles: Vec<Tile>,
     pub controllers: Vec<jobs::Engine>,
-    pub under_way: UnderWay<Message>,
+    pub under_way: PacketsInFlight<Message>,
     /// Packets to other chips for which the network has no room.
     pub leaving: VecDeque<Message>,
     /// Locks that are taken.
@@ -181,7 +181,7 @@ impl Sarc {
         let state = State {
             tiles: vec![tile; chip.tiles.into()],
             controllers: vec![jobs::Engine::default(); chip.controllers.into()],
-            under_way: UnderWay::default(),
+            under_way: PacketsInFlight::default(),
             leaving: VecDeque::new(),
             locks: vec![false; config.locks as usize],
             lock_box_busy_until: Time::ZERO,
@@ -252,30 +252,30 @@ impl Device for Sarc {
     }
 
     /// Of the access that was made last.
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         self.state.answer_time
     }
 
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
-        let done = self.access_of(context, seat as u16, transaction, response);
+        let done = self.access_of(context, port as u16, transaction, response);
         done.map_err(RegisterFault)
     }
 
-    fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
-        self.let_stores_leave(context, seat as u16);
-        self.step(context, End::Tile(seat as u16));
-        if seat == 0 {
+    fn timer(&mut self, port: usize, context: &mut Context<'_>) {
+        self.let_stores_leave(context, port as u16);
+        self.step(context, End::Tile(port as u16));
+        if port == 0 {
             (0..self.build.chip.controllers).for_each(|own| self.step(context, End::Controller(own)));
         }
     }
 
-    fn network(&mut self, _seat: usize, context: &mut Context<'_>) {
+    fn network(&mut self, _port: usize, context: &mut Context<'_>) {
         self.enter_chip(context);
         self.let_leave(context);
     }
@@ -286,7 +286,7 @@ impl Device for Sarc {
 
     fn call(
         &mut self,
-        _seat: usize,
+        _port: usize,
         context: &mut Context<'_>,
         call: &DeviceCall,
         system: &mut dyn OperatingSystem,
@@ -305,19 +305,19 @@ impl DeviceDescription for Sarc {
         (self.build.config.chips > 1).then_some(packet)
     }
 
-    fn seats(&self) -> Vec<DeviceSeat> {
-        let seat = |tile| DeviceSeat {
+    fn ports(&self) -> Vec<DevicePort> {
+        let port = |tile| DevicePort {
             process: self.process_of(tile),
             name: format!("the interface of tile {tile}"),
             is_engine: true,
             of_tile: Some(ADDRESSES),
             holds: true,
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         };
-        (0..self.build.chip.tiles).map(seat).collect()
+        (0..self.build.chip.tiles).map(port).collect()
     }
 
-    fn part(&self, _seat: usize) -> &'static str {
+    fn part(&self, _port: usize) -> &'static str {
         "network interface in the second level"
     }
 
@@ -366,13 +366,13 @@ impl DeviceDescription for Sarc {
         self.state.under_way.get(content).body.kind().as_str()
     }
 
-    fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
-        let jobs = self.state.tiles[seat].jobs();
+    fn engine(&self, port: usize, _now: Time) -> Option<Engine> {
+        let jobs = self.state.tiles[port].jobs();
         Some(Engine { doing: (jobs > 0).then_some("sends packets"), messages: jobs as u64 })
     }
 
-    fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
-        self.state.tiles[seat].hash(&mut hasher);
+    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
+        self.state.tiles[port].hash(&mut hasher);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
@@ -383,8 +383,8 @@ impl DeviceDescription for Sarc {
         vec![&mut self.statistics]
     }
 
-    fn queue(&self, seat: usize) -> QueueState {
-        let jobs = self.state.tiles[seat].jobs() as u64;
+    fn queue(&self, port: usize) -> QueueState {
+        let jobs = self.state.tiles[port].jobs() as u64;
         let under_way = self.state.under_way.count();
         let note = if under_way > 0 { format!("{under_way} packets under way") } else { String::new() };
         QueueState::of("job list", jobs, None).with_note(note)

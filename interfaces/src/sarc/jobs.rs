@@ -61,7 +61,7 @@ impl Copying {
 
 /// What waits for room in the job list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum Waiting {
+pub enum JobWaiter {
     /// The command in this line.
     Command(usize),
     /// A store or load of the processor, which waits for it.
@@ -75,7 +75,7 @@ pub enum Waiting {
 pub struct Engine {
     jobs: VecDeque<Job>,
     answers: VecDeque<Message>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<JobWaiter>,
     /// Until when it makes a packet.
     pub busy_until: Time,
     /// For which instant it has asked to be called.
@@ -94,12 +94,12 @@ impl Engine {
     }
 
     /// Something waits for room.
-    pub fn wait(&mut self, waiting: Waiting) {
+    pub fn wait(&mut self, waiting: JobWaiter) {
         self.waiting.push_back(waiting);
     }
 
     /// What has waited longest, if there is room for it now.
-    pub fn next_waiting(&mut self, list: JobList) -> Option<Waiting> {
+    pub fn next_waiting(&mut self, list: JobList) -> Option<JobWaiter> {
         if self.takes_one_more(list) { self.waiting.pop_front() } else { None }
     }
 

@@ -19,7 +19,7 @@
 //! | [`agent`] | the kernel agent: calls of the operating system |
 //! | [`rules`] | what checkers can leave out |
 //! | [`checked`] | what checkers see and do |
-//! | [`device`] | its seats, and which part serves what |
+//! | [`device`] | its ports, and which part serves what |
 
 pub mod accesses;
 pub mod agent;

@@ -9,7 +9,7 @@ use super::combining::Joined;
 use super::config::StoreCombining;
 use super::device::Sarc;
 use super::events::{Item, Problem, Reader};
-use super::jobs::{Copying, Job, Waiting};
+use super::jobs::{Copying, Job, JobWaiter};
 use super::messages::{Body, Cause, Message, Origin, Payload};
 use super::regions::Need;
 use super::registers::{LINE_BYTES, Role, command, operation};
@@ -138,7 +138,7 @@ impl Sarc {
         let waits = !own.engine.has_room(list);
         own.lines.command_taken(line, waits);
         if waits {
-            own.engine.wait(Waiting::Command(line));
+            own.engine.wait(JobWaiter::Command(line));
             self.statistics.waited.increment();
             return Ok(());
         }
@@ -209,7 +209,7 @@ impl Sarc {
             return if is_store { AccessReply::Done } else { AccessReply::Held };
         }
         self.statistics.waited.increment();
-        own.engine.wait(Waiting::Access(message));
+        own.engine.wait(JobWaiter::Access(message));
         AccessReply::Held
     }
 
@@ -259,7 +259,7 @@ impl Sarc {
         if engine.has_room(list) {
             engine.push(Job::Send(stores));
         } else {
-            engine.wait(Waiting::Combined(stores));
+            engine.wait(JobWaiter::Combined(stores));
         }
         self.step(context, End::Tile(tile));
     }
@@ -269,7 +269,7 @@ impl Sarc {
         let list = self.build.config.job_list;
         while let Some(waiting) = self.state.tiles[usize::from(tile)].engine.next_waiting(list) {
             match waiting {
-                Waiting::Access(message) => {
+                JobWaiter::Access(message) => {
                     let own = &mut self.state.tiles[usize::from(tile)];
                     own.engine.push(Job::Send(message));
                     if let Body::Write { .. } = message.body {
@@ -277,10 +277,10 @@ impl Sarc {
                         context.on_chip.answers.push((tile, 0, Duration::ZERO));
                     }
                 }
-                Waiting::Combined(stores) => {
+                JobWaiter::Combined(stores) => {
                     self.state.tiles[usize::from(tile)].engine.push(Job::Send(stores));
                 }
-                Waiting::Command(line) => {
+                JobWaiter::Command(line) => {
                     let origin = Origin { process: self.owner_of(tile, line), chip: self.chip, tile };
                     let job = self.job_of(tile, line, origin);
                     let own = &mut self.state.tiles[usize::from(tile)];

@@ -1,7 +1,7 @@
-//! The device as its node has it: two seats, and which part serves what.
+//! The device as its node has it: two ports, and which part serves what.
 //!
-//! The seat on the host's bus has doorbells and windows, and issues and snoops what the
-//! controller wants of registered memory. The seat on the bus of the interface's own
+//! The port on the host's bus has doorbells and windows, and issues and snoops what the
+//! controller wants of registered memory. The port on the bus of the interface's own
 //! processor has the firmware's registers. The interface's memory is on that bus; the
 //! network side and the controller reach it by a second port, for which no processor
 //! waits.
@@ -21,21 +21,21 @@ use serde::{Deserialize, Serialize};
 use super::agent::Agent;
 use super::config::Config;
 use super::doorbells::Doorbells;
-use super::eager::{self, Eager, Surroundings};
+use super::eager::{self, ControllerContext, Eager};
 use super::network::NetworkSide;
 use super::ports;
 use super::registers::{HEADER_BYTES, LINES, Scheme, VIA_REGISTERS, WINDOW_BYTES, fact};
 use crate::address_names::AddressName;
-use crate::description::{DeviceDescription, DeviceSeat, Engine, LargestPacket, Layout};
+use crate::description::{DeviceDescription, DevicePort, Engine, LargestPacket, Layout};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::Addresses;
 
-/// The seat on the host's bus.
+/// The port on the host's bus.
 pub const HOST: usize = 0;
-/// The seat on the bus of the interface's own processor.
+/// The port on the bus of the interface's own processor.
 pub const NI: usize = 1;
 
 /// What a via device is built for.
@@ -93,9 +93,9 @@ pub struct Via {
 }
 
 /// What the controller needs of a context.
-pub(super) fn surroundings<'a>(context: &'a mut Context<'_>) -> Surroundings<'a> {
+pub(super) fn surroundings<'a>(context: &'a mut Context<'_>) -> ControllerContext<'a> {
     let memory = context.local_memory.as_deref_mut().expect("checked with the machine");
-    Surroundings { now: context.now, timers: context.timers, memory }
+    ControllerContext { now: context.now, timers: context.timers, memory }
 }
 
 impl Via {
@@ -152,9 +152,9 @@ impl State {
 }
 
 impl Device for Via {
-    fn access_time(&self, seat: usize, kind: Kind) -> Duration {
+    fn access_time(&self, port: usize, kind: Kind) -> Duration {
         let Config { register_access_time, memory_access_time, .. } = self.build.config;
-        match (seat, kind) {
+        match (port, kind) {
             (HOST, Kind::BlockLoad | Kind::BlockStore) => memory_access_time,
             _ => register_access_time,
         }
@@ -162,12 +162,12 @@ impl Device for Via {
 
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
-        let done = match seat {
+        let done = match port {
             HOST => self.access_by_host(context, transaction, response),
             _ => self.access_by_firmware(context, transaction, response),
         };
@@ -179,11 +179,11 @@ impl Device for Via {
     /// goes home where owners do not supply.
     fn refuse(
         &mut self,
-        seat: usize,
+        port: usize,
         _context: &mut Context<'_>,
         transaction: &Transaction,
     ) -> Option<Refusal> {
-        if seat != HOST {
+        if port != HOST {
             return None;
         }
         if transaction.kind.is_uncached() {
@@ -198,16 +198,16 @@ impl Device for Via {
         pushes.then(|| self.state.eager.push(transaction)).flatten().map(Refusal::Push)
     }
 
-    fn snoop(&mut self, _seat: usize, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+    fn snoop(&mut self, _port: usize, context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
         let Via { state, eager_statistics, .. } = self;
         state.eager.snoop(&mut surroundings(context), transaction, eager_statistics)
     }
 
-    fn wants(&self, seat: usize) -> bool {
-        seat == HOST && self.state.eager.wants()
+    fn wants(&self, port: usize) -> bool {
+        port == HOST && self.state.eager.wants()
     }
 
-    fn issue(&mut self, _seat: usize, context: &mut Context<'_>) -> Option<Transaction> {
+    fn issue(&mut self, _port: usize, context: &mut Context<'_>) -> Option<Transaction> {
         let Via { state, eager_statistics, .. } = self;
         let issued = state.eager.issue(&mut surroundings(context), eager_statistics);
         self.move_on(context);
@@ -216,7 +216,7 @@ impl Device for Via {
 
     fn complete(
         &mut self,
-        _seat: usize,
+        _port: usize,
         context: &mut Context<'_>,
         _transaction: &Transaction,
         response: &Response,
@@ -226,18 +226,18 @@ impl Device for Via {
         self.move_on(context);
     }
 
-    fn network(&mut self, _seat: usize, context: &mut Context<'_>) {
+    fn network(&mut self, _port: usize, context: &mut Context<'_>) {
         self.move_on(context);
     }
 
-    fn timer(&mut self, _seat: usize, context: &mut Context<'_>) {
+    fn timer(&mut self, _port: usize, context: &mut Context<'_>) {
         self.state.eager.timer(context.now);
         self.move_on(context);
     }
 
     fn call(
         &mut self,
-        _seat: usize,
+        _port: usize,
         context: &mut Context<'_>,
         call: &DeviceCall,
         system: &mut dyn OperatingSystem,
@@ -255,7 +255,7 @@ impl DeviceDescription for Via {
         Some(LargestPacket { bytes, because_of: "interfaces.via.mtu" })
     }
 
-    fn seats(&self) -> Vec<DeviceSeat> {
+    fn ports(&self) -> Vec<DevicePort> {
         let Build { scheme, processes, .. } = &self.build;
         let window = |process| {
             let window = Addresses::of_process(process).window();
@@ -266,7 +266,7 @@ impl DeviceDescription for Via {
             [doorbells..doorbells + PAGE_BYTES, window(process)]
         };
         let combines = *scheme == Scheme::ProgrammedIoCombining;
-        let host = DeviceSeat {
+        let host = DevicePort {
             name: "the interface on the host's bus".into(),
             registers: (0..*processes).flat_map(pages).collect(),
             combinable: (0..*processes).filter(|_| combines).map(window).collect(),
@@ -279,23 +279,23 @@ impl DeviceDescription for Via {
                 _ => DirtyOwner::Intervene,
             }),
             hides_engines: *scheme == Scheme::DmaFlush,
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         };
-        let ni = DeviceSeat {
+        let ni = DevicePort {
             name: "the interface on its processor's bus".into(),
             registers: Vec::from_iter(Some(VIA_REGISTERS..VIA_REGISTERS + PAGE_BYTES)),
             lines: LINES,
             is_engine: true,
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         };
         vec![host, ni]
     }
 
-    fn part(&self, seat: usize) -> &'static str {
-        if seat == HOST { "interface" } else { "network side of the interface" }
+    fn part(&self, port: usize) -> &'static str {
+        if port == HOST { "interface" } else { "network side of the interface" }
     }
 
-    fn seats_beside(&self, _seat: usize) -> Range<usize> {
+    fn ports_beside(&self, _port: usize) -> Range<usize> {
         HOST..NI + 1
     }
 
@@ -307,8 +307,8 @@ impl DeviceDescription for Via {
         Some("via")
     }
 
-    fn asserted_lines(&self, seat: usize) -> u64 {
-        if seat == NI { self.state.status } else { 0 }
+    fn asserted_lines(&self, port: usize) -> u64 {
+        if port == NI { self.state.status } else { 0 }
     }
 
     fn receiver(&self, process: u8) -> Option<usize> {
@@ -347,8 +347,8 @@ impl DeviceDescription for Via {
         self.state.eager.poke(address, bytes);
     }
 
-    fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
-        (seat, &self.state).hash(&mut hasher);
+    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
+        (port, &self.state).hash(&mut hasher);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
@@ -359,9 +359,9 @@ impl DeviceDescription for Via {
         vec![&mut self.statistics, &mut self.eager_statistics]
     }
 
-    fn queue(&self, seat: usize) -> QueueState {
+    fn queue(&self, port: usize) -> QueueState {
         let State { doorbells, agent, network, eager, .. } = &self.state;
-        if seat == HOST {
+        if port == HOST {
             let (used, limit) = doorbells.used();
             let state = QueueState::of("doorbells", used, Some(limit)).with_note(eager.describe());
             return state.held_for(network.held_for());
@@ -373,9 +373,9 @@ impl DeviceDescription for Via {
         QueueState::of("received packets", received, None).with_note(note.join(", "))
     }
 
-    fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
+    fn engine(&self, port: usize, _now: Time) -> Option<Engine> {
         let State { network, eager, .. } = &self.state;
-        Some(match seat {
+        Some(match port {
             HOST => Engine { doing: eager.doing(), messages: 0 },
             _ => Engine { doing: network.doing(), messages: network.used().0 },
         })

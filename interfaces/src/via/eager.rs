@@ -83,7 +83,7 @@ impl Rule {
 }
 
 /// When and where a step of the controller happens.
-pub struct Surroundings<'a> {
+pub struct ControllerContext<'a> {
     /// The present instant.
     pub now: Time,
     /// Instants at which the controller wants to be called.
@@ -303,7 +303,7 @@ impl Eager {
     /// Another agent's transaction passes by.
     pub fn snoop(
         &mut self,
-        at: &mut Surroundings<'_>,
+        at: &mut ControllerContext<'_>,
         transaction: &Transaction,
         statistics: &mut Statistics,
     ) -> SnoopReply {
@@ -345,7 +345,7 @@ impl Eager {
     }
 
     /// The host writes a block, whose fetch follows.
-    fn written(&mut self, at: &mut Surroundings<'_>, address: u64, statistics: &mut Statistics) {
+    fn written(&mut self, at: &mut ControllerContext<'_>, address: u64, statistics: &mut Statistics) {
         let block = self.copies.block_mut(address).expect("it is a copy");
         let was_due = std::mem::replace(&mut block.is_due, true);
         block.state = CopyState::Invalid;
@@ -394,7 +394,11 @@ impl Eager {
     }
 
     /// It is granted the bus: what it issues, if still anything.
-    pub fn issue(&mut self, at: &mut Surroundings<'_>, statistics: &mut Statistics) -> Option<Transaction> {
+    pub fn issue(
+        &mut self,
+        at: &mut ControllerContext<'_>,
+        statistics: &mut Statistics,
+    ) -> Option<Transaction> {
         self.settle(at);
         let (purpose, transaction) = self
             .issue_put(at, statistics)
@@ -454,7 +458,12 @@ impl Eager {
     }
 
     /// The transaction that it issued is over.
-    pub fn complete(&mut self, at: &mut Surroundings<'_>, response: &Response, statistics: &mut Statistics) {
+    pub fn complete(
+        &mut self,
+        at: &mut ControllerContext<'_>,
+        response: &Response,
+        statistics: &mut Statistics,
+    ) {
         let (purpose, address) = self.under_way.take().expect("it issued a transaction");
         match purpose {
             Purpose::Fetch => {
@@ -486,7 +495,7 @@ impl Eager {
     }
 
     /// A block is here, shared.
-    fn filled(&mut self, at: &mut Surroundings<'_>, address: u64, response: &Response) {
+    fn filled(&mut self, at: &mut ControllerContext<'_>, address: u64, response: &Response) {
         let data = response.data.as_ref().expect("a read brings its block");
         if let Some(copy) = self.copies.copy_of(address) {
             at.memory.write(copy, data);
@@ -498,7 +507,7 @@ impl Eager {
     }
 
     /// A block is the interface's own, with these bytes.
-    fn own(&mut self, at: &mut Surroundings<'_>, address: u64, data: Option<BlockData>) {
+    fn own(&mut self, at: &mut ControllerContext<'_>, address: u64, data: Option<BlockData>) {
         let data = data.expect("it has the bytes");
         if let Some(copy) = self.copies.copy_of(address) {
             at.memory.write(copy, &data);

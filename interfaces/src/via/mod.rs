@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`registers`] | what programs and firmware see: doorbells, windows, registers, requests |
 //! | [`config`] | its parameters |
-//! | [`device`] | its two seats, and which part serves what |
+//! | [`device`] | its two ports, and which part serves what |
 //! | [`doorbells`] | the FIFO of doorbells |
 //! | [`agent`] | the kernel agent: calls of the operating system, commands to the firmware |
 //! | [`network`] | sending, receiving, the packet-to-address table |

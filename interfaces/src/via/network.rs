@@ -26,7 +26,7 @@ use crate::half::Context;
 
 /// Where a message goes: an entry of the packet-to-address table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-pub struct Place {
+pub struct AddressEntry {
     /// In the interface's memory, mostly in a copy.
     pub address: u64,
     /// Bytes that fit.
@@ -98,7 +98,7 @@ pub enum Landing {
     /// Into its slot.
     Slot,
     /// To this address.
-    Place(u64),
+    AddressEntry(u64),
 }
 
 /// Both engines.
@@ -115,7 +115,7 @@ pub struct NetworkSide {
     arriving: Option<Arriving>,
     received: VecDeque<Received>,
     /// Some entries for each VI, and how many.
-    places: Vec<Place>,
+    places: Vec<AddressEntry>,
     places_of_vi: usize,
     selected: usize,
     /// Where the message goes whose entry is written next.
@@ -134,7 +134,7 @@ impl NetworkSide {
             slots_limit: config.receive_slots as usize,
             arriving: None,
             received: VecDeque::new(),
-            places: vec![Place::default(); (config.vis * config.places) as usize],
+            places: vec![AddressEntry::default(); (config.vis * config.places) as usize],
             places_of_vi: config.places as usize,
             selected: 0,
             place: 0,
@@ -259,11 +259,11 @@ impl NetworkSide {
         let (length, message) = (value as u32, (value >> 32) as u32);
         let address = self.place;
         if let Some(place) = self.entry(self.selected, message) {
-            *place = Place { address, length, message };
+            *place = AddressEntry { address, length, message };
         }
     }
 
-    fn entry(&mut self, vi: usize, message: u32) -> Option<&mut Place> {
+    fn entry(&mut self, vi: usize, message: u32) -> Option<&mut AddressEntry> {
         self.places.get_mut(vi * self.places_of_vi + message as usize % self.places_of_vi)
     }
 
@@ -281,7 +281,7 @@ impl NetworkSide {
         if placing.is_last(payload) {
             place.length = 0;
         }
-        Landing::Place(address)
+        Landing::AddressEntry(address)
     }
 
     /// Begins to receive the oldest packet that has arrived, if there is a slot: what has a
@@ -303,7 +303,7 @@ impl NetworkSide {
         memory.write(slot, header);
         let in_slot = slot + HEADER_BYTES;
         let (payload, is_settling) = match self.landing(&packet) {
-            Landing::Place(address) => {
+            Landing::AddressEntry(address) => {
                 put(context, address, payload);
                 (address, true)
             }
@@ -317,14 +317,14 @@ impl NetworkSide {
 
     /// Time has passed, or what a packet waited for is settled: whether a packet has come
     /// in, or one can be sent that could not.
-    pub fn look(&mut self, context: &mut Context<'_>, is_settled: bool) -> bool {
+    pub fn look(&mut self, context: &mut Context<'_>, independent_of_arrivals: bool) -> bool {
         if self.sending.is_some_and(|until| until <= context.now) {
             self.sending = None;
         }
         self.go_on(context);
-        let arrived = self
-            .arriving
-            .take_if(|arriving| arriving.until <= context.now && (is_settled || !arriving.is_settling));
+        let arrived = self.arriving.take_if(|arriving| {
+            arriving.until <= context.now && (independent_of_arrivals || !arriving.is_settling)
+        });
         let Some(Arriving { received, .. }) = arrived else { return false };
         self.received.push_back(received);
         true
@@ -369,7 +369,7 @@ mod tests {
 
     fn landing(side: &mut NetworkSide, packet: &[u8]) -> Option<u64> {
         match side.landing(packet) {
-            Landing::Place(address) => Some(address),
+            Landing::AddressEntry(address) => Some(address),
             Landing::Slot => None,
         }
     }

@@ -25,7 +25,7 @@ use super::device::Voyager;
 use super::receive::REFUSAL;
 use super::registers::{BLOCK_PACKET_BYTES, NOTHING, fault};
 use super::transmit::Outgoing;
-use super::wire::{ADDRESS_BYTES, Label, Place};
+use super::wire::{ADDRESS_BYTES, BlockDestination, Label};
 use crate::half::Context;
 
 /// The channel of packets that none counts.
@@ -59,7 +59,7 @@ pub struct RemoteWrite {
 
 /// What the block transmit unit is at.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-enum Stage {
+enum TransmitState {
     /// The next packet's bytes are not there yet.
     Waits,
     /// It forms a packet until then.
@@ -76,7 +76,7 @@ struct Transmitting {
     command: BlockTransmit,
     issuer: Issuer,
     sent: u64,
-    stage: Stage,
+    stage: TransmitState,
 }
 
 impl Transmitting {
@@ -145,7 +145,7 @@ impl BlockUnits {
 
     /// It takes one.
     pub fn transmit(&mut self, command: BlockTransmit, issuer: Issuer) {
-        self.transmitting = Some(Transmitting { command, issuer, sent: 0, stage: Stage::Waits });
+        self.transmitting = Some(Transmitting { command, issuer, sent: 0, stage: TransmitState::Waits });
     }
 
     /// Whether a BLOCK_READ of a queue may begin: no transfer has still to learn that the one
@@ -254,9 +254,9 @@ impl BlockUnits {
     /// What the block transmit unit is at.
     pub fn doing(&self) -> Option<&'static str> {
         self.transmitting.as_ref().map(|own| match own.stage {
-            Stage::Waits => "waits for a block's bytes",
-            Stage::Held(_) => "waits for the network with a block",
-            Stage::Forms(_) | Stage::Passes(_) => "sends a block",
+            TransmitState::Waits => "waits for a block's bytes",
+            TransmitState::Held(_) => "waits for the network with a block",
+            TransmitState::Forms(_) | TransmitState::Passes(_) => "sends a block",
         })
     }
 }
@@ -338,15 +338,17 @@ impl Voyager {
         let bytes = own.next_bytes();
         let mut went_on = true;
         match &mut own.stage {
-            Stage::Waits if own.sent == own.command.bytes => {
+            TransmitState::Waits if own.sent == own.command.bytes => {
                 self.end_block_transmit(&own, None);
                 return true;
             }
-            Stage::Waits if own.command.is_chained && self.state.blocks.has_failed(own.issuer.queue) => {
+            TransmitState::Waits
+                if own.command.is_chained && self.state.blocks.has_failed(own.issuer.queue) =>
+            {
                 self.end_block_transmit(&own, Some(fault::ADDRESS));
                 return true;
             }
-            Stage::Waits => {
+            TransmitState::Waits => {
                 let follows =
                     |(reader, _): &(usize, u64)| own.command.is_chained && *reader == own.issuer.queue;
                 let there = self.state.blocks.reading.filter(follows);
@@ -354,27 +356,27 @@ impl Voyager {
                 if went_on {
                     let until = clock.after(begin, self.build.config.block_transmit_cycles.into());
                     context.timers.push(until);
-                    own.stage = Stage::Forms(until);
+                    own.stage = TransmitState::Forms(until);
                 }
             }
-            Stage::Forms(until) if *until <= context.now => {
-                own.stage = Stage::Held(self.block_packet(context, &own));
+            TransmitState::Forms(until) if *until <= context.now => {
+                own.stage = TransmitState::Held(self.block_packet(context, &own));
             }
-            Stage::Held(outgoing) => {
+            TransmitState::Held(outgoing) => {
                 went_on = outgoing.leave(context);
                 if went_on {
                     self.statistics.blocks_sent.increment();
                     let cycles = self.build.config.sram_cycles(ADDRESS_BYTES + bytes);
                     let until = clock.after(begin, cycles);
                     context.timers.push(until);
-                    own.stage = Stage::Passes(until);
+                    own.stage = TransmitState::Passes(until);
                 }
             }
-            Stage::Passes(until) if *until <= context.now => {
+            TransmitState::Passes(until) if *until <= context.now => {
                 own.sent += bytes;
-                own.stage = Stage::Waits;
+                own.stage = TransmitState::Waits;
             }
-            Stage::Forms(_) | Stage::Passes(_) => went_on = false,
+            TransmitState::Forms(_) | TransmitState::Passes(_) => went_on = false,
         }
         self.state.blocks.transmitting = Some(own);
         went_on
@@ -389,7 +391,7 @@ impl Voyager {
         let BlockTransmit { sram, node, process, address, channel, told, is_last, .. } = own.command;
         let bytes = own.next_bytes();
         let is_last = is_last && own.sent + bytes == own.command.bytes;
-        let place = Place { address: address + own.sent, told, is_last };
+        let place = BlockDestination { address: address + own.sent, told, is_last };
         let mut payload = place.bits().to_le_bytes().to_vec();
         payload.extend(self.state.sram.bytes(sram + own.sent, bytes));
         let label =

@@ -69,7 +69,7 @@ impl Job {
 
 /// What the transaction under way is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-enum Stage {
+enum UnitState {
     Read,
     Write,
     Take,
@@ -82,7 +82,7 @@ pub struct BusUnit {
     jobs: [Option<Job>; JOBS],
     last: usize,
     /// For which job a transaction is under way, and what.
-    under_way: Option<(usize, Stage)>,
+    under_way: Option<(usize, UnitState)>,
     /// A line that it has taken: its job, its address, its bytes as they will be.
     taken: Option<(usize, u64, BlockData)>,
     line_bytes: u64,
@@ -137,7 +137,7 @@ impl BusUnit {
             return Ok(None);
         }
         if let Some((place, line, data)) = &self.taken {
-            self.under_way = Some((*place, Stage::Return));
+            self.under_way = Some((*place, UnitState::Return));
             return Ok(Some(Transaction::carrying(agent, Kind::WriteBack, *line, data.clone())));
         }
         let places = (1..=JOBS).map(|step| (self.last + step) % JOBS);
@@ -150,12 +150,12 @@ impl BusUnit {
         let Some(here) = translate(HostAddress { address, ..job.host }) else { return Err(self.fail(place)) };
         let line = here - here % self.line_bytes;
         let (stage, transaction) = match job.moves {
-            Moves::ToSram(_) => (Stage::Read, Transaction::block(agent, Kind::ReadOnce, line)),
+            Moves::ToSram(_) => (UnitState::Read, Transaction::block(agent, Kind::ReadOnce, line)),
             Moves::ToHost(_) | Moves::Data if length == self.line_bytes => {
                 let data = BlockData::from_bytes(job.bytes_out(sram, length));
-                (Stage::Write, Transaction::carrying(agent, Kind::WriteBlock, line, data))
+                (UnitState::Write, Transaction::carrying(agent, Kind::WriteBlock, line, data))
             }
-            _ => (Stage::Take, Transaction::block(agent, Kind::ReadExclusive, line)),
+            _ => (UnitState::Take, Transaction::block(agent, Kind::ReadExclusive, line)),
         };
         self.under_way = Some((place, stage));
         Ok(Some(transaction))
@@ -169,13 +169,13 @@ impl BusUnit {
         let (address, length) = job.part(line_bytes);
         let within = (address % line_bytes) as usize..(address % line_bytes + length) as usize;
         match stage {
-            Stage::Read => {
+            UnitState::Read => {
                 let data = response.data.as_ref().expect("a read brings bytes");
                 if let Moves::ToSram(to) = job.moves {
                     sram.write(to + job.done, &data[within]);
                 }
             }
-            Stage::Take => {
+            UnitState::Take => {
                 let mut data = response.data.clone().expect("a read brings bytes");
                 if job.moves != Moves::Flush {
                     data[within].copy_from_slice(job.bytes_out(sram, length));
@@ -183,8 +183,8 @@ impl BusUnit {
                 self.taken = Some((place, transaction.address, data));
                 return;
             }
-            Stage::Return => self.taken = None,
-            Stage::Write => {}
+            UnitState::Return => self.taken = None,
+            UnitState::Write => {}
         }
         job.done += length;
     }
@@ -212,11 +212,11 @@ impl BusUnit {
     pub fn doing(&self) -> Option<&'static str> {
         let (place, stage) = self
             .under_way
-            .or_else(|| self.jobs.iter().position(Option::is_some).map(|place| (place, Stage::Read)))?;
+            .or_else(|| self.jobs.iter().position(Option::is_some).map(|place| (place, UnitState::Read)))?;
         Some(match (place, stage) {
             (BLOCK_READ, _) => "reads a block of a transfer",
             (REMOTE, _) => "writes a block of a transfer",
-            (_, Stage::Read) => "reads host memory",
+            (_, UnitState::Read) => "reads host memory",
             _ => "writes host memory",
         })
     }

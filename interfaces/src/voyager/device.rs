@@ -1,8 +1,8 @@
-//! The device as its node has it: two seats, and which part serves what.
+//! The device as its node has it: two ports, and which part serves what.
 //!
-//! The seat on the host's bus has pointer windows, buffers and serviced space; it is the home
+//! The port on the host's bus has pointer windows, buffers and serviced space; it is the home
 //! of the buffers, issues what the bus unit does, and refuses what waits for the firmware. The
-//! seat on the service processor's bus has the firmware's registers and is the home of both
+//! port on the service processor's bus has the firmware's registers and is the home of both
 //! SRAM banks. The hardware keeps no cached copy of SRAM coherent.
 //!
 //! The units share one step ([`Voyager::move_on`]): after each verb all of them go on until
@@ -23,7 +23,7 @@ use super::blocks::BlockUnits;
 use super::bus_unit::BusUnit;
 use super::commands::{Commands, Issuer};
 use super::config::Config;
-use super::layout::{Direction, Layout, Place};
+use super::layout::{DecodedAddress, Direction, Layout};
 use super::ports::Latches;
 use super::queues::{MISS, Queue, QueueFile};
 use super::receive::ReceiveUnit;
@@ -37,16 +37,16 @@ use super::sram::Sram;
 use super::transmit::{LARGEST_PAYLOAD, TransmitUnit};
 use crate::address_names::AddressName;
 use crate::cachable_queue;
-use crate::description::{self, DeviceDescription, DeviceSeat, Engine, LargestPacket};
+use crate::description::{self, DeviceDescription, DevicePort, Engine, LargestPacket};
 use crate::device::Device;
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::queue::QueueState;
 use crate::registers::FIRST_POINTER;
 
-/// The seat on the bus of the application processors.
+/// The port on the bus of the application processors.
 pub const HOST: usize = 0;
-/// The seat on the bus of the service processor.
+/// The port on the bus of the service processor.
 pub const SERVICE: usize = 1;
 
 /// The driver stores the tail pointer to announce a message.
@@ -170,18 +170,18 @@ impl Voyager {
 }
 
 impl Device for Voyager {
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         self.build.config.register_access_time
     }
 
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
-        let done = match seat {
+        let done = match port {
             HOST => self.access_by_host(transaction, response),
             _ => self.access_by_firmware(context, transaction, response),
         };
@@ -193,11 +193,11 @@ impl Device for Voyager {
     /// has taken.
     fn refuse(
         &mut self,
-        seat: usize,
+        port: usize,
         _context: &mut Context<'_>,
         transaction: &Transaction,
     ) -> Option<Refusal> {
-        if seat != HOST {
+        if port != HOST {
             return None;
         }
         let refuses = if transaction.kind.is_uncached() {
@@ -213,22 +213,22 @@ impl Device for Voyager {
 
     /// A line that may only be read is shared, so that its reader's first store takes the bus, where the
     /// permission is checked (Section 4.1: "similar to the permission check in Typhoon or S-COMA").
-    fn snoop(&mut self, seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        let is_read = seat == HOST && transaction.kind == Kind::Read;
+    fn snoop(&mut self, port: usize, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        let is_read = port == HOST && transaction.kind == Kind::Read;
         let line = || self.build.layout.snooped_line(transaction.address, self.build.block_bytes);
         let shares = is_read && line().is_some_and(|line| self.state.space.is_read_shared(line));
         SnoopReply { shares, ..SnoopReply::default() }
     }
 
-    fn home(&mut self, seat: usize, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
-        self.home_of(seat, transaction)
+    fn home(&mut self, port: usize, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
+        self.home_of(port, transaction)
     }
 
-    fn wants(&self, seat: usize) -> bool {
-        seat == HOST && self.state.bus.wants()
+    fn wants(&self, port: usize) -> bool {
+        port == HOST && self.state.bus.wants()
     }
 
-    fn issue(&mut self, _seat: usize, context: &mut Context<'_>) -> Option<Transaction> {
+    fn issue(&mut self, _port: usize, context: &mut Context<'_>) -> Option<Transaction> {
         let Voyager { state, .. } = self;
         let mut bus = std::mem::replace(&mut state.bus, BusUnit::new(self.build.block_bytes));
         let issued = bus.issue(&self.state.sram, |host| self.translated(host));
@@ -245,7 +245,7 @@ impl Device for Voyager {
 
     fn complete(
         &mut self,
-        _seat: usize,
+        _port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &Response,
@@ -255,17 +255,17 @@ impl Device for Voyager {
         self.move_on(context);
     }
 
-    fn network(&mut self, _seat: usize, context: &mut Context<'_>) {
+    fn network(&mut self, _port: usize, context: &mut Context<'_>) {
         self.move_on(context);
     }
 
-    fn timer(&mut self, _seat: usize, context: &mut Context<'_>) {
+    fn timer(&mut self, _port: usize, context: &mut Context<'_>) {
         self.move_on(context);
     }
 
     fn call(
         &mut self,
-        _seat: usize,
+        _port: usize,
         context: &mut Context<'_>,
         call: &DeviceCall,
         system: &mut dyn OperatingSystem,
@@ -292,7 +292,7 @@ impl DeviceDescription for Voyager {
         Some(LargestPacket { bytes, because_of: "a slot of its message queues" })
     }
 
-    fn seats(&self) -> Vec<DeviceSeat> {
+    fn ports(&self) -> Vec<DevicePort> {
         let Build { layout, .. } = &self.build;
         let processes = || 0..layout.processes;
         let uncached = |process| {
@@ -302,7 +302,7 @@ impl DeviceDescription for Voyager {
                 layout.commands(process),
             ])
         };
-        let host = DeviceSeat {
+        let host = DevicePort {
             name: "the interface on the host's bus".into(),
             registers: processes().flat_map(uncached).collect(),
             homes: processes().map(|process| layout.cachable_buffers(process)).collect(),
@@ -310,10 +310,10 @@ impl DeviceDescription for Voyager {
             is_coherent: true,
             refuses: true,
             is_engine: true,
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         };
         let both = 2 * MOST_SRAM;
-        let service = DeviceSeat {
+        let service = DevicePort {
             name: "the interface on the service processor's bus".into(),
             registers: vec![
                 VOYAGER_REGISTERS..VOYAGER_MAP + 2 * u64::from(MOST_QUEUES) * 8,
@@ -324,12 +324,12 @@ impl DeviceDescription for Voyager {
             lines: SOURCES,
             is_coherent: true,
             is_engine: true,
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         };
         vec![host, service]
     }
 
-    fn seats_beside(&self, _seat: usize) -> Range<usize> {
+    fn ports_beside(&self, _port: usize) -> Range<usize> {
         HOST..SERVICE + 1
     }
 
@@ -376,14 +376,14 @@ impl DeviceDescription for Voyager {
         self.name_at(address)
     }
 
-    fn asserted_lines(&self, seat: usize) -> u64 {
-        if seat == SERVICE { self.state.sources() } else { 0 }
+    fn asserted_lines(&self, port: usize) -> u64 {
+        if port == SERVICE { self.state.sources() } else { 0 }
     }
 
     /// Memory that programs see: lines that the bus unit has taken, and their buffers.
     fn peek(&self, address: u64) -> Option<&[u8]> {
         let buffer = || match self.build.layout.place(address) {
-            Some(Place::Sram(sram)) => Some(self.state.sram.bytes(sram, self.build.block_bytes)),
+            Some(DecodedAddress::Sram(sram)) => Some(self.state.sram.bytes(sram, self.build.block_bytes)),
             _ => None,
         };
         self.state.bus.peek(address).or_else(buffer)
@@ -391,13 +391,13 @@ impl DeviceDescription for Voyager {
 
     fn poke(&mut self, address: u64, bytes: &[u8]) {
         self.state.bus.poke(address, bytes);
-        if let Some(Place::Sram(sram)) = self.build.layout.place(address) {
+        if let Some(DecodedAddress::Sram(sram)) = self.build.layout.place(address) {
             self.state.sram.write(sram, bytes);
         }
     }
 
-    fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
-        (seat, &self.state).hash(&mut hasher);
+    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
+        (port, &self.state).hash(&mut hasher);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
@@ -408,9 +408,9 @@ impl DeviceDescription for Voyager {
         vec![&mut self.statistics]
     }
 
-    fn queue(&self, seat: usize) -> QueueState {
+    fn queue(&self, port: usize) -> QueueState {
         let State { space, commands, queues, .. } = &self.state;
-        if seat == HOST {
+        if port == HOST {
             let (used, limit) = space.used();
             return QueueState::of("captured accesses", used, Some(limit))
                 .with_note(space.describe().unwrap_or_default());
@@ -430,10 +430,10 @@ impl DeviceDescription for Voyager {
         state.with_note(note.join("; ")).held_for(self.state.transmit.held_for())
     }
 
-    fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
+    fn engine(&self, port: usize, _now: Time) -> Option<Engine> {
         let State { transmit, receive, bus, blocks, queues, .. } = &self.state;
         let used = |direction| queues.of(direction).iter().map(|queue| u64::from(queue.used())).sum();
-        Some(match seat {
+        Some(match port {
             HOST => Engine { doing: bus.doing().or(blocks.doing()), messages: used(Direction::Transmit) },
             _ => Engine { doing: receive.doing().or(transmit.doing()), messages: used(Direction::Receive) },
         })

@@ -8,7 +8,7 @@ use super::device::{State, Voyager};
 use super::layout::Direction;
 use super::registers::{SLOT_BYTES, fault};
 use super::transmit::Direct;
-use super::wire::Place;
+use super::wire::BlockDestination;
 use crate::half::Context;
 use crate::registers::{DEVICE_REGION, KERNEL_MEMORY, NODE_MEMORY};
 
@@ -111,7 +111,7 @@ impl Voyager {
                 if !self.state.sram.has(command.sram, command.bytes) {
                     return Begun::Done(Err(fault::SRAM));
                 }
-                if command.address + command.bytes > Place::ADDRESSES {
+                if command.address + command.bytes > BlockDestination::ADDRESSES {
                     return Begun::Done(Err(fault::ADDRESS));
                 }
                 self.state.blocks.transmit(command, issuer);

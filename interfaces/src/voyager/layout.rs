@@ -50,7 +50,7 @@ impl Direction {
 
 /// A place that a program sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum DecodedAddress {
     /// The pointer window of a logical queue, at an offset.
     Window(Direction, u8, u64),
     /// SRAM, by its address.
@@ -231,25 +231,27 @@ impl Layout {
     }
 
     /// What is at an address of the host's bus.
-    pub fn place(&self, address: u64) -> Option<Place> {
+    pub fn place(&self, address: u64) -> Option<DecodedAddress> {
         let process = Addresses::process_at(address).filter(|&process| process < self.processes)?;
         for (direction, windows) in Direction::BOTH.into_iter().zip(self.windows(process)) {
             if windows.contains(&address) {
                 let offset = address - windows.start;
                 let logical = self.logical(process, (offset / PAGE_BYTES) as u8);
-                return Some(Place::Window(direction, logical, offset % PAGE_BYTES));
+                return Some(DecodedAddress::Window(direction, logical, offset % PAGE_BYTES));
             }
         }
         for buffers in [self.cachable_buffers(process), self.uncached_buffers(process)] {
             if buffers.contains(&address) {
-                return Some(Place::Sram(self.buffers_of(process).start + (address - buffers.start)));
+                return Some(DecodedAddress::Sram(
+                    self.buffers_of(process).start + (address - buffers.start),
+                ));
             }
         }
         let (serviced, commands) = (self.serviced(process), self.commands(process));
         if serviced.contains(&address) {
-            return Some(Place::Serviced(process, address - serviced.start));
+            return Some(DecodedAddress::Serviced(process, address - serviced.start));
         }
-        commands.contains(&address).then(|| Place::Commands(process, address - commands.start))
+        commands.contains(&address).then(|| DecodedAddress::Commands(process, address - commands.start))
     }
 
     /// The line of the node's snooped space at an address, if it is one.

@@ -16,7 +16,7 @@
 //! | [`space`] | captured accesses, approvals, permissions |
 //! | [`ports`] | what is behind the device's addresses, and OnePoll |
 //! | [`agent`] | the kernel agent: calls of the operating system |
-//! | [`device`] | its two seats, and which part serves what |
+//! | [`device`] | its two ports, and which part serves what |
 
 pub mod agent;
 pub mod blocks;

@@ -7,7 +7,7 @@ use narthex_memory::{BlockData, HomeReply, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::device::{HOST, State, Voyager};
-use super::layout::{Direction, Place};
+use super::layout::{DecodedAddress, Direction};
 use super::queues;
 use super::registers::{
     self as register, APPROVE_TO_SRAM, MOST_SRAM, NOTHING, QUEUE_REGISTERS, QUEUE_STATE_BYTES, REGISTERS,
@@ -126,8 +126,8 @@ impl Voyager {
         let value = (kind == Kind::UncachedStore).then_some(value);
         let place = self.build.layout.place(address);
         match place.ok_or_else(|| format!("an access to {address:#x}, where the interface has nothing"))? {
-            Place::Sram(sram) => self.access_sram(sram, transaction, response)?,
-            Place::Serviced(process, offset) => {
+            DecodedAddress::Sram(sram) => self.access_sram(sram, transaction, response)?,
+            DecodedAddress::Serviced(process, offset) => {
                 let offset = serviced_offset(process, offset & !7);
                 let approved = self.state.space.carry(Access { process, offset, value });
                 match value {
@@ -135,11 +135,11 @@ impl Voyager {
                     Some(value) => self.land_store(offset, (size, value), approved),
                 }
             }
-            Place::Commands(process, offset) => match value {
+            DecodedAddress::Commands(process, offset) => match value {
                 None => response.value = self.load_command_window(process, offset),
                 Some(value) => self.store_command(process, offset, size, value),
             },
-            Place::Window(direction, logical, offset) => match value {
+            DecodedAddress::Window(direction, logical, offset) => match value {
                 None => response.value = self.load_pointer(direction, logical, offset),
                 Some(value) => {
                     // A part of a doubleword is no pointer's place.
@@ -219,25 +219,27 @@ impl Voyager {
         let &Transaction { kind, address, size, value, .. } = transaction;
         let is_store = kind == Kind::UncachedStore;
         match self.build.layout.place(address) {
-            Some(Place::Serviced(process, offset)) => {
+            Some(DecodedAddress::Serviced(process, offset)) => {
                 let offset = serviced_offset(process, offset & !7);
                 self.state.space.refuses(Access { process, offset, value: is_store.then_some(value) })
             }
-            Some(Place::Window(direction, logical, _)) => {
+            Some(DecodedAddress::Window(direction, logical, _)) => {
                 let is_resident = self.state.queues.resident(direction, logical).is_some();
                 is_store && !is_resident && self.state.space.is_full()
             }
-            Some(Place::Commands(process, offset)) => is_store && self.refuses_command(process, offset, size),
-            Some(Place::Sram(_)) | None => false,
+            Some(DecodedAddress::Commands(process, offset)) => {
+                is_store && self.refuses_command(process, offset, size)
+            }
+            Some(DecodedAddress::Sram(_)) | None => false,
         }
     }
 
     /// A transaction on a line of SRAM, whose home the device is.
-    pub(super) fn home_of(&mut self, seat: usize, transaction: &Transaction) -> HomeReply {
+    pub(super) fn home_of(&mut self, port: usize, transaction: &Transaction) -> HomeReply {
         let Transaction { kind, address, data, .. } = transaction;
-        let sram = match seat {
+        let sram = match port {
             HOST => match self.build.layout.place(*address) {
-                Some(Place::Sram(sram)) => sram,
+                Some(DecodedAddress::Sram(sram)) => sram,
                 _ => unreachable!("the device is the home of its SRAM"),
             },
             _ => address - VOYAGER_SRAM,
@@ -431,7 +433,7 @@ impl Voyager {
     pub(super) fn name_at(&self, address: u64) -> Option<AddressName> {
         let part = |name: &str, part: String| AddressName { name: name.into(), part: Some(part) };
         match self.build.layout.place(address) {
-            Some(Place::Window(direction, logical, offset)) => {
+            Some(DecodedAddress::Window(direction, logical, offset)) => {
                 let pointer = match offset {
                     register::POINTER_PRODUCER => "producer",
                     register::POINTER_CONSUMER => "consumer",
@@ -440,11 +442,11 @@ impl Voyager {
                 let queue = format!("{} queue {logical}", direction.name());
                 return Some(part(&format!("{pointer} of a queue"), queue));
             }
-            Some(Place::Sram(sram)) => return Some(part("SRAM bank A", format!("byte {sram:#x}"))),
-            Some(Place::Serviced(_, offset)) => {
+            Some(DecodedAddress::Sram(sram)) => return Some(part("SRAM bank A", format!("byte {sram:#x}"))),
+            Some(DecodedAddress::Serviced(_, offset)) => {
                 return Some(part("serviced space", format!("byte {offset:#x}")));
             }
-            Some(Place::Commands(process, offset)) => {
+            Some(DecodedAddress::Commands(process, offset)) => {
                 let word = match offset {
                     register::COMMAND_WINDOW_ISSUE => "next doubleword",
                     register::COMMAND_WINDOW_FAULT => "fault",

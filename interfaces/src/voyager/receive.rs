@@ -24,7 +24,7 @@ use super::device::Voyager;
 use super::layout::Direction;
 use super::queues::{MISS, Queue, Target};
 use super::registers::{QUEUE_NOT_DRAINED, SLOT_BYTES, SLOT_HEADER_BYTES};
-use super::wire::{ADDRESS_BYTES, Label, Place};
+use super::wire::{ADDRESS_BYTES, BlockDestination, Label};
 use crate::half::Context;
 
 /// The user's byte of a message that says why a block transfer has failed.
@@ -280,7 +280,7 @@ impl Voyager {
     /// A remote command goes to its queue.
     fn take_command(&mut self, label: Label, sender: Rank, payload: Vec<u8>) {
         let (place, data) = payload.split_at(ADDRESS_BYTES as usize);
-        let place = Place::of(u64::from_le_bytes(place.try_into().expect("eight bytes")));
+        let place = BlockDestination::of(u64::from_le_bytes(place.try_into().expect("eight bytes")));
         self.state.blocks.remote.push_back(RemoteWrite {
             from: Origin { sender, process: label.queue, told: place.told, is_last: place.is_last },
             channel: label.user,

@@ -10,7 +10,7 @@
 //! | 40 | 0 | 1 |
 //! | 48 to 63 | rank that sends, in its job | |
 //!
-//! The payload of a remote command is a [`Place`], eight bytes, and the data.
+//! The payload of a remote command is a [`BlockDestination`], eight bytes, and the data.
 
 use narthex_fabrics::Header;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub const ADDRESS_BYTES: u64 = 8;
 
 /// Where the data of a block transfer's packet go, and who is told if they may not go there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-pub struct Place {
+pub struct BlockDestination {
     /// The receiving process's address.
     pub address: u64,
     /// The logical receive queue of the sender that is told.
@@ -29,7 +29,7 @@ pub struct Place {
     pub is_last: bool,
 }
 
-impl Place {
+impl BlockDestination {
     /// Where the queue, plus one, stands above an address.
     const TOLD: u32 = 48;
     const LAST: u32 = 57;
@@ -45,7 +45,7 @@ impl Place {
 
     /// What these bits say.
     pub fn of(bits: u64) -> Self {
-        Place {
+        BlockDestination {
             address: bits & (Self::ADDRESSES - 1),
             told: (bits >> Self::TOLD & 0x1ff).checked_sub(1).map(|queue| queue as u8),
             is_last: bits >> Self::LAST & 1 != 0,
@@ -113,11 +113,14 @@ mod tests {
     fn a_place_comes_as_it_went() {
         for told in [None, Some(0), Some(255)] {
             for is_last in [false, true] {
-                let place = Place { address: 0xffff_ffff_fff0, told, is_last };
-                assert_eq!(Place::of(place.bits()), place);
+                let place = BlockDestination { address: 0xffff_ffff_fff0, told, is_last };
+                assert_eq!(BlockDestination::of(place.bits()), place);
             }
         }
-        assert_eq!(Place::of(0x1234), Place { address: 0x1234, told: None, is_last: false });
+        assert_eq!(
+            BlockDestination::of(0x1234),
+            BlockDestination { address: 0x1234, told: None, is_last: false }
+        );
     }
 
     #[test]

@@ -11,7 +11,8 @@ use narthex_memory::bus::Bus;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
-    self, AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats, Step,
+    self, AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, MemoryId,
+    Names, Step,
 };
 use narthex_memory::protocols::{Access, Request};
 use narthex_memory::{AgentId, HomeReply, Kind, Response, SnoopReply, Transaction};
@@ -23,19 +24,19 @@ const BUS: InterconnectId = InterconnectId(0);
 /// A bus with the processor and these halves of an interface on it.
 pub fn bus(interface: &dyn Device, halves: Range<usize>) -> Interconnect {
     let mut homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
-    let mut seats = vec![Seat::of_processor(PROCESSOR)];
-    for (number, seat) in
-        interface.seats().into_iter().enumerate().filter(|(number, _)| halves.contains(number))
+    let mut ports = vec![AgentPort::of_processor(PROCESSOR)];
+    for (number, port) in
+        interface.ports().into_iter().enumerate().filter(|(number, _)| halves.contains(number))
     {
         let agent = AgentId(FIRST_SIDE.0 + number as u8);
-        for home in seat.homes {
+        for home in port.homes {
             homes.add(home, Home::Agent(agent)).expect("an address has one home");
         }
-        seats.push(Seat::of_device(agent, seat.concern));
+        ports.push(AgentPort::of_device(agent, port.concern));
     }
     let names = Names { name: "memory bus", prefix: "" };
     let clock = Clock::with_period(Duration::from_ns(1));
-    SnoopingBus::new(names, Bus::with_occupancy(clock, |_| 0), Seats::new(seats), homes).into()
+    SnoopingBus::new(names, Bus::with_occupancy(clock, |_| 0), AgentPorts::new(ports), homes).into()
 }
 
 /// The processor with its cache.
@@ -96,7 +97,7 @@ impl Agent for Half<'_> {
     }
 }
 
-impl Composition for Node {
+impl InterconnectHost for Node {
     type Agent<'a> = Either<Processor<'a>, Half<'a>>;
     type Memory<'a> = &'a mut HomeMemory;
 

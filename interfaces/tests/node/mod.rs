@@ -106,10 +106,10 @@ pub struct Node {
     pub received: Vec<Message>,
 }
 
-/// The seats of a process, at which it is told of packets and room.
+/// The ports of a process, at which it is told of packets and room.
 fn sides_of(interface: &dyn Device, process: u8) -> Range<usize> {
-    let seats = (interface.sender(process), interface.receiver(process));
-    let (Some(send), Some(receive)) = seats else { panic!("it is on the network") };
+    let ports = (interface.sender(process), interface.receiver(process));
+    let (Some(send), Some(receive)) = ports else { panic!("it is on the network") };
     send..receive + 1
 }
 

@@ -132,8 +132,8 @@ impl Node {
 
     /// An access to a register or a block of its page.
     fn access(&mut self, transaction: &Transaction) -> Response {
-        let (seat, mut response) = (self.own_sides().start, Response::default());
-        self.with_interface(|device, context| device.access(seat, context, transaction, &mut response))
+        let (port, mut response) = (self.own_sides().start, Response::default());
+        self.with_interface(|device, context| device.access(port, context, transaction, &mut response))
             .unwrap();
         response
     }

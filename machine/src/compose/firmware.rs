@@ -16,7 +16,7 @@ use narthex_memory::translation::Translation;
 use super::{Blueprint, Running};
 use crate::config::{FIRMWARE, PROGRAM, ProcessorPart};
 use crate::node::memory::NodeMemory;
-use crate::node::{Lines, Personality, Process};
+use crate::node::{InterruptLines, Personality, Process};
 use crate::request::{Failure, RunRequest};
 use crate::wiring::Shape;
 
@@ -172,17 +172,21 @@ impl Blueprint<'_> {
     }
 
     /// The interrupt lines of a node's processors.
-    pub(super) fn lines(&self, shape: &Shape, devices: &[&dyn Device]) -> Result<Vec<Lines>, Failure> {
+    pub(super) fn lines(
+        &self,
+        shape: &Shape,
+        devices: &[&dyn Device],
+    ) -> Result<Vec<InterruptLines>, Failure> {
         let parts = self.config.processor_parts();
         let runs_firmware = |index: &usize| parts[*index].1.runs != PROGRAM;
         let firmware: Vec<usize> = (0..parts.len()).filter(runs_firmware).collect();
         let lines = shape.lines(devices, &firmware);
         let lines = lines.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))?;
-        for Lines { processor, sources, .. } in &lines {
+        for InterruptLines { processor, sources, .. } in &lines {
             let (name, part) = parts[*processor];
             if self.config.core_named(&part.core).interrupt_cycles.is_none() {
-                let (device, seat, _) = sources[0];
-                let (device, core) = (&devices[device].seats()[seat].name, &part.core);
+                let (device, port, _) = sources[0];
+                let (device, core) = (&devices[device].ports()[port].name, &part.core);
                 return Err(Failure::usage(format!(
                     "{}: node.processors.{name}.core: {core:?} has no interrupt_cycles, and {device} has interrupt \
                      lines to it: state the cycles from a line to the handler's first instruction",

@@ -27,7 +27,7 @@ pub use super::nodes::Times;
 
 /// The processes of a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct JobPlacement {
     /// The nodes on which it has processes, in the order of its ranks.
     pub nodes: Vec<u16>,
     /// Its processes on each of them.
@@ -36,10 +36,10 @@ pub struct Place {
     pub times: Times,
 }
 
-impl Place {
+impl JobPlacement {
     /// All processes of a machine.
     fn whole(placement: Placement) -> Self {
-        Place {
+        JobPlacement {
             nodes: (0..placement.nodes).collect(),
             processes: 0..placement.processes,
             times: Times::default(),
@@ -48,7 +48,7 @@ impl Place {
 
     /// Its ranks, as the ports of its nodes translate them.
     pub fn ranks(&self, placement: Placement) -> narthex_fabrics::Job {
-        let Place { nodes, processes, .. } = self;
+        let JobPlacement { nodes, processes, .. } = self;
         let first = placement.rank(NodeId(nodes[0]), processes.start);
         let distances = nodes.windows(2).map(|pair| pair[1].checked_sub(pair[0]));
         let stride = distances.reduce(|one, other| one.filter(|_| one == other)).unwrap_or(Some(1));
@@ -81,7 +81,7 @@ pub struct Job {
     /// Its arguments, the name first.
     pub arguments: Vec<String>,
     /// Its processes.
-    pub place: Place,
+    pub place: JobPlacement,
     /// Their ranks.
     pub ranks: narthex_fabrics::Job,
 }
@@ -103,13 +103,13 @@ impl Job {
             image: Arc::new(image),
             arguments: std::iter::once(name.to_owned()).chain(arguments.iter().cloned()).collect(),
             program: Arc::new(program),
-            place: Place::whole(placement),
+            place: JobPlacement::whole(placement),
             ranks: narthex_fabrics::Job::whole(placement),
         }
     }
 
     /// Its processes are these.
-    pub fn set_place(&mut self, place: Place, placement: Placement) {
+    pub fn set_place(&mut self, place: JobPlacement, placement: Placement) {
         self.ranks = place.ranks(placement);
         self.place = place;
     }
@@ -120,9 +120,9 @@ impl Job {
 ///
 /// # Errors
 /// If a job is on nodes that the machine lacks, or no process is free for it.
-pub fn places(request: &RunRequest, placement: Placement, seed: u64) -> Result<Vec<Place>, Failure> {
+pub fn places(request: &RunRequest, placement: Placement, seed: u64) -> Result<Vec<JobPlacement>, Failure> {
     if request.jobs.is_empty() && request.job_nodes.is_none() {
-        return Ok(vec![Place::whole(placement)]);
+        return Ok(vec![JobPlacement::whole(placement)]);
     }
     let first = (words(&request.program, &request.args), request.job_nodes.as_deref());
     let further = request.jobs.iter();
@@ -130,7 +130,7 @@ pub fn places(request: &RunRequest, placement: Placement, seed: u64) -> Result<V
         further.map(|JobRequest { program, args, nodes, .. }| (words(program, args), nodes.as_deref()));
     let jobs: Vec<(String, Option<&str>)> = std::iter::once(first).chain(further).collect();
     let mut taken = vec![false; placement.ranks().into()];
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<JobPlacement> = Vec::new();
     for (number, (name, text)) in jobs.iter().enumerate() {
         let refused = |problem| Failure::usage(format!("job '{name}' {problem}"));
         let (nodes, times) = nodes::read(text.unwrap_or_default(), placement.nodes).map_err(refused)?;
@@ -156,7 +156,7 @@ pub fn places(request: &RunRequest, placement: Placement, seed: u64) -> Result<V
         for &node in &on {
             taken[usize::from(placement.rank(NodeId(node), process).0)] = true;
         }
-        places.push(Place { nodes: on, processes: process..process + 1, times });
+        places.push(JobPlacement { nodes: on, processes: process..process + 1, times });
     }
     Ok(places)
 }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn even_nodes_need_no_table_and_others_keep_their_order() {
         let of = |nodes: &[u16], processes: Range<u8>| {
-            Place { nodes: nodes.to_vec(), processes, times: Times::default() }.ranks(PLACEMENT)
+            JobPlacement { nodes: nodes.to_vec(), processes, times: Times::default() }.ranks(PLACEMENT)
         };
         assert_eq!(of(&[1, 2, 3], 1..2), narthex_fabrics::Job::even(Rank(3), 2, 3));
         assert_eq!(of(&[1, 3], 0..1), narthex_fabrics::Job::even(Rank(2), 4, 2));

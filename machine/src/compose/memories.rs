@@ -14,7 +14,7 @@ use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory};
 
 use super::Blueprint;
-use crate::config::{InstructionCache, PROGRAM, ProcessorPart};
+use crate::config::{PROGRAM, ProcessorPart};
 use crate::wiring::{MemoryPlace, Shape};
 
 impl Blueprint<'_> {
@@ -68,30 +68,38 @@ impl Blueprint<'_> {
 
     pub(super) fn memory_of(&self, process: u8, agent: AgentId, part: &ProcessorPart) -> ProcessorMemory {
         let config = &*self.config;
-        let instructions = match &config.instruction_cache {
-            InstructionCache::Ideal {} => None,
-            InstructionCache::Cache(cache) => Some(cache),
-        };
+        let caches = config.caches_of(part);
         let supply_time = self.supply_time(part);
-        let memory =
-            ProcessorMemory::new(agent, &config.data_cache, instructions, &config.store_buffer, supply_time)
-                .with_translation(
-                    Translation::of_process(process, common_region(self.config.processes_per_node()))
-                        .with_frames(self.frames.clone()),
-                );
-        let memory = match &config.second_level_cache {
-            Some(second) if part.has_second_level() => memory.with_second_level(second, &config.data_cache),
-            _ => memory,
+        let memory = ProcessorMemory::new(
+            agent,
+            caches.data,
+            caches.instructions,
+            config.store_buffer_of(part),
+            supply_time,
+        )
+        .with_translation(
+            Translation::of_process(process, common_region(self.config.processes_per_node()))
+                .with_frames(self.frames.clone()),
+        );
+        let memory = match caches.second {
+            Some(second) => memory.with_second_level(second, caches.data),
+            None => memory,
         };
         let memory = match &config.write_combining {
             Some(combining) if part.runs == PROGRAM => memory.with_write_combining(combining),
             _ => memory,
         };
-        let misses = config.core_named(&part.core).misses.unwrap_or(1);
+        let queue = config.store_queue.as_ref().filter(|_| part.runs == PROGRAM);
+        let memory = match queue {
+            Some(queue) => memory.with_store_queue(queue),
+            None => memory,
+        };
+        let misses = config.core_named(&part.core).misses.unwrap_or(1) as usize;
+        let transactions = misses + queue.map_or(0, |queue| queue.transactions());
         let memory = match part.has_caches() {
-            true => memory
-                .with_misses(misses as usize)
-                .with_transactions((misses as usize).min(self.transactions_of(part))),
+            true => {
+                memory.with_misses(misses).with_transactions(transactions.min(self.transactions_of(part)))
+            }
             false => memory.with_local_memory(
                 self.access_cycles(part),
                 self.block_bytes(),
@@ -99,11 +107,11 @@ impl Blueprint<'_> {
             ),
         };
         match config.block_buffers {
-            block_buffers::Config::None {} => memory,
-            block_buffers::Config::Pair { transfer_cycles } => {
+            block_buffers::Config::Pair { transfer_cycles } if part.runs == PROGRAM => {
                 let transfer_time = config.processor.clock.clock().cycles(u64::from(transfer_cycles));
                 memory.with_block_buffers(transfer_time)
             }
+            _ => memory,
         }
     }
 }

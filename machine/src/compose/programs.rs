@@ -14,7 +14,7 @@ use narthex_memory::main_memory::{MainMemory, PAGE_BYTES};
 use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::{AgentId, ProcessorMemory};
 
-use super::jobs::{Job, Place};
+use super::jobs::{Job, JobPlacement};
 use super::{Blueprint, ProcessId, Running};
 use crate::config::ProcessorPart;
 use crate::node::memory::NodeMemory;
@@ -40,7 +40,7 @@ impl Blueprint<'_> {
             pages.map(range.start, range.end - range.start, PageAttributes::DEVICE);
             mapped.push((range.clone(), Protection::READ_WRITE));
         }
-        let combinable = devices.iter().flat_map(|device| device.seats()).flat_map(|seat| seat.combinable);
+        let combinable = devices.iter().flat_map(|device| device.ports()).flat_map(|port| port.combinable);
         for range in combinable.filter(|_| self.config.write_combining.is_some()) {
             if pages.lookup(range.start) == Some(PageAttributes::DEVICE) {
                 pages.map(range.start, range.end - range.start, PageAttributes::COMBINING);
@@ -134,7 +134,7 @@ impl Blueprint<'_> {
 
     /// What the information page tells a process.
     fn information(&self, place: ProcessId, layouts: &[Layout]) -> InformationPage {
-        let Job { place: Place { nodes, processes, .. }, ranks, .. } = self.loaded(place);
+        let Job { place: JobPlacement { nodes, processes, .. }, ranks, .. } = self.loaded(place);
         let rank = ranks.rank_of(self.placement().rank(place.node, place.process)).unwrap_or(Rank(0));
         let overrides: Vec<(&str, u64)> =
             layouts.iter().flat_map(|layout| layout.overrides.iter().copied()).collect();

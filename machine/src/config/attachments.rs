@@ -133,7 +133,7 @@ impl super::MachineConfig {
             sections: &self.interfaces_at(attachment),
             nodes: self.machine.nodes,
             processes,
-            // Its seats follow all processors of the node.
+            // Its ports follow all processors of the node.
             first_agent: AgentId(self.processor_parts().len() as u8),
             attachment,
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
@@ -169,14 +169,14 @@ impl super::MachineConfig {
         }
     }
 
-    /// The local memory on the interconnect of an interface's last seat.
+    /// The local memory on the interconnect of an interface's last port.
     fn local_memory(&self, chosen: &Attached) -> Option<Range<u64>> {
         let place = self.node.place(chosen)?;
         let last = place.last()?;
         self.node.memories.values().filter(|memory| memory.is_on(last)).find_map(|memory| memory.range())
     }
 
-    /// Where the registers of a DMA engine are on the interconnect of an interface's last seat.
+    /// Where the registers of a DMA engine are on the interconnect of an interface's last port.
     fn dma_engine_beside(&self, chosen: &Attached) -> Option<u64> {
         let place = self.node.place(chosen)?;
         let last = place.last()?;

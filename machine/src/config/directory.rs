@@ -18,7 +18,9 @@
 //!
 //! Here it is checked that the parts can be there: what a directory needs of caches and of
 //! the network on chip, and that each place exists. What needs a bus because it hears of all
-//! transactions, or refuses some, is refused where seats are known ([`crate::wiring`]).
+//! transactions, or refuses some, is refused where ports are known ([`crate::wiring`]).
+
+use std::collections::BTreeSet;
 
 use narthex_fabrics::topologies::Topology;
 use narthex_kernel::Category;
@@ -27,7 +29,7 @@ use narthex_memory::processor_memory::second_level::Inclusion;
 use narthex_memory::protocols::Protocol;
 
 use super::node::{Broken, broken};
-use super::{InstructionCache, MachineConfig, PROGRAM, ProcessorPart};
+use super::{MachineConfig, PROGRAM, ProcessorPart};
 
 /// What reports call the interconnect.
 pub const DIRECTORY: &str = "directory";
@@ -74,8 +76,7 @@ impl MachineConfig {
     /// nothing that it does not tell them.
     fn cache_problems_of_directory(&self) -> Vec<Broken> {
         let mut problems = Vec::new();
-        let snarfs = [Some(("data_cache", &self.data_cache)), self.instruction_cache_config()];
-        for (table, _) in snarfs.into_iter().flatten().filter(|(_, cache)| cache.snarfing) {
+        for table in self.snarfing_tables_of_tiles() {
             let message =
                 "true is not allowed: caches on a directory see no blocks pass by for others; expected false";
             problems.push(broken(&format!("{table}.snarfing"), message));
@@ -101,11 +102,17 @@ impl MachineConfig {
         problems
     }
 
-    fn instruction_cache_config(&self) -> Option<(&'static str, &narthex_memory::cache::Config)> {
-        match &self.instruction_cache {
-            InstructionCache::Ideal {} => None,
-            InstructionCache::Cache(config) => Some(("instruction_cache", config)),
-        }
+    /// The tables of caches of tiles that take in what passes by.
+    fn snarfing_tables_of_tiles(&self) -> BTreeSet<String> {
+        let tiles =
+            self.node.processors.values().filter(|part| part.has_caches() && self.has_places(&part.on));
+        let snarfing = |part: &ProcessorPart| {
+            let caches = self.caches_of(part);
+            let named = [Some(caches.data), caches.instructions].into_iter().zip(&part.caches);
+            let snarfing = named.filter(|(cache, _)| cache.is_some_and(|cache| cache.snarfing));
+            Vec::from_iter(snarfing.map(|(_, name)| self.cache_key(name)))
+        };
+        tiles.flat_map(snarfing).collect()
     }
 
     /// Each miss of a tile has a transaction of its own.
@@ -128,16 +135,17 @@ impl MachineConfig {
                 "[] is not allowed on a directory: a processor without caches has its memory on a bus";
             return Some(broken(&key, message));
         }
-        self.instruction_cache_config()?;
-        match &self.second_level_cache {
-            Some(second) if part.has_second_level() && second.inclusion == Inclusion::Inclusive => None,
-            Some(_) if part.has_second_level() => Some(broken(
-                "second_level_cache.inclusion",
+        let caches = self.caches_of(part);
+        caches.instructions?;
+        match caches.second {
+            Some(second) if second.inclusion == Inclusion::Inclusive => None,
+            Some(_) => Some(broken(
+                &format!("{}.inclusion", self.cache_key(&part.caches[2])),
                 "\"non-inclusive\" is not allowed on a directory, for which a processor is one cache: what its \
                  instruction cache holds must be in the second level, too; expected \"inclusive\", or \
                  instruction_cache.kind = \"ideal\"",
             )),
-            _ => Some(broken(
+            None => Some(broken(
                 &key,
                 "needs \"second_level_cache\" (inclusive) on a directory, for which a processor is one cache, and \
                  the data and the instruction cache are two; or instruction_cache.kind = \"ideal\"",
@@ -182,10 +190,10 @@ impl MachineConfig {
             .devices
             .iter()
             .map(|(name, part)| (format!("node.devices.{name}.at"), &part.on, part.at));
-        let seats = self.node.interface.seats.iter();
-        let seats = seats.map(|(name, part)| (format!("node.interface.seats.{name}.at"), &part.on, part.at));
+        let ports = self.node.interface.ports.iter();
+        let ports = ports.map(|(name, part)| (format!("node.interface.ports.{name}.at"), &part.on, part.at));
         let interface = [("node.interface.at".to_owned(), &self.node.interface.on, self.node.interface.at)];
-        for (key, on, at) in devices.chain(seats).chain(interface) {
+        for (key, on, at) in devices.chain(ports).chain(interface) {
             let on = on.iter().find(|on| self.has_places(on)).or(on.first()).map_or("", String::as_str);
             let at = at.map(|place| vec![place]);
             problems.extend(self.placed(&key, on, at.as_deref(), at.is_some(), "a number", Some(1)));

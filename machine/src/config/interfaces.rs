@@ -68,7 +68,7 @@ fn rename(schema: &mut Value, from: &str, to: &str) {
 
 /// What the sections are tried out with.
 #[derive(Clone, Copy)]
-pub(super) struct Surroundings {
+pub(super) struct TrialContext {
     pub attachment: Attachment,
     pub protocol: &'static Protocol,
     pub block_bytes: u64,
@@ -82,7 +82,7 @@ pub(super) struct Surroundings {
 pub(super) fn problems(
     table: &str,
     sections: &Interfaces,
-    surroundings: &Surroundings,
+    surroundings: &TrialContext,
 ) -> Vec<(String, String)> {
     let with_section = |model: &&'static Model| Some((*model, sections.get(model.section)?));
     let refused = MODELS.iter().filter_map(with_section).flat_map(|(model, config)| {
@@ -104,7 +104,7 @@ fn try_out_examples(
     key: &str,
     model: &Model,
     config: &Value,
-    surroundings: &Surroundings,
+    surroundings: &TrialContext,
 ) -> Vec<(String, String)> {
     let names = model.examples.iter().filter_map(|example| example.parse::<Name>().ok());
     names.flat_map(|name| try_out(key, model, name, config, surroundings)).collect()
@@ -115,9 +115,9 @@ fn try_out(
     model: &Model,
     name: Name,
     config: &Value,
-    surroundings: &Surroundings,
+    surroundings: &TrialContext,
 ) -> Vec<(String, String)> {
-    let &Surroundings { attachment, protocol, block_bytes, packet_bytes, nodes } = surroundings;
+    let &TrialContext { attachment, protocol, block_bytes, packet_bytes, nodes } = surroundings;
     let (send, receive) = match model.makes {
         Makes::Halves { send, receive } => (send, receive),
         Makes::Device(build) => {

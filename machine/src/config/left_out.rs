@@ -2,9 +2,9 @@
 //! out.
 //!
 //! A machine's file may describe the inside of a NIC: an interconnect on which some
-//! interfaces have a seat (`[node.interface.seats]`), with processors, memories and
-//! engines on it. Where the interface of a run has no seat there, nobody would use them.
-//! So an interconnect that is named for seats, and on which neither the program's
+//! interfaces have a port (`[node.interface.ports]`), with processors, memories and
+//! engines on it. Where the interface of a run has no port there, nobody would use them.
+//! So an interconnect that is named for ports, and on which neither the program's
 //! processors nor a device of the run are, is no part of the run; nor is a processor or a
 //! memory that is on it alone, nor a DMA engine with a port there.
 
@@ -41,12 +41,15 @@ impl MachineConfig {
         };
         let (all_cores, run_cores) = (cores(all), cores(part));
         let cores = all_cores.difference(&run_cores).map(|name| format!("processors.{name}"));
+        let further = self.further_cache_tables(all);
+        let left_out = further.difference(&self.further_cache_tables(part)).cloned().collect::<Vec<_>>();
         let key = |table: &'static str| move |name: &String| format!("{table}.{name}");
         interconnects
             .map(key("buses"))
             .chain(memories.map(key("memories")))
             .chain(engines.map(key("dma_engines")))
             .chain(cores)
+            .chain(left_out)
             .collect()
     }
 }
@@ -54,11 +57,11 @@ impl MachineConfig {
 impl NodeShape {
     /// The interconnects that are not part of a run with this interface.
     fn left_out(&self, interface: &Attached) -> BTreeSet<&str> {
-        let named = self.interface.seats.values().flat_map(|part| &part.on).map(String::as_str);
+        let named = self.interface.ports.values().flat_map(|part| &part.on).map(String::as_str);
         let there = named.filter(|name| self.interconnects.contains_key(*name));
-        let seats = self.place(interface).unwrap_or_default().into_iter();
+        let ports = self.place(interface).unwrap_or_default().into_iter();
         let devices = self.devices.values().flat_map(|part| &part.on).map(String::as_str);
-        let used: BTreeSet<&str> = seats.chain(devices).chain([self.host().1.on.as_str()]).collect();
+        let used: BTreeSet<&str> = ports.chain(devices).chain([self.host().1.on.as_str()]).collect();
         there.filter(|name| !used.contains(name)).collect()
     }
 

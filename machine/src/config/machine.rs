@@ -3,19 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use narthex_cores::{self as cores, ALL_IN_ONE_LINE, FETCH_BLOCK_BYTES};
+use narthex_cores::{self as cores, ALL_IN_ONE_LINE};
 use narthex_fabrics::{faults, flow_control, networks, on_chip};
 use narthex_interfaces::registers::PROCESSES_LIMIT;
 use narthex_interfaces::{Attachment, dma_engine, forwarder};
 use narthex_kernel::{Bytes, Duration};
 use narthex_memory::interconnects::directory;
-use narthex_memory::processor_memory::{self, block_buffers, second_level, write_combining};
+use narthex_memory::processor_memory::{self, block_buffers, second_level, store_queue, write_combining};
 use narthex_memory::{bridge, bus, cache, main_memory, protocols, third_level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::attachments::PrivatePath;
-use super::interfaces::{self, Interfaces, Surroundings};
+use super::interfaces::{self, Interfaces, TrialContext};
 use super::node::{NodeShape, PROGRAM, ProcessorPart};
 use super::operating_system;
 
@@ -31,22 +31,25 @@ pub struct MachineConfig {
     pub processor: cores::Config,
     /// What access tags cost the processor.
     pub access_control: cores::AccessControl,
-    /// The processor's data cache.
+    /// The data cache of the program's processors, and of others that name it.
     pub data_cache: cache::Config,
-    /// The processor's instruction cache.
+    /// Their instruction cache.
     pub instruction_cache: InstructionCache,
-    /// The processor's second-level cache, below its data and instruction caches.
+    /// Their second-level cache, below data and instruction caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_level_cache: Option<second_level::Config>,
     /// The cache in front of a memory, which all that use it share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub third_level_cache: Option<third_level::Config>,
-    /// The processor's store buffer.
+    /// Their store buffer, and that of other processors that name none.
     pub store_buffer: processor_memory::StoreBufferConfig,
+    /// The store queue of the program's processors, where they have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_queue: Option<store_queue::Config>,
     /// The write-combining buffers of the program's processors, where they have some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_combining: Option<write_combining::Config>,
-    /// The processor's block buffers.
+    /// The block buffers of the program's processors.
     pub block_buffers: block_buffers::Config,
     /// The node's memory bus, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,6 +80,15 @@ pub struct MachineConfig {
     /// Further snooping buses of a node, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub buses: BTreeMap<String, bus::Config>,
+    /// Further data and instruction caches of a node's processors, by the name of their table.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub caches: BTreeMap<String, cache::Config>,
+    /// Further second levels of a node's processors, by the name of their table.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub second_level_caches: BTreeMap<String, second_level::Config>,
+    /// Further store buffers of a node's processors, by the name of their table.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub store_buffers: BTreeMap<String, processor_memory::StoreBufferConfig>,
     /// Further memories of a node, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memories: BTreeMap<String, main_memory::Config>,
@@ -175,6 +187,7 @@ impl MachineConfig {
         problems.extend(self.network_on_chip_problems());
         problems.extend(self.dma_engine_problems());
         problems.extend(self.further_problems());
+        problems.extend(self.further_cache_problems());
         problems.extend(self.general_problems());
         problems.extend(self.block_problems());
         problems.extend(self.message_problems());
@@ -192,15 +205,6 @@ impl MachineConfig {
     /// The node's coherence block: that of the caches on its buses.
     pub fn block(&self) -> Bytes {
         self.second_level_cache.as_ref().map_or(self.data_cache.block, |second| second.block)
-    }
-
-    /// Bytes in the lines of code that its processors fetch: the smallest block of an
-    /// instruction cache, so that each of them is asked for.
-    pub fn fetch_line_bytes(&self) -> u64 {
-        match &self.instruction_cache {
-            InstructionCache::Ideal {} => FETCH_BLOCK_BYTES,
-            InstructionCache::Cache(cache) => cache.block.as_u64().min(FETCH_BLOCK_BYTES),
-        }
     }
 
     /// The same for the processors that run programs: an ideal cache is asked for nothing.
@@ -292,6 +296,7 @@ impl MachineConfig {
             ("third_level_cache", self.third_level_problems()),
             ("write_combining", self.write_combining_problems()),
             ("store_buffer", self.store_buffer.problems()),
+            ("store_queue", self.store_queue.as_ref().map(store_queue::Config::problems).unwrap_or_default()),
             ("forwarder", self.forwarder.as_ref().map(forwarder::Config::problems).unwrap_or_default()),
             ("flow_control", self.flow_control.problems()),
         ];
@@ -365,7 +370,7 @@ impl MachineConfig {
         problems
     }
 
-    /// Rules about the coherence block, which all of a node agree on.
+    /// InterconnectModel about the coherence block, which all of a node agree on.
     fn block_problems(&self) -> Vec<Broken> {
         let block = self.block();
         let mut problems = Vec::new();
@@ -394,7 +399,7 @@ impl MachineConfig {
         };
         let (block_bytes, packet_bytes) = (self.block().get(), self.messages.packet.as_u64());
         let nodes = self.machine.nodes;
-        let at = |attachment| Surroundings { attachment, protocol, block_bytes, packet_bytes, nodes };
+        let at = |attachment| TrialContext { attachment, protocol, block_bytes, packet_bytes, nodes };
         let mut problems = interfaces::problems("interfaces", &self.interfaces, &at(Attachment::MemoryBus));
         for attachment in [Attachment::CacheBus, Attachment::Register] {
             if let Some(path) = self.private_path(attachment) {

@@ -28,6 +28,7 @@
 //! | `attachments` | the places of interfaces that not every machine has |
 //! | `differences` | what distinguishes two machines |
 //! | `presets` | the built-in machines |
+//! | `processor_caches` | the caches and the store buffer of each processor |
 //! | `replaced` | the tables that go with an interconnect whose kind changes |
 //! | `without_effect` | what a user has set, and changes nothing with an interface |
 //!
@@ -50,6 +51,7 @@ mod node;
 pub mod operating_system;
 mod presets;
 mod problem;
+mod processor_caches;
 mod replaced;
 mod schema;
 mod tree;
@@ -78,6 +80,7 @@ pub use machine::{General, InstructionCache, MachineConfig, Messages};
 pub use node::{FIRMWARE, FORWARDER, NodeShape, PROGRAM, ProcessorPart};
 pub use presets::names as preset_names;
 pub use problem::{ConfigError, Problem};
+pub use processor_caches::ProcessorCaches;
 pub use tree::Source;
 pub use without_effect::Settings;
 

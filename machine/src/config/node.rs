@@ -42,7 +42,7 @@ use narthex_memory::main_memory;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) use rules::broken;
+pub(super) use rules::{broken, unknown};
 
 use super::MachineConfig;
 use super::dma_engines::DmaEnginePart;
@@ -68,13 +68,13 @@ pub struct NodeShape {
     pub devices: BTreeMap<String, DevicePart>,
 }
 
-/// Where the seats of a device are.
+/// Where the ports of a device are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DevicePart {
-    /// The interconnects of its seats, one for each.
+    /// The interconnects of its ports, one for each.
     pub on: Vec<String>,
-    /// Its place on the network on chip, where a seat is on a directory.
+    /// Its place on the network on chip, where a port is on a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
 }
@@ -89,9 +89,14 @@ pub struct ProcessorPart {
     /// The table of its core.
     pub core: String,
     /// The tables of its data cache, of its instruction cache and, where it has one, of
-    /// its second-level cache. None: it runs firmware from the memory with a range on its
-    /// interconnect, of which it has a port.
+    /// its second-level cache; firmware may have those of [caches] and [second_level_caches].
+    /// None: it runs firmware from the memory with a range on its interconnect, of which it has
+    /// a port.
     pub caches: Vec<String>,
+    /// The table of its store buffer: "store_buffer" if nothing is said, or one of
+    /// [store_buffers].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store_buffer: Option<String>,
     /// The interconnect on which its caches are.
     pub on: String,
     /// The places of its tiles on the network on chip, where it is on a directory: one for each
@@ -162,19 +167,16 @@ impl MemoryPart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterfacePart {
-    /// The interconnects of its seats; one for all of them, or one for each.
+    /// The interconnects of its ports; one for all of them, or one for each.
     pub on: Vec<String>,
     /// Its place on the network on chip, where it is on a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
-    /// Where the seats of interfaces are that are whole devices, by the name of their section
+    /// Where the ports of interfaces are that are whole devices, by the name of their section
     /// in [interfaces].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub seats: BTreeMap<String, DevicePart>,
+    pub ports: BTreeMap<String, DevicePart>,
 }
-
-/// The table of a second-level cache.
-const SECOND_LEVEL: &str = "second_level_cache";
 
 /// Where memories are that programs see beside their own: in the device region, which
 /// is the same for all processes, behind what interfaces have of it.
@@ -189,11 +191,11 @@ pub const PROGRAM: &str = "program";
 pub const FIRMWARE: &str = "firmware/";
 
 impl NodeShape {
-    /// The interconnects of an interface's seats when it is attached where the run says;
+    /// The interconnects of an interface's ports when it is attached where the run says;
     /// none if the node has no such place.
     pub fn place(&self, interface: &Attached) -> Option<Vec<&str>> {
-        let InterfacePart { on, seats, .. } = &self.interface;
-        let own = seats.get(interface.name.send.model.section);
+        let InterfacePart { on, ports, .. } = &self.interface;
+        let own = ports.get(interface.name.send.model.section);
         let table = match interface.attachment {
             Attachment::MemoryBus => {
                 return Some(own.map_or(on, |own| &own.on).iter().map(String::as_str).collect());
@@ -232,7 +234,7 @@ impl ProcessorPart {
 
     /// Whether it has a second-level cache.
     pub fn has_second_level(&self) -> bool {
-        self.caches.iter().any(|table| table == SECOND_LEVEL)
+        self.caches.len() > 2
     }
 }
 

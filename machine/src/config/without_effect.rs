@@ -86,7 +86,7 @@ impl MachineConfig {
     /// Why the machine cannot have the interface.
     pub fn without_effect(&self, interface: &Attached) -> Result<Vec<Idle>, String> {
         if let Cow::Owned(run) = self.of_run(interface) {
-            let why = format!("{} has no seat beside it, and it is left out", interface.name);
+            let why = format!("{} has no port beside it, and it is left out", interface.name);
             let left_out = self.left_out_keys(interface).into_iter().map(|key| (key, why.clone()));
             return Ok(run.without_effect(interface)?.into_iter().chain(left_out).collect());
         }

@@ -13,10 +13,10 @@ use narthex_interfaces::registers::Addresses;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::agent::Agent;
 use narthex_memory::interconnects::{InterconnectId, MemoryId, Refusal};
-use narthex_memory::processor_memory::{Exchange, Traffic, WaitReason};
+use narthex_memory::processor_memory::{DirectFill, Traffic, WaitReason};
 use narthex_memory::{AccessReply, AgentId, BlockData, HomeReply, Kind, Response, SnoopReply, Transaction};
 
-use super::composition::SeatPlace;
+use super::interconnect_host::PortPlace;
 use super::{Node, NodeProcessor, State};
 use crate::activity::Resource;
 
@@ -73,7 +73,7 @@ impl ProcessorAgent<'_> {
     /// buffer that has drained brings it nothing, and its own path is no bus.
     fn own_part(&self, on: InterconnectId, waited: Option<WaitReason>) -> Duration {
         let unit = self.unit();
-        let is_private = unit.seats.traffic(on) == Traffic::Uncached;
+        let is_private = unit.ports.traffic(on) == Traffic::Uncached;
         match waited {
             Some(WaitReason::StoreBuffer) => Duration::ZERO,
             _ if is_private => Duration::ZERO,
@@ -89,13 +89,13 @@ impl Agent for ProcessorAgent<'_> {
     #[inline]
     fn wants(&self, on: InterconnectId) -> bool {
         let unit = self.unit();
-        unit.memory.wants(unit.seats.traffic(on))
+        unit.memory.wants(unit.ports.traffic(on))
     }
 
     fn issue(&mut self, now: Time, on: InterconnectId) -> Option<Transaction> {
         let Node { processors, interconnects, .. } = &mut *self.node;
         let unit = &mut processors[self.index];
-        let transaction = unit.memory.issue(unit.seats.traffic(on));
+        let transaction = unit.memory.issue(unit.ports.traffic(on));
         if let Some(issued) = &transaction {
             unit.answerer = match interconnects[usize::from(on.0)].asks_homes() {
                 _ if issued.kind.is_uncached() => Resource::Interface,
@@ -105,7 +105,8 @@ impl Agent for ProcessorAgent<'_> {
             };
             unit.awaits_another(now);
         }
-        if self.node.deliver_loads(self.index, now) || transaction.is_none() {
+        let is_served = self.unit_mut().memory.has_been_served();
+        if self.node.deliver_loads(self.index, now) || transaction.is_none() || is_served {
             self.wake_if_served(now);
         }
         transaction
@@ -156,27 +157,27 @@ impl Agent for ProcessorAgent<'_> {
 
     /// Blocks of the interface are counted where they come from.
     #[inline(always)]
-    fn exchange(&self) -> Option<(Exchange, (MemoryId, Duration))> {
+    fn exchange(&self) -> Option<(DirectFill, (MemoryId, Duration))> {
         let unit = self.unit();
         let exchange = unit.memory.exchange()?;
-        let memory = unit.seats.memory;
+        let memory = unit.ports.memory;
         let time = self.node.memories[usize::from(memory.0)].fixed_time()?;
         (!Addresses::carries_messages(exchange.fetched)).then_some((exchange, (memory, time)))
     }
 
     #[inline(always)]
-    fn make_exchange(
+    fn make_direct_fill(
         &mut self,
         (granted, now): (Time, Time),
         on: InterconnectId,
         memory: MemoryId,
-        exchange: &Exchange,
+        exchange: &DirectFill,
     ) {
         let over = now + self.own_part(on, Some(WaitReason::DataMiss));
         let Node { processors, memories, .. } = &mut *self.node;
         let unit = &mut processors[self.index];
         unit.awaits_from(granted, Resource::Memory);
-        unit.memory.make_exchange(exchange, &mut memories[usize::from(memory.0)].bytes);
+        unit.memory.make_direct_fill(exchange, &mut memories[usize::from(memory.0)].bytes);
         self.node.wake(self.index, over);
     }
 
@@ -195,7 +196,7 @@ impl Agent for ProcessorAgent<'_> {
     ) {
         self.unit_mut().awaits_from(granted, Resource::Interface);
         let mut response = Response::default();
-        let place = self.node.seat(device).expect("registers are a device's");
+        let place = self.node.port(device).expect("registers are a device's");
         self.node.access_register(now, place, transaction, &mut response);
         let unit = self.unit_mut();
         unit.memory.end_register_access(&response);
@@ -208,16 +209,16 @@ impl Agent for ProcessorAgent<'_> {
 
 impl PortAgent<'_> {
     #[inline(always)]
-    fn place(&self) -> SeatPlace {
-        self.node.seats[self.number]
+    fn place(&self) -> PortPlace {
+        self.node.ports[self.number]
     }
 }
 
 impl Agent for PortAgent<'_> {
     #[inline]
     fn wants(&self, _on: InterconnectId) -> bool {
-        let place = &self.node.seats[self.number];
-        self.node.devices[place.device].wants(place.seat)
+        let place = &self.node.ports[self.number];
+        self.node.devices[place.device].wants(place.port)
     }
 
     fn issue(&mut self, now: Time, on: InterconnectId) -> Option<Transaction> {
@@ -227,13 +228,13 @@ impl Agent for PortAgent<'_> {
             now >= node.horizons.ran_until,
             "{} is granted an interconnect at {now} because of what came from the network, and the \
              processor has executed up to {}: a device's time_to_interconnect is too long",
-            node.devices[place.device].part(place.seat),
+            node.devices[place.device].part(place.port),
             node.horizons.ran_until,
         );
         let since = node.interconnects[usize::from(on.0)].granted_since();
         node.statistics.waited_for_bus.add(since.map_or(Duration::ZERO, |since| now.saturating_since(since)));
         let mut transaction =
-            node.with_seat(now, place, |device, context| device.issue(place.seat, context))?;
+            node.with_port(now, place, |device, context| device.issue(place.port, context))?;
         if place.is_engine {
             // An engine is built before its place among the agents is known.
             transaction.agent = place.agent;
@@ -246,29 +247,29 @@ impl Agent for PortAgent<'_> {
 
     fn complete(&mut self, now: Time, _on: InterconnectId, transaction: &Transaction, response: &Response) {
         let place = self.place();
-        self.node.with_seat(now, place, |device, context| {
-            device.complete(place.seat, context, transaction, response);
+        self.node.with_port(now, place, |device, context| {
+            device.complete(place.port, context, transaction, response);
         });
     }
 
     fn refuse(&mut self, now: Time, transaction: &Transaction) -> Option<Refusal> {
         let place = self.place();
-        self.node.with_seat(now, place, |device, context| device.refuse(place.seat, context, transaction))
+        self.node.with_port(now, place, |device, context| device.refuse(place.port, context, transaction))
     }
 
     fn snoop(&mut self, now: Time, transaction: &Transaction) -> SnoopReply {
         let place = self.place();
-        self.node.with_seat(now, place, |device, context| device.snoop(place.seat, context, transaction))
+        self.node.with_port(now, place, |device, context| device.snoop(place.port, context, transaction))
     }
 
     fn home(&mut self, now: Time, transaction: &Transaction) -> HomeReply {
         let place = self.place();
-        self.node.with_seat(now, place, |device, context| device.home(place.seat, context, transaction))
+        self.node.with_port(now, place, |device, context| device.home(place.port, context, transaction))
     }
 
     fn access_time(&mut self, _now: Time, kind: Kind) -> Duration {
         let place = self.place();
-        self.node.devices[place.device].access_time(place.seat, kind)
+        self.node.devices[place.device].access_time(place.port, kind)
     }
 
     fn access(&mut self, now: Time, transaction: &Transaction, response: &mut Response) -> AccessReply {

@@ -24,14 +24,14 @@ impl Archived for Node {
             memories,
             local_memories: _,
             devices,
-            seats: _,
-            first_seats: _,
+            ports: _,
+            first_ports: _,
             lines,
             network,
             output,
             departures,
             sent_to_itself,
-            asked,
+            device_requests,
             held,
             statistics,
             progress,
@@ -40,7 +40,7 @@ impl Archived for Node {
             executes_wait_loops: _,
             schedules_steps: _,
             horizons: _,
-            foresight,
+            send_lookahead,
             unfinished: _,
             sleepers: _,
             may_watch_bus: _,
@@ -52,7 +52,7 @@ impl Archived for Node {
             requests,
         } = self;
         assert!(
-            departures.is_empty() && asked.is_nothing() && asked.faults.is_empty(),
+            departures.is_empty() && device_requests.is_nothing() && device_requests.faults.is_empty(),
             "a node is archived between windows"
         );
         // What a run does about its wait loops changes nothing that it computes.
@@ -66,7 +66,7 @@ impl Archived for Node {
         on_chip.iter_mut().try_for_each(|own| own.archive(archive))?;
         archive.each(memories)?;
         devices.iter_mut().try_for_each(|device| device.archive(archive))?;
-        foresight.promises.forget();
+        send_lookahead.of_devices.forget();
         requests.forget();
         lines.iter_mut().try_for_each(|lines| archive.value(lines.level_mut()))?;
         network.archive(archive)?;
@@ -90,20 +90,23 @@ impl Archived for NodeProcessor {
             state,
             sleeps,
             process: _,
-            seats: _,
+            ports: _,
             blocking_access_time: _,
             look_up_time: _,
             grant_clocks: _,
-            unnoticed: _,
+            notice_delay: _,
             exchanges: _,
             waiting: _,
             polled_before: _,
             paused_at: _,
         } = self;
         processor.archive(archive)?;
-        let fixed = memory.fixed();
+        let fixed = memory.config_identity();
         archive.value(memory)?;
-        archive.ensure(memory.fixed() == fixed, "a processor's caches are others than the machine's")?;
+        archive.ensure(
+            memory.config_identity() == fixed,
+            "a processor's caches are others than the machine's",
+        )?;
         archive.value(ledger)?;
         if !memory.has_issued() {
             *answerer = Resource::Permission;

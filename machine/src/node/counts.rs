@@ -157,6 +157,8 @@ impl Node {
         sets.extend(self.processors.iter().map(|unit| ("", &unit.memory.statistics as &dyn StatisticSet)));
         let misses = self.processors.iter().filter_map(|unit| unit.memory.miss_statistics());
         sets.extend(misses.map(|set| ("", set as &dyn StatisticSet)));
+        let queues = self.processors.iter().filter_map(|unit| unit.memory.store_queue_statistics());
+        sets.extend(queues.map(|set| ("", set as &dyn StatisticSet)));
         let second = self.processors.iter().filter_map(|unit| unit.memory.second_level_statistics());
         sets.extend(second.map(|set| ("", set as &dyn StatisticSet)));
         let third = self.memories.iter().filter_map(|memory| memory.third_level.as_ref());

@@ -85,11 +85,13 @@ impl Node {
         let mut callable =
             (0..self.devices.len()).filter(|&device| self.devices[device].calls_name().is_some());
         let device = callable.nth(place).expect("the program has opened it");
-        let seats = self.devices[device].seats();
-        let seat = seats.iter().position(|seat| seat.process == process).unwrap_or(0);
+        let ports = self.devices[device].ports();
+        let port = ports.iter().position(|port| port.process == process).unwrap_or(0);
         self.stop_watching_buses();
-        let Node { processors, processes, memories, devices, interconnects, network, asked, .. } = self;
-        let home = usize::from(processors[index].seats.memory.0);
+        let Node {
+            processors, processes, memories, devices, interconnects, network, device_requests, ..
+        } = self;
+        let home = usize::from(processors[index].ports.memory.0);
         let (home, local_memory) = match self.local_memories[device] {
             None => (&mut memories[home], None),
             Some(MemoryId(local)) => {
@@ -116,12 +118,12 @@ impl Node {
             pages: 0,
             time: Duration::ZERO,
         };
-        let mut context = asked.context(now, network.of_process(process), local_memory);
+        let mut context = device_requests.context(now, network.of_process(process), local_memory);
         let call = DeviceCall { process, request, argument };
-        let answer = called.call(seat, &mut context, &call, &mut system);
+        let answer = called.call(port, &mut context, &call, &mut system);
         let time = self.operating_system.page_time * system.pages + system.time;
-        self.carry_out_for_seat(now, self.seat_of(device, seat));
-        // Lines that were newer than memory go home before they are locked.
+        self.carry_out_for_port(now, self.port_of(device, port));
+        // InterruptLines that were newer than memory go home before they are locked.
         let own = self.processes[usize::from(process)].processors.clone();
         for index in own.filter(|&index| self.processors[index].memory.is_locking()).collect::<Vec<_>>() {
             self.ask_for_processor(index, now);

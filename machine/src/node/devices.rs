@@ -1,6 +1,6 @@
 //! The devices in their node: what calls them, and what they see.
 //!
-//! A seat of a device belongs to one process. Of the network port it has that
+//! A port of a device belongs to one process. Of the network port it has that
 //! process's view, what it finds wrong ends that process, and as master of an
 //! interconnect it reaches what that process may use.
 
@@ -15,12 +15,12 @@ use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 
-use super::composition::SeatPlace;
+use super::interconnect_host::PortPlace;
 use super::{Event, Node, probe};
 
 /// What devices that were called have asked for, until their node carries it out.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct DeviceRequests {
     /// Instants at which they are to be called.
     pub timers: Vec<Time>,
     /// What a program did wrong.
@@ -29,7 +29,7 @@ pub(super) struct Asked {
     pub on_chip: Effects,
 }
 
-impl Asked {
+impl DeviceRequests {
     /// What a device sees that is called at `now`, with its process's end of the network and the
     /// bytes of its local memory.
     #[inline]
@@ -39,7 +39,7 @@ impl Asked {
         network: ProcessPort<'a>,
         local_memory: Option<&'a mut MainMemory>,
     ) -> Context<'a> {
-        let Asked { timers, faults, on_chip } = self;
+        let DeviceRequests { timers, faults, on_chip } = self;
         Context { now, network, local_memory, timers, faults, on_chip }
     }
 
@@ -51,12 +51,12 @@ impl Asked {
 }
 
 impl Node {
-    /// An instant that a seat asked for has come.
-    pub(super) fn timer(&mut self, now: Time, device: usize, seat: usize) {
-        let number = self.first_seats[device] + seat;
+    /// An instant that a port asked for has come.
+    pub(super) fn timer(&mut self, now: Time, device: usize, port: usize) {
+        let number = self.first_ports[device] + port;
         self.probe.report(now, || probe::Event::Timer(number));
-        let place = self.seat_of(device, seat);
-        self.with_seat(now, place, |device, context| device.timer(seat, context));
+        let place = self.port_of(device, port);
+        self.with_port(now, place, |device, context| device.timer(port, context));
     }
 
     /// Lets the processes use the room that there is for sending. The one that
@@ -79,51 +79,51 @@ impl Node {
         (0..self.programs() as u8).for_each(|process| self.announce_packet(now, process));
     }
 
-    /// Tells the seats that a process's packets concern that there is news from
+    /// Tells the ports that a process's packets concern that there is news from
     /// the network.
-    fn announce(&mut self, now: Time, process: u8, seat: impl Fn(&dyn Device, u8) -> Option<usize>) {
+    fn announce(&mut self, now: Time, process: u8, port: impl Fn(&dyn Device, u8) -> Option<usize>) {
         for device in 0..self.devices.len() {
-            if let Some(seat) = seat(&*self.devices[device], process) {
-                let place = self.seat_of(device, seat);
-                self.with_seat(now, place, |device, context| device.network(seat, context));
+            if let Some(port) = port(&*self.devices[device], process) {
+                let place = self.port_of(device, port);
+                self.with_port(now, place, |device, context| device.network(port, context));
             }
         }
     }
 
-    /// Calls a device for one of its seats and carries out what it wants.
-    pub(super) fn with_seat<R>(
+    /// Calls a device for one of its ports and carries out what it wants.
+    pub(super) fn with_port<R>(
         &mut self,
         now: Time,
-        place: SeatPlace,
+        place: PortPlace,
         call: impl FnOnce(&mut dyn Device, &mut Context<'_>) -> R,
     ) -> R {
         self.stop_watching_buses();
-        let Node { devices, network, asked, memories, local_memories, .. } = self;
+        let Node { devices, network, device_requests, memories, local_memories, .. } = self;
         let local_memory = bytes_of(memories, local_memories[place.device]);
-        let mut context = asked.context(now, network.of_process(place.process), local_memory);
+        let mut context = device_requests.context(now, network.of_process(place.process), local_memory);
         let result = call(&mut *devices[place.device], &mut context);
-        self.carry_out_for_seat(now, place);
+        self.carry_out_for_port(now, place);
         result
     }
 
-    /// Carries out what a device asked for when one of its seats was called.
-    pub(super) fn carry_out_for_seat(&mut self, now: Time, place: SeatPlace) {
-        self.foresight.promises.forget();
+    /// Carries out what a device asked for when one of its ports was called.
+    pub(super) fn carry_out_for_port(&mut self, now: Time, place: PortPlace) {
+        self.send_lookahead.of_devices.forget();
         // Mostly it asks for nothing.
-        if !self.asked.timers.is_empty() {
-            for at in self.asked.timers.drain(..) {
-                self.events.schedule(at, Event::Timer(place.device, place.seat));
+        if !self.device_requests.timers.is_empty() {
+            for at in self.device_requests.timers.drain(..) {
+                self.events.schedule(at, Event::Timer(place.device, place.port));
             }
         }
         self.depart(now);
         self.look_at_lines(now, place.device);
-        if self.devices[place.device].wants(place.seat) {
+        if self.devices[place.device].wants(place.port) {
             interconnects::request(self, now, place.on, place.agent);
         }
         if place.is_engine {
             self.ask_beside(now, place);
         }
-        if !self.asked.on_chip.is_empty() {
+        if !self.device_requests.on_chip.is_empty() {
             self.carry_out_on_chip(now, place.device);
         }
         self.report_fault(now, place.process);
@@ -134,15 +134,15 @@ impl Node {
     pub(super) fn access_register(
         &mut self,
         now: Time,
-        place: SeatPlace,
+        place: PortPlace,
         transaction: &Transaction,
         response: &mut Response,
     ) -> AccessReply {
-        let SeatPlace { device, seat, process, .. } = place;
-        let Node { devices, network, asked, memories, local_memories, .. } = self;
+        let PortPlace { device, port, process, .. } = place;
+        let Node { devices, network, device_requests, memories, local_memories, .. } = self;
         let local_memory = bytes_of(memories, local_memories[device]);
-        let mut context = asked.context(now, network.of_process(process), local_memory);
-        let accessed = devices[device].access(seat, &mut context, transaction, response);
+        let mut context = device_requests.context(now, network.of_process(process), local_memory);
+        let accessed = devices[device].access(port, &mut context, transaction, response);
         if accessed == Ok(AccessReply::Held) {
             self.held.hold(place.agent, transaction);
         }
@@ -155,23 +155,23 @@ impl Node {
     pub(super) fn carry_out_access(
         &mut self,
         now: Time,
-        place: SeatPlace,
+        place: PortPlace,
         accessed: Result<AccessReply, RegisterFault>,
         processor: AgentId,
     ) {
-        let SeatPlace { device, seat, process, .. } = place;
-        self.foresight.promises.forget();
-        if !self.asked.timers.is_empty() {
-            // Which seat asked for the instant is not known here: all of them are called.
-            let beside = self.devices[device].seats_beside(seat);
-            for at in self.asked.timers.drain(..) {
-                self.events.extend(beside.clone().map(|seat| (at, Event::Timer(device, seat))));
+        let PortPlace { device, port, process, .. } = place;
+        self.send_lookahead.of_devices.forget();
+        if !self.device_requests.timers.is_empty() {
+            // Which port asked for the instant is not known here: all of them are called.
+            let beside = self.devices[device].ports_beside(port);
+            for at in self.device_requests.timers.drain(..) {
+                self.events.extend(beside.clone().map(|port| (at, Event::Timer(device, port))));
             }
         }
         self.look_at_lines(now, device);
         self.depart(now);
         self.ask_beside(now, place);
-        if !self.asked.on_chip.is_empty() {
+        if !self.device_requests.on_chip.is_empty() {
             self.carry_out_on_chip(now, device);
         }
         self.report_fault(now, process);
@@ -180,12 +180,12 @@ impl Node {
         }
     }
 
-    /// Asks for the interconnects of all seats beside one.
+    /// Asks for the interconnects of all ports beside one.
     #[inline]
-    fn ask_beside(&mut self, now: Time, place: SeatPlace) {
-        for seat in self.devices[place.device].seats_beside(place.seat) {
-            if self.devices[place.device].wants(seat) {
-                let SeatPlace { on, agent, .. } = self.seat_of(place.device, seat);
+    fn ask_beside(&mut self, now: Time, place: PortPlace) {
+        for port in self.devices[place.device].ports_beside(place.port) {
+            if self.devices[place.device].wants(port) {
+                let PortPlace { on, agent, .. } = self.port_of(place.device, port);
                 interconnects::request(self, now, on, agent);
             }
         }
@@ -194,22 +194,22 @@ impl Node {
     /// What a process's part of a device found wrong ends that process.
     #[inline]
     fn report_fault(&mut self, now: Time, process: u8) {
-        if !self.asked.faults.is_empty() {
+        if !self.device_requests.faults.is_empty() {
             self.report_last_fault(now, process);
         }
     }
 
     #[cold]
     fn report_last_fault(&mut self, now: Time, process: u8) {
-        let fault = self.asked.faults.pop().expect("there is one");
-        self.asked.faults.clear();
+        let fault = self.device_requests.faults.pop().expect("there is one");
+        self.device_requests.faults.clear();
         self.fail_at(now, process.into(), &fault.0);
     }
 
     /// Why a transaction of a device is refused: as master of an interconnect it
     /// reaches what its process may use, cachable memory that may be written if it
     /// is changed.
-    pub(super) fn refusal(&self, place: SeatPlace, transaction: &Transaction) -> Option<String> {
+    pub(super) fn refusal(&self, place: PortPlace, transaction: &Transaction) -> Option<String> {
         let process = &self.processes[usize::from(place.process)];
         let pages = &process.pages;
         let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);

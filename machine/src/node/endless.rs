@@ -65,9 +65,9 @@ impl Node {
 
     /// What reports call an agent.
     pub(super) fn agent_name(&self, agent: AgentId) -> String {
-        match self.seat(agent) {
+        match self.port(agent) {
             None => format!("processor {}", agent.0),
-            Some(place) => self.devices[place.device].seats()[place.seat].name.clone(),
+            Some(place) => self.devices[place.device].ports()[place.port].name.clone(),
         }
     }
 

@@ -15,7 +15,7 @@ use narthex_fabrics::{Credit, Frame, Mail, Phase, Sending};
 use narthex_interfaces::on_chip::End;
 use narthex_kernel::Time;
 use narthex_kernel::partition::Envelope;
-use narthex_memory::directory::{Carried, Place};
+use narthex_memory::directory::{Carried, Endpoint};
 use narthex_memory::interconnects::{self, InterconnectId, Step};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub(super) enum Event {
     Interconnect(InterconnectId, Step),
     /// The block that a processor moves has reached the pins.
     BlockMoved(usize),
-    /// A seat of a device asked to be called.
+    /// A port of a device asked to be called.
     Timer(usize, usize),
     /// A frame arrives from the network, sent in this phase.
     Frame(Frame, Phase),
@@ -44,7 +44,7 @@ pub(super) enum Event {
     /// The job of a process is over.
     Stop(usize),
     /// Devices assert these interrupt lines of a processor from now on.
-    Lines(usize, u64),
+    InterruptLines(usize, u64),
     /// Packets have come to or gone from the network port's relay.
     Relayed,
     /// The next parcel arrives from the node's switch.
@@ -56,7 +56,7 @@ pub(super) enum Event {
     /// There is room for sending that there was not before.
     Room,
     /// A message of the directory is at a processor or device.
-    Message(Place, Carried),
+    Message(Endpoint, Carried),
     /// A packet of a device on the network on chip has come to its end.
     Packet(u8, End, u32),
 }
@@ -84,14 +84,14 @@ impl Node {
             Event::Interconnect(..) | Event::Message(..) => {
                 unreachable!("the steps of interconnects are handled at once")
             }
-            Event::Timer(device, seat) => self.timer(now, device, seat),
+            Event::Timer(device, port) => self.timer(now, device, port),
             Event::Packet(device, to, content) => self.packet_arrives(now, device, to, content),
             Event::BlockMoved(index) => {
                 self.processors[index].memory.end_block_move();
                 self.processors[index].awaits_another(now);
                 self.ask_for_processor(index, now);
             }
-            Event::Lines(index, lines) => self.assert_lines(now, index, lines),
+            Event::InterruptLines(index, lines) => self.assert_lines(now, index, lines),
             Event::Relayed => self.announce_relayed(now),
             Event::Frame(frame, phase) => self.frame(now, frame, phase),
             Event::Attempt(attempt) => {
@@ -133,7 +133,7 @@ impl Node {
     /// What has arrived from the network has its effects.
     fn arrived(&mut self, now: Time, arrival: Arrival) {
         if let Some(process) = arrival.packet {
-            self.got_further(now);
+            self.note_progress(now);
             self.announce_packet(now, process);
             self.discard_if_stopped(process);
         }
@@ -145,7 +145,7 @@ impl Node {
     }
 
     /// A message was delivered, or a system call of a program had an effect.
-    pub(super) fn got_further(&mut self, now: Time) {
+    pub(super) fn note_progress(&mut self, now: Time) {
         self.progress += 1;
         self.progressed_at = self.progressed_at.max(now);
     }

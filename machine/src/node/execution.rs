@@ -2,17 +2,17 @@
 //! a processor stops for.
 //!
 //! Processors run ahead to the next event, or to the instant at which anything can come of what
-//! the network may bring ([`super::foresight`]), and events happen where none of them has
+//! the network may bring ([`super::send_lookahead`]), and events happen where none of them has
 //! anything to do before. A processor that is alone with its bus needs no event for its
 //! transactions: where nothing else happens before they are over, they are carried as soon
-//! as it has asked ([`Composition::is_free_before`]).
+//! as it has asked ([`InterconnectHost::is_free_before`]).
 //!
-//! [`Composition::is_free_before`]: narthex_memory::interconnects::Composition::is_free_before
+//! [`InterconnectHost::is_free_before`]: narthex_memory::interconnects::InterconnectHost::is_free_before
 
 use narthex_cores::Stop;
 use narthex_kernel::partition::{Partition, Status};
 use narthex_kernel::{Duration, Ledger, Time};
-use narthex_memory::processor_memory::{Alone, WaitTime};
+use narthex_memory::processor_memory::{DirectBus, WaitTime};
 
 use super::processor::State;
 use super::registers::DeviceRegisters;
@@ -228,24 +228,24 @@ impl Node {
         let may_be_alone = self.horizons.free_until > Time::ZERO && !self.may_watch_bus;
         let unit = &mut self.processors[index];
         let NodeProcessor { processor, memory, ledger, activities, waiting, process, .. } = unit;
-        let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
+        let main = &mut self.memories[usize::from(unit.ports.memory.0)].bytes;
         let mut port = memory.port(&self.processes[*process].pages, main);
         let mut registers;
         if may_be_alone
             && let Some(exchanges) = &unit.exchanges
-            && let Some(bus) = self.interconnects[usize::from(unit.seats.caches.0.0)].as_direct_bus()
+            && let Some(bus) = self.interconnects[usize::from(unit.ports.caches.0.0)].as_direct_bus()
         {
             registers = DeviceRegisters {
                 devices: &mut self.devices,
-                seats: &self.seats,
+                ports: &self.ports,
                 network: &mut self.network,
-                asked: &mut self.asked,
+                device_requests: &mut self.device_requests,
                 heard_until: self.horizons.until,
-                promises: &self.foresight.promises,
+                device_lookahead: &self.send_lookahead.of_devices,
                 unfinished: &mut self.unfinished,
             };
             let unchanged_until = self.horizons.free_until.min(self.events.next_instant());
-            port.alone = Some(Alone {
+            port.alone = Some(DirectBus {
                 bus,
                 exchanges,
                 registers: &mut registers,
@@ -275,7 +275,7 @@ impl Node {
             stop = if seen.is_some() { Stop::Horizon } else { processor.run_on(&mut port) };
         }
         let mut carried = 0;
-        if let Some(mut alone @ Alone { steps: steps @ 1.., .. }) = port.alone {
+        if let Some(mut alone @ DirectBus { steps: steps @ 1.., .. }) = port.alone {
             book_within(ledger, activities, &mut alone);
             alone.bus.keep_place(|| self.events.keep_place());
             self.events.pass(steps);
@@ -365,7 +365,7 @@ struct Run {
 
 /// Books the time of misses and accesses for which a processor that is alone did not stop.
 #[inline(always)]
-fn book_within(ledger: &mut Ledger<(Activity, Spent)>, activities: &Activities, alone: &mut Alone<'_>) {
+fn book_within(ledger: &mut Ledger<(Activity, Spent)>, activities: &Activities, alone: &mut DirectBus<'_>) {
     let activity = activities.current();
     let mut book = |occupation, answerer, WaitTime { granted, answered }| {
         let wait = |resource| (activity, Spent { occupation, resource: Some(resource) });

@@ -51,7 +51,7 @@ impl Node {
         loop {
             let unit = &mut self.processors[index];
             unit.state = State::Running;
-            let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
+            let main = &mut self.memories[usize::from(unit.ports.memory.0)].bytes;
             let mut port = unit.memory.port(&self.processes[unit.process].pages, main);
             let mut telling = Telling {
                 probes: self.probe.all(),

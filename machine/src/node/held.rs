@@ -9,30 +9,30 @@ pub(super) struct HeldAccesses {
     accesses: Vec<HeldAccess>,
 }
 
-/// An access that a seat of a device holds.
+/// An access that a port of a device holds.
 #[derive(Debug, Serialize, Deserialize)]
 struct HeldAccess {
-    /// The seat.
+    /// The port.
     by: AgentId,
     agent: AgentId,
     tag: TransactionTag,
 }
 
 impl HeldAccesses {
-    /// A seat holds an access.
+    /// A port holds an access.
     pub fn hold(&mut self, by: AgentId, access: &Transaction) {
         let &Transaction { agent, tag, .. } = access;
         self.accesses.push(HeldAccess { by, agent, tag });
     }
 
-    /// A seat answers the oldest access that it holds.
+    /// A port answers the oldest access that it holds.
     pub fn release(&mut self, by: AgentId) -> Option<(AgentId, TransactionTag)> {
         let place = self.accesses.iter().position(|held| held.by == by)?;
         let HeldAccess { agent, tag, .. } = self.accesses.remove(place);
         Some((agent, tag))
     }
 
-    /// The seat that holds an access of an agent.
+    /// The port that holds an access of an agent.
     pub fn holder(&self, agent: AgentId) -> Option<AgentId> {
         self.accesses.iter().find(|held| held.agent == agent).map(|held| held.by)
     }

@@ -19,19 +19,19 @@ use crate::activity::{Activity, Occupation};
 
 /// The interrupt lines of a processor.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Lines {
+pub struct InterruptLines {
     /// Which processor.
     pub processor: usize,
-    /// The seats that assert them: device, seat, and the number of its first line here.
+    /// The ports that assert them: device, port, and the number of its first line here.
     pub sources: Vec<(usize, usize, u32)>,
     /// The lines that were asserted last.
     level: u64,
 }
 
-impl Lines {
-    /// Lines of which none is asserted.
+impl InterruptLines {
+    /// InterruptLines of which none is asserted.
     pub fn new(processor: usize, sources: Vec<(usize, usize, u32)>) -> Self {
-        Lines { processor, sources, level: 0 }
+        InterruptLines { processor, sources, level: 0 }
     }
 
     /// The lines that were asserted last, for an archive.
@@ -52,15 +52,15 @@ impl Node {
     #[inline(never)]
     fn look_closely_at_lines(&mut self, now: Time, device: usize) {
         let Node { lines, devices, events, .. } = self;
-        for Lines { processor, sources, level } in lines {
+        for InterruptLines { processor, sources, level } in lines {
             if sources.iter().all(|&(source, ..)| source != device) {
                 continue;
             }
             let asserted =
-                |&(device, seat, first): &(usize, usize, u32)| devices[device].asserted_lines(seat) << first;
+                |&(device, port, first): &(usize, usize, u32)| devices[device].asserted_lines(port) << first;
             let now_asserted = sources.iter().map(asserted).fold(0, |all, one| all | one);
             if std::mem::replace(level, now_asserted) != now_asserted {
-                events.schedule(now, super::Event::Lines(*processor, now_asserted));
+                events.schedule(now, super::Event::InterruptLines(*processor, now_asserted));
             }
         }
     }

@@ -38,7 +38,7 @@ impl Node {
         let unit = &mut self.processors[index];
         unit.state = State::Running;
         unit.processor.pass_until(now);
-        self.got_further(now);
+        self.note_progress(now);
         self.book_as(index, now, (Activity::Application, Occupation::Execute));
     }
 
@@ -46,7 +46,7 @@ impl Node {
     pub(super) fn stop_process(&mut self, now: Time, process: usize) {
         if self.processes[process].ended.is_none() {
             self.end(now, process, Ended::Stopped);
-            self.got_further(now);
+            self.note_progress(now);
             self.discard_if_stopped(process as u8);
             self.depart(now);
         }

@@ -55,7 +55,7 @@ impl HasCaches for NodeProcessor {
     }
 
     fn home(&self) -> MemoryId {
-        self.seats.memory
+        self.ports.memory
     }
 }
 

@@ -4,8 +4,8 @@
 //!   NodeProcessor ── ProcessorMemory ─┐
 //!   NodeProcessor ── ProcessorMemory ─┼── interconnect ──┬── memory
 //!                                     │                  │
-//!   device: seat ─────────────────────┤                  └── home blocks of the device
-//!           seat ─────────────────────┘
+//!   device: port ─────────────────────┤                  └── home blocks of the device
+//!           port ─────────────────────┘
 //!           ...                 (on this interconnect or on another one)
 //!                 └── NetworkPort ── frames from and to other nodes
 //! ```
@@ -15,7 +15,7 @@
 //! ([`process`]). All the rest is the node's, and its processes share it.
 //!
 //! Components never call each other: this is the one place that carries one's
-//! output to the next, for the interconnects as a [`Composition`]. It is a
+//! output to the next, for the interconnects as a [`InterconnectHost`]. It is a
 //! partition of the simulation with an event queue of its own; nothing in it is
 //! shared with other nodes. Frames between its own processes leave through the port
 //! and arrive like others, but without the simulation's mail.
@@ -40,14 +40,13 @@
 //! goes on before anything else happens at that instant, so that a block that was
 //! fetched is used before it can be taken away again.
 //!
-//! [`Composition`]: narthex_memory::interconnects::Composition
+//! [`InterconnectHost`]: narthex_memory::interconnects::InterconnectHost
 
 mod agents;
 mod archive;
 mod assembly;
 mod barrier;
 mod channel;
-mod composition;
 pub mod counts;
 mod device_calls;
 mod devices;
@@ -55,9 +54,9 @@ mod endless;
 mod events;
 mod execution;
 mod following;
-mod foresight;
 mod held;
 mod horizons;
+mod interconnect_host;
 mod interrupts;
 mod jobs;
 pub(crate) mod memory;
@@ -72,6 +71,7 @@ mod regions;
 mod registers;
 mod report;
 mod requests;
+mod send_lookahead;
 mod standing;
 pub mod stuck;
 mod threads;
@@ -93,20 +93,20 @@ use narthex_memory::processor_memory::misses;
 
 use crate::activity::{Activity, Marker, Occupation};
 use crate::config::operating_system;
-use composition::SeatPlace;
-use devices::Asked;
+use devices::DeviceRequests;
 use events::Event;
-use foresight::Foresight;
 use horizons::Horizons;
+use interconnect_host::PortPlace;
 use probe::ProbePort;
 use processor::State;
+use send_lookahead::SendLookahead;
 
 pub use assembly::Parts;
-pub use composition::Agent;
-pub use interrupts::Lines;
+pub use interconnect_host::Agent;
+pub use interrupts::InterruptLines;
 pub use on_chip::{HomePlace, NodeOnChip};
 pub use process::{Ended, Output, Personality, Process, Report};
-pub use processor::{NodeProcessor, ProcessorSeats};
+pub use processor::{NodeProcessor, ProcessorPorts};
 pub use regions::Region;
 pub use report::AgentNames;
 
@@ -127,12 +127,12 @@ pub struct Node {
     local_memories: Vec<Option<MemoryId>>,
     /// The network interface, and what else there is.
     devices: Vec<Box<dyn Device>>,
-    /// The seats of all devices, which follow the processors among the agents.
-    seats: Vec<SeatPlace>,
-    /// The place of each device's first seat among them.
-    first_seats: Vec<usize>,
+    /// The ports of all devices, which follow the processors among the agents.
+    ports: Vec<PortPlace>,
+    /// The place of each device's first port among them.
+    first_ports: Vec<usize>,
     /// The interrupt lines of each processor that has any.
-    lines: Vec<Lines>,
+    lines: Vec<InterruptLines>,
     network: NetworkPort,
     /// What the processes wrote, in order, until it is taken.
     pub output: VecDeque<Output>,
@@ -141,7 +141,7 @@ pub struct Node {
     /// How many frames it has sent to itself: their order among equals.
     sent_to_itself: u64,
     /// What devices that were called have asked for.
-    asked: Asked,
+    device_requests: DeviceRequests,
     /// Accesses to registers that devices hold.
     held: held::HeldAccesses,
     /// Where processors' blocks of the interface came from.
@@ -159,7 +159,7 @@ pub struct Node {
     /// How far it goes.
     horizons: Horizons,
     /// What it knows of how soon its devices send anything.
-    foresight: Foresight,
+    send_lookahead: SendLookahead,
     /// The access to a register behind which, or before which, it has stopped.
     unfinished: Option<registers::Unfinished>,
     /// How many of its processors sleep in wait loops.
@@ -368,7 +368,7 @@ impl Partition for Node {
                 Event::Frame(..)
                     | Event::Retry
                     | Event::Timer(..)
-                    | Event::Lines(..)
+                    | Event::InterruptLines(..)
                     | Event::SleepOver(..)
                     | Event::Start(_)
                     | Event::Stop(_)

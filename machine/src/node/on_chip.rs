@@ -20,12 +20,12 @@ use narthex_interfaces::sarc::messages::lane;
 use narthex_interfaces::sarc::registers::LINE_BYTES;
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
-use narthex_memory::directory::{Carried, HomeId, MOST_HOLDERS, Place};
+use narthex_memory::directory::{Carried, Endpoint, HomeId, MOST_HOLDERS};
 use narthex_memory::interconnects::directory::Directory;
 use narthex_memory::interconnects::{self, Home, InterconnectId};
 use serde::{Deserialize, Serialize};
 
-use super::composition::SeatPlace;
+use super::interconnect_host::PortPlace;
 use super::{Event, Node, NodeProcessor, after, probe};
 
 /// Bytes of a line of scratchpad.
@@ -33,9 +33,9 @@ const LINE: usize = LINE_BYTES as usize;
 
 /// What happens on a network on chip, and that no processor hears of at once.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Happening {
+pub(super) enum ChipEvent {
     /// A message leaves from one place for another.
-    Leaves(Place, Place, Carried),
+    Leaves(Endpoint, Endpoint, Carried),
     /// A message is at the home of a memory.
     IsAtHome(HomeId, Carried),
     /// A packet of a device leaves.
@@ -59,7 +59,7 @@ pub struct NodeOnChip {
     message_time: Duration,
     /// What one processor does reaches no other one sooner.
     lookahead: Duration,
-    events: EventQueue<Happening>,
+    events: EventQueue<ChipEvent>,
     /// Messages to processors and devices so far: their order among equals.
     sent: u64,
 }
@@ -112,7 +112,7 @@ impl NodeOnChip {
         processors: &[NodeProcessor],
         devices: impl Iterator<Item = &'a dyn Device>,
     ) -> Option<Duration> {
-        let is_tile = |unit: &NodeProcessor| unit.seats.caches.0 == self.on && unit.seats.private.is_none();
+        let is_tile = |unit: &NodeProcessor| unit.ports.caches.0 == self.on && unit.ports.private.is_none();
         let by_packets = devices.filter_map(Device::reaches_first_levels_in);
         let soonest = by_packets.map(|time| self.message_time + time).fold(self.lookahead, Ord::min);
         ((2..=MOST_HOLDERS).contains(&processors.len()) && processors.iter().all(is_tile)).then_some(soonest)
@@ -142,23 +142,23 @@ impl NodeOnChip {
 
     /// The next happening, if it comes before `until` and not after `other`.
     #[inline]
-    pub(super) fn pop_before(&mut self, until: Time, other: Option<Time>) -> Option<(Time, Happening)> {
+    pub(super) fn pop_before(&mut self, until: Time, other: Option<Time>) -> Option<(Time, ChipEvent)> {
         let next = self.events.next_time()?;
         if other.is_some_and(|other| other < next) { None } else { self.events.pop_before(until) }
     }
 
-    fn place(&self, place: Place) -> u16 {
+    fn place(&self, place: Endpoint) -> u16 {
         match place {
-            Place::Requester(agent) => self.agents[usize::from(agent.0)],
-            Place::Home(home) => self.homes[usize::from(home.0)].at,
+            Endpoint::Requester(agent) => self.agents[usize::from(agent.0)],
+            Endpoint::Home(home) => self.homes[usize::from(home.0)].at,
         }
     }
 
-    /// The place of an end of a device's packet, whose first seat is this agent.
-    fn place_of(&self, first_seat: usize, end: End) -> u16 {
+    /// The place of an end of a device's packet, whose first port is this agent.
+    fn place_of(&self, first_port: usize, end: End) -> u16 {
         let is_memory = |home: &&HomePlace| matches!(home.part, Home::Memory(_));
         match end {
-            End::Tile(seat) => self.agents[first_seat + usize::from(seat)],
+            End::Tile(port) => self.agents[first_port + usize::from(port)],
             End::Controller(own) => {
                 let controller = self.homes.iter().filter(is_memory).nth(own.into());
                 controller.expect("a device knows how many controllers there are").at
@@ -190,15 +190,15 @@ impl Archived for NodeOnChip {
 
 impl Node {
     /// A message of the directory leaves at `at`.
-    pub(super) fn carry_message(&mut self, at: Time, (from, to): (Place, Place), carried: Carried) {
+    pub(super) fn carry_message(&mut self, at: Time, (from, to): (Endpoint, Endpoint), carried: Carried) {
         if at <= self.instant.now() {
             return self.message_leaves(at, (from, to), carried);
         }
         let own = self.on_chip.as_mut().expect("a directory has a network on chip");
-        own.events.schedule(at, Happening::Leaves(from, to, carried));
+        own.events.schedule(at, ChipEvent::Leaves(from, to, carried));
     }
 
-    fn message_leaves(&mut self, now: Time, (from, to): (Place, Place), carried: Carried) {
+    fn message_leaves(&mut self, now: Time, (from, to): (Endpoint, Endpoint), carried: Carried) {
         let Node { on_chip, events, .. } = self;
         let own = on_chip.as_mut().expect("a directory has a network on chip");
         let body = &carried.message.body;
@@ -207,8 +207,8 @@ impl Node {
         let arrival = own.network.send(now, places, lane, data_bytes);
         let is_observed = self.probe.is_attached();
         match to {
-            Place::Home(home) if matches!(own.homes[usize::from(home.0)].part, Home::Memory(_)) => {
-                own.events.schedule(arrival, Happening::IsAtHome(home, carried));
+            Endpoint::Home(home) if matches!(own.homes[usize::from(home.0)].part, Home::Memory(_)) => {
+                own.events.schedule(arrival, ChipEvent::IsAtHome(home, carried));
             }
             _ => {
                 let sequence = own.sent;
@@ -236,13 +236,13 @@ impl Node {
     }
 
     /// Something happens on the network on chip.
-    pub(super) fn happen_on_chip(&mut self, now: Time, happening: Happening) {
+    pub(super) fn happen_on_chip(&mut self, now: Time, happening: ChipEvent) {
         self.instant.count(now);
         self.stop_watching_buses();
         match happening {
-            Happening::Leaves(from, to, carried) => self.message_leaves(now, (from, to), carried),
-            Happening::IsAtHome(home, carried) => self.message_arrives(now, Place::Home(home), carried),
-            Happening::PacketLeaves(device, packet) => self.packet_leaves(now, device, packet),
+            ChipEvent::Leaves(from, to, carried) => self.message_leaves(now, (from, to), carried),
+            ChipEvent::IsAtHome(home, carried) => self.message_arrives(now, Endpoint::Home(home), carried),
+            ChipEvent::PacketLeaves(device, packet) => self.packet_leaves(now, device, packet),
         }
     }
 
@@ -252,13 +252,13 @@ impl Node {
         // Requests and answers are those of loads, which a tile may repeat for ever.
         let is_written = packet.lane == lane::WRITE && matches!(packet.to, End::Controller(_));
         if packet.lane == lane::ACKNOWLEDGEMENT || is_written {
-            self.got_further(now);
+            self.note_progress(now);
         }
-        let Node { on_chip, events, processors, first_seats, .. } = self;
+        let Node { on_chip, events, processors, first_ports, .. } = self;
         let own = on_chip.as_mut().expect("packets need a network on chip");
-        let first_seat = processors.len() + first_seats[usize::from(device)];
+        let first_port = processors.len() + first_ports[usize::from(device)];
         let Packet { from, to, lane, data_bytes, content, settles_after } = packet;
-        let places = (own.place_of(first_seat, from), own.place_of(first_seat, to));
+        let places = (own.place_of(first_port, from), own.place_of(first_port, to));
         let arrival = own.network.send_packet(now, places, lane.into(), data_bytes.into()) + settles_after;
         let sequence = own.sent;
         own.sent += 1;
@@ -281,34 +281,34 @@ impl Node {
     ) {
         let End::Tile(tile) = packet.from else { return };
         let device = usize::from(device);
-        let first = self.first_seats[device];
+        let first = self.first_ports[device];
         let to = if let End::Tile(tile) = packet.to { Some(first + usize::from(tile)) } else { None };
-        let (seat, bytes) = (first + usize::from(tile), packet.data_bytes);
+        let (port, bytes) = (first + usize::from(tile), packet.data_bytes);
         let name = self.devices[device].packet_name(packet.content);
         self.probe.report(at, || {
             let places = [places.0, places.1];
-            probe::Event::Packet(probe::Packet { number, seat, to, name, places, bytes, is_there })
+            probe::Event::Packet(probe::Packet { number, port, to, name, places, bytes, is_there })
         });
     }
 
     /// A packet of a device has come to its end.
     pub(super) fn packet_arrives(&mut self, now: Time, device: u8, to: End, content: u32) {
-        let seat = if let End::Tile(seat) = to { seat.into() } else { 0 };
-        let place = self.seat_of(device.into(), seat);
-        self.with_seat(now, place, |device, context| device.packet(to, context, content));
+        let port = if let End::Tile(port) = to { port.into() } else { 0 };
+        let place = self.port_of(device.into(), port);
+        self.with_port(now, place, |device, context| device.packet(to, context, content));
     }
 
     /// Carries out what a device asks for that has a part in each tile, or holds accesses.
     #[cold]
     pub(super) fn carry_out_on_chip(&mut self, now: Time, device: usize) {
-        let mut effects = std::mem::take(&mut self.asked.on_chip);
+        let mut effects = std::mem::take(&mut self.device_requests.on_chip);
         for (after, packet) in effects.packets.drain(..) {
             let own = self.on_chip.as_mut().expect("a device that sends packets is on a directory");
-            own.events.schedule(now + after, Happening::PacketLeaves(device as u8, packet));
+            own.events.schedule(now + after, ChipEvent::PacketLeaves(device as u8, packet));
         }
-        for (seat, value, after) in effects.answers.drain(..) {
-            let SeatPlace { agent, on, .. } = self.seat_of(device, seat.into());
-            let access = self.held.release(agent).expect("a seat answers an access that it holds");
+        for (port, value, after) in effects.answers.drain(..) {
+            let PortPlace { agent, on, .. } = self.port_of(device, port.into());
+            let access = self.held.release(agent).expect("a port answers an access that it holds");
             interconnects::answer(self, now + after, on, access, value);
         }
         for (tile, line, change) in effects.first_level.drain(..) {
@@ -317,10 +317,10 @@ impl Node {
         for (tile, time) in effects.busy_ports.drain(..) {
             self.occupy_second_level(now, tile.into(), now + time);
         }
-        for (seat, RegisterFault(problem)) in effects.faults.drain(..) {
-            self.fail_on(now, seat.into(), &problem);
+        for (port, RegisterFault(problem)) in effects.faults.drain(..) {
+            self.fail_on(now, port.into(), &problem);
         }
-        self.asked.on_chip = effects;
+        self.device_requests.on_chip = effects;
     }
 
     /// The first level of a tile takes or loses a line of its scratchpad. A wait loop that it is
@@ -346,7 +346,7 @@ impl Node {
     }
 
     /// A message of the directory is at its place.
-    pub(super) fn message_arrives(&mut self, now: Time, to: Place, carried: Carried) {
+    pub(super) fn message_arrives(&mut self, now: Time, to: Endpoint, carried: Carried) {
         let own = self.on_chip.as_ref().expect("a directory has a network on chip");
         let (on, place) = (own.on, own.place(to));
         if self.probe.is_attached() {
@@ -384,7 +384,7 @@ impl Node {
 
     /// What happens next on the network on chip, if no other event is before it.
     #[inline]
-    pub(super) fn pop_on_chip(&mut self, until: Time) -> Option<(Time, Happening)> {
+    pub(super) fn pop_on_chip(&mut self, until: Time) -> Option<(Time, ChipEvent)> {
         let other = self.events.next_time();
         self.on_chip.as_mut()?.pop_before(until, other)
     }

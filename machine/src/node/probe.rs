@@ -12,7 +12,7 @@
 //!   directory:     Message                       a message leaves its place, or is at the other
 //!   tiles:         Packet                        a packet of a tile's interface leaves it, or is at its end
 //!   network:       Departure, Arrival            a frame leaves, a frame is here
-//!   device:        Timer                         a seat acts by itself
+//!   device:        Timer                         a port acts by itself
 //! ```
 //!
 //! After each of its events the node also lets the probe look at the interface and
@@ -33,7 +33,7 @@ use narthex_memory::interconnects::{self, InterconnectId, Observation, Step};
 use narthex_memory::{Kind, Transaction};
 
 use super::Node;
-use super::composition::Agent;
+use super::interconnect_host::Agent;
 use crate::activity::{Activity, Occupation, Spent};
 
 /// Who delivered a block's bytes, or takes them.
@@ -113,9 +113,9 @@ pub struct Message {
 pub struct Packet {
     /// Its number on the network on chip.
     pub number: u64,
-    /// The seat that it leaves.
-    pub seat: usize,
-    /// The seat to which it goes; none if that is not in a tile.
+    /// The port that it leaves.
+    pub port: usize,
+    /// The port to which it goes; none if that is not in a tile.
     pub to: Option<usize>,
     /// What it is.
     pub name: &'static str,
@@ -161,7 +161,7 @@ pub enum Event {
     Departure(FrameSummary, NodeId),
     /// A frame has arrived; whether it is a packet that found a buffer.
     Arrival(FrameSummary, bool),
-    /// An instant that a seat of a device asked for has come. The seats of the network
+    /// An instant that a port of a device asked for has come. The ports of the network
     /// interface have the first numbers.
     Timer(usize),
     /// A bus is taken, for how long is not known yet.
@@ -445,7 +445,7 @@ impl Node {
             }
             Observation::Kept => (at, Event::Kept(bus)),
             Observation::Released => (at, Event::Released(bus)),
-            Observation::GrantedInVain(_) => return,
+            Observation::UnusedGrant(_) => return,
         };
         self.probe.report(at, || event);
     }

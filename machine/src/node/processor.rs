@@ -1,14 +1,14 @@
-//! A processor of a node, with what is its own: caches, ledger, and its seats on
+//! A processor of a node, with what is its own: caches, ledger, and its ports on
 //! interconnects.
 
 use narthex_cores::{Config, InOrder, Processor};
 use narthex_kernel::{Category, Clock, Duration, Ledger, Time};
 use narthex_memory::ProcessorMemory;
 use narthex_memory::interconnects::{InterconnectId, MemoryId};
-use narthex_memory::processor_memory::{Exchanges, Traffic};
+use narthex_memory::processor_memory::{DirectFills, Traffic};
 use serde::{Deserialize, Serialize};
 
-use super::waiting::Waiting;
+use super::waiting::WaitLoop;
 use crate::activity::{Activities, Activity, Occupation, Resource, Spent};
 
 /// A processor with everything that is its own.
@@ -27,7 +27,7 @@ pub struct NodeProcessor {
     pub(super) sleeps: u64,
     /// The place among the node's of the process whose threads it runs.
     pub(super) process: usize,
-    pub(super) seats: ProcessorSeats,
+    pub(super) ports: ProcessorPorts,
     /// What it adds to an access for which it waits on a bus.
     pub(super) blocking_access_time: Duration,
     /// What it adds to a miss besides: the look into its second-level cache.
@@ -35,11 +35,11 @@ pub struct NodeProcessor {
     /// The clocks at whose edges its interconnects are granted.
     pub(super) grant_clocks: Vec<Clock>,
     /// After a grant, no other part notices its transaction sooner.
-    pub(super) unnoticed: Duration,
+    pub(super) notice_delay: Duration,
     /// What its exchanges with memory and accesses to registers take, if it may be alone with its bus.
-    pub(super) exchanges: Option<Exchanges>,
+    pub(super) exchanges: Option<DirectFills>,
     /// What is known about the loop in which its program waits.
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitLoop,
     /// How long it had polled when the run was found without progress.
     pub(super) polled_before: Option<Duration>,
     /// The instruction before which it has paused for probes, if it has not gone on since.
@@ -48,7 +48,7 @@ pub struct NodeProcessor {
 
 /// Where a processor sits.
 #[derive(Clone, Debug)]
-pub struct ProcessorSeats {
+pub struct ProcessorPorts {
     /// The interconnect of its caches, and the transactions that it carries.
     pub caches: (InterconnectId, Traffic),
     /// Its own path to a device, which carries the uncached accesses.
@@ -57,15 +57,15 @@ pub struct ProcessorSeats {
     pub memory: MemoryId,
 }
 
-impl ProcessorSeats {
+impl ProcessorPorts {
     /// Those of a processor whose transactions cross one interconnect all.
     pub fn on(interconnect: InterconnectId, memory: MemoryId) -> Self {
-        ProcessorSeats { caches: (interconnect, Traffic::All), private: None, memory }
+        ProcessorPorts { caches: (interconnect, Traffic::All), private: None, memory }
     }
 
     /// Those of one whose uncached accesses cross a path of their own.
     pub fn with_private_path(self, path: InterconnectId) -> Self {
-        ProcessorSeats { caches: (self.caches.0, Traffic::Blocks), private: Some(path), ..self }
+        ProcessorPorts { caches: (self.caches.0, Traffic::Blocks), private: Some(path), ..self }
     }
 
     /// The transactions that cross an interconnect.
@@ -104,7 +104,7 @@ impl NodeProcessor {
         config: &Config,
         processor: Processor<InOrder>,
         memory: ProcessorMemory,
-        seats: ProcessorSeats,
+        ports: ProcessorPorts,
     ) -> Self {
         let look_up_time = config.clock.clock().cycles(memory.look_up_cycles().into());
         NodeProcessor {
@@ -116,13 +116,13 @@ impl NodeProcessor {
             state: State::Running,
             sleeps: 0,
             process: 0,
-            seats,
+            ports,
             blocking_access_time: config.clock.clock().cycles(config.blocking_access_cycles),
             look_up_time,
             grant_clocks: Vec::new(),
-            unnoticed: Duration::ZERO,
+            notice_delay: Duration::ZERO,
             exchanges: None,
-            waiting: Waiting::default(),
+            waiting: WaitLoop::default(),
             polled_before: None,
             paused_at: None,
         }
@@ -143,7 +143,7 @@ impl NodeProcessor {
     pub(super) fn earliest_effect(&self) -> Time {
         let now = self.processor.now();
         let edges = self.grant_clocks.iter().map(|clock| clock.edge_at_or_after(now));
-        edges.min().unwrap_or(now) + self.unnoticed
+        edges.min().unwrap_or(now) + self.notice_delay
     }
 
     /// What its ledger books now.

@@ -56,11 +56,11 @@ impl Node {
         if let Some(Effect::Narthex(call)) = &result.effect
             && self.waits_at(index, now, call)
         {
-            return self.got_further(now);
+            return self.note_progress(now);
         }
         // What firmware tells shows no progress: it may tell that it waits.
         if !is_firmware && !changes_nothing(number, arguments, &result) {
-            self.got_further(now);
+            self.note_progress(now);
         }
         let mut value = result.value;
         let mut time = match is_simulators(number) || is_firmware {
@@ -87,7 +87,7 @@ impl Node {
     ) -> (usize, &mut SystemCalls, NodeMemory<'_, NodeProcessor>) {
         let Node { processors, processes, memories, devices, interconnects, .. } = self;
         let Process { pages, calls, processors: own, .. } = &mut processes[processors[index].process];
-        let home = &mut memories[usize::from(processors[index].seats.memory.0)];
+        let home = &mut memories[usize::from(processors[index].ports.memory.0)];
         let thread = index - own.start;
         let memory = NodeMemory {
             caches: processors,
@@ -112,7 +112,7 @@ impl Node {
         let (thread, calls, mut memory) = self.system_of(index);
         let end = calls.attend(thread, &mut context, &mut memory);
         context.restore(&mut self.processors[index].processor);
-        self.got_further(now);
+        self.note_progress(now);
         if let Some(effect) = end {
             self.carry_out(index, now, effect);
         }
@@ -327,7 +327,7 @@ impl Node {
 
     /// Whose an address of SARC is on a node whose interface is another one.
     fn sarc_at(&self, address: u64) -> Option<String> {
-        let has_tiles = |device: &dyn Device| device.seats().iter().any(|seat| seat.of_tile.is_some());
+        let has_tiles = |device: &dyn Device| device.ports().iter().any(|port| port.of_tile.is_some());
         let is_missing =
             ADDRESSES.contains(&address) && !self.devices.iter().any(|device| has_tiles(&**device));
         let words = "SARC's scratchpads, registers and DRAM, which this machine's interface lacks: run the program \

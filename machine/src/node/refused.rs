@@ -3,7 +3,7 @@
 //!
 //! See [`narthex_fabrics::port`] for what is computed, and why.
 
-use narthex_fabrics::port::{Dispersed, Place};
+use narthex_fabrics::port::{ArrivalOrder, RestoredPacket};
 use narthex_fabrics::{Frame, NodeId, Phase};
 use narthex_kernel::Time;
 use narthex_kernel::partition::Envelope;
@@ -22,15 +22,15 @@ pub fn disperse(nodes: &mut [&mut Node], now: Time) {
             nodes[sender].network.learn_of(now, &packet);
             let order = packet.order();
             match packet {
-                Dispersed::Returning { arrival, packet } => {
+                RestoredPacket::Returning { arrival, packet } => {
                     let event = Event::Frame(Frame::Returned(packet), Phase::Arrival);
                     nodes[sender].receive(arrival, (NodeId(receiver as u16), order), event);
                 }
-                Dispersed::Waiting { since, packet } => {
+                RestoredPacket::Waiting { since, packet } => {
                     nodes[sender].network.wait_to_retry(since, packet);
                     nodes[sender].depart(now);
                 }
-                Dispersed::Coming { arrival, packet, .. } => {
+                RestoredPacket::Coming { arrival, packet, .. } => {
                     let event = Event::Frame(Frame::Data(packet), Phase::Retry);
                     nodes[receiver].receive(arrival, (NodeId(sender as u16), order), event);
                 }
@@ -54,7 +54,7 @@ impl Node {
     }
 
     /// An event happens in this place among what arrives at that instant.
-    pub(super) fn receive(&mut self, arrival: Time, (source, sequence): Place, event: Event) {
+    pub(super) fn receive(&mut self, arrival: Time, (source, sequence): ArrivalOrder, event: Event) {
         let envelope = Envelope {
             arrival,
             source: source.0.into(),

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use narthex_cores::linux::Place as Guest;
+use narthex_cores::linux::AddressKind as Guest;
 use narthex_cores::linux::Program;
 use narthex_cores::linux::address_space::Use;
 use narthex_fabrics::on_chip::OnChip;
 use narthex_interfaces::address_names::AddressName;
-use narthex_interfaces::description::DeviceSeat;
+use narthex_interfaces::description::DevicePort;
 use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use serde_json::{Value, json};
@@ -22,8 +22,8 @@ use super::{Agent, Node};
 pub struct AgentNames {
     /// Its processors.
     pub processors: Vec<String>,
-    /// The seats of its devices.
-    pub seats: Vec<String>,
+    /// The ports of its devices.
+    pub ports: Vec<String>,
 }
 
 impl Node {
@@ -108,7 +108,7 @@ impl Node {
 
     /// Bytes in a coherence block of the memory in which the first process is.
     pub(super) fn block_bytes(&self) -> u64 {
-        self.memories[usize::from(self.processors[0].seats.memory.0)].block_bytes
+        self.memories[usize::from(self.processors[0].ports.memory.0)].block_bytes
     }
 
     /// What explanations call an agent.
@@ -117,28 +117,28 @@ impl Node {
             Agent::Processor(0) => "processor",
             Agent::Processor(index) if self.runs_firmware(index) => "firmware",
             Agent::Processor(_) => "another processor",
-            Agent::Seat(seat) => self.devices[self.seats[seat].device].part(self.seats[seat].seat),
+            Agent::Port(port) => self.devices[self.ports[port].device].part(self.ports[port].port),
             Agent::Bridge => "bridge",
         }
     }
 
-    /// The seats of the interface that work for a process: that receive for it, or else that send.
-    pub fn interface_seats(&self, process: usize, receives: bool) -> Range<usize> {
+    /// The ports of the interface that work for a process: that receive for it, or else that send.
+    pub fn interface_ports(&self, process: usize, receives: bool) -> Range<usize> {
         let interface = &self.devices[0];
-        let seats = interface.seats();
-        let first = seats.iter().position(|seat| usize::from(seat.process) == process).unwrap_or(0);
-        let seat = (first + usize::from(receives)).min(seats.len() - 1);
-        interface.seats_beside(seat)
+        let ports = interface.ports();
+        let first = ports.iter().position(|port| usize::from(port.process) == process).unwrap_or(0);
+        let port = (first + usize::from(receives)).min(ports.len() - 1);
+        interface.ports_beside(port)
     }
 
-    /// Whether a seat is one of the network interface.
-    pub fn is_of_interface(&self, seat: usize) -> bool {
-        self.seats[seat].device == 0
+    /// Whether a port is one of the network interface.
+    pub fn is_of_interface(&self, port: usize) -> bool {
+        self.ports[port].device == 0
     }
 
     /// How many tiles of it have a part of the interface.
     pub fn tiles(&self) -> usize {
-        self.devices[0].seats().iter().filter(|seat| seat.of_tile.is_some()).count()
+        self.devices[0].ports().iter().filter(|port| port.of_tile.is_some()).count()
     }
 
     /// Whether a processor runs firmware, and not the program.
@@ -154,16 +154,16 @@ impl Node {
             true => format!("firmware of processor {index}"),
             false => format!("processor {index}"),
         };
-        let seats = self.devices.iter().flat_map(|device| {
-            let seats = device.seats();
-            let several = seats.iter().any(|seat| seat.process != seats[0].process);
-            let name = move |(seat, &DeviceSeat { process, .. }): (usize, &DeviceSeat)| match several {
-                true => format!("{} of process {process}", device.part(seat)),
-                false => device.part(seat).to_owned(),
+        let ports = self.devices.iter().flat_map(|device| {
+            let ports = device.ports();
+            let several = ports.iter().any(|port| port.process != ports[0].process);
+            let name = move |(port, &DevicePort { process, .. }): (usize, &DevicePort)| match several {
+                true => format!("{} of process {process}", device.part(port)),
+                false => device.part(port).to_owned(),
             };
-            seats.iter().enumerate().map(name).collect::<Vec<_>>()
+            ports.iter().enumerate().map(name).collect::<Vec<_>>()
         });
-        AgentNames { processors: (0..self.processors.len()).map(processor).collect(), seats: seats.collect() }
+        AgentNames { processors: (0..self.processors.len()).map(processor).collect(), ports: ports.collect() }
     }
 
     /// What an address of the first process is, in words.

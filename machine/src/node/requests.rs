@@ -12,7 +12,7 @@
 //!                                    └ grants: that of processor 0, that of processor 1
 //! ```
 
-use narthex_kernel::queue::Place;
+use narthex_kernel::queue::EventPlace;
 use narthex_kernel::{EventQueue, Time};
 use narthex_memory::interconnects::{InterconnectId, Step};
 
@@ -27,7 +27,7 @@ pub(super) struct Requests {
     /// The request that a processor makes at present.
     asking: Option<Request>,
     /// In their order, with the places of their events.
-    scheduled: Vec<(Request, Place)>,
+    scheduled: Vec<(Request, EventPlace)>,
 }
 
 impl Requests {
@@ -58,7 +58,7 @@ impl Node {
     pub(super) fn schedule_grant(&mut self, request: Request, at: Time, on: InterconnectId) {
         let scheduled = &mut self.requests.scheduled;
         let position = scheduled.partition_point(|&(other, _)| other <= request);
-        let place_at = |events: &mut EventQueue<Event>, scheduled: &[(Request, Place)]| {
+        let place_at = |events: &mut EventQueue<Event>, scheduled: &[(Request, EventPlace)]| {
             let Some(&(_, later)) = scheduled.get(position) else { return Some(events.keep_place()) };
             let sooner = position.checked_sub(1).map(|sooner| scheduled[sooner].1);
             events.place_before(later, sooner)

@@ -121,7 +121,7 @@ pub struct StuckFirmware {
 
 /// A frame that is to arrive at a node, by the ends of its packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct UnderWay {
+pub struct FrameInFlight {
     /// What it is.
     pub kind: FrameKind,
     /// Who sent the packet that it carries or acknowledges.
@@ -135,7 +135,7 @@ pub struct UnderWay {
 pub struct HeldFrame {
     /// What it is, and the ends of its packet.
     #[serde(flatten)]
-    pub frame: UnderWay,
+    pub frame: FrameInFlight,
     /// Where it waits: "switch (1, 0)".
     pub at: String,
     /// The end of the link that it needs: "node 1".
@@ -161,7 +161,7 @@ impl HeldFrame {
     /// A frame that waits in a switch.
     pub fn in_switch(stuck: &StuckParcel<'_, Frame>) -> Self {
         HeldFrame {
-            frame: UnderWay::from(&stuck.parcel.cargo),
+            frame: FrameInFlight::from(&stuck.parcel.cargo),
             at: stuck.at.clone(),
             needs: stuck.needs.clone(),
             lane: stuck.lane,
@@ -201,7 +201,7 @@ pub struct StuckNode {
     /// Its flow control.
     pub flow: FlowState,
     /// What is to arrive here.
-    pub under_way: Vec<UnderWay>,
+    pub under_way: Vec<FrameInFlight>,
     /// Frames from here that wait in the network's switches, or for the node's own link.
     pub held: Vec<HeldFrame>,
     /// Frames that its end of the network has lost on purpose.
@@ -223,7 +223,7 @@ impl Node {
             firmware: firmware.collect(),
             processes,
             flow: self.network.state(),
-            under_way: self.frames_to_arrive().map(UnderWay::from).collect(),
+            under_way: self.frames_to_arrive().map(FrameInFlight::from).collect(),
             held: self.held_frames(),
             lost: self.network.lost().to_vec(),
             bridge: self.interconnects.iter().find_map(Interconnect::describe),
@@ -236,7 +236,7 @@ impl Node {
     fn held_frames(&self) -> Vec<HeldFrame> {
         let Some(terminal) = self.terminal() else { return Vec::new() };
         let held = |parcel: &Parcel<Frame>| HeldFrame {
-            frame: UnderWay::from(&parcel.cargo),
+            frame: FrameInFlight::from(&parcel.cargo),
             at: format!("node {}", self.id.0),
             needs: terminal.switch_name(),
             lane: parcel.lane,
@@ -316,13 +316,13 @@ impl Node {
         let awaited = awaited.or_else(|| self.awaited_in_channel(index));
         let interface = &self.devices[0];
         // Of a whole device, all processes share what they ask of it, which is at its first
-        // seat, and what arrives.
+        // port, and what arrives.
         let [sends, receives] = [interface.sender(process), interface.receiver(process)];
-        let is_of_tile = |seat: usize| interface.seats()[seat].of_tile.is_some();
-        let is_shared = sends.is_none_or(|seat| Some(seat) == receives && !is_of_tile(seat));
+        let is_of_tile = |port: usize| interface.ports()[port].of_tile.is_some();
+        let is_shared = sends.is_none_or(|port| Some(port) == receives && !is_of_tile(port));
         let sender = if is_shared { Some(0) } else { sends };
         let receiver = receives.or(interface.receiver(0));
-        let queue = |seat: Option<usize>| interface.queue(seat.expect("the interface is on the network"));
+        let queue = |port: Option<usize>| interface.queue(port.expect("the interface is on the network"));
         let (send, receive) = (queue(sender), queue(receiver));
         // The head is in the process's memory, where the interface has not looked for a while.
         let first = self.processes[index].processors.start;
@@ -423,9 +423,9 @@ fn interrupts(asserted: u64) -> String {
     }
 }
 
-impl From<&Frame> for UnderWay {
+impl From<&Frame> for FrameInFlight {
     fn from(frame: &Frame) -> Self {
         let FrameSummary { kind, source, destination, .. } = frame.summary();
-        UnderWay { kind, source, destination }
+        FrameInFlight { kind, source, destination }
     }
 }

@@ -48,9 +48,9 @@ impl Node {
     /// ends, if nothing keeps them coherent: the threads see what was written before.
     fn write_caches_back(&mut self, index: usize) {
         let Node { processors, memories, .. } = self;
-        let NodeProcessor { memory, seats, .. } = &mut processors[index];
+        let NodeProcessor { memory, ports, .. } = &mut processors[index];
         if !memory.is_coherent() {
-            let main = &mut memories[usize::from(seats.memory.0)].bytes;
+            let main = &mut memories[usize::from(ports.memory.0)].bytes;
             memory.flush(0..u64::MAX, |place, data| main.write(place, data));
         }
     }
@@ -97,7 +97,7 @@ impl Node {
         let process = &mut self.processes[*process];
         let value = process.calls.time_is_over(index - process.processors.start);
         self.processors[index].processor.set_x(A0, value as u64);
-        self.got_further(now);
+        self.note_progress(now);
         self.wake_thread(now, index);
     }
 }

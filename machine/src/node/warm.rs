@@ -183,7 +183,7 @@ impl Node {
     /// Only if a part cannot be written at all.
     pub fn to_warm(&mut self) -> Result<WarmNode, Damage> {
         self.processors.iter_mut().for_each(|unit| {
-            let main = &mut self.memories[usize::from(unit.seats.memory.0)].bytes;
+            let main = &mut self.memories[usize::from(unit.ports.memory.0)].bytes;
             unit.memory.flush(0..u64::MAX, |place, data| main.write(place, data));
         });
         let shared = self.pages_in(0, &NODE_MEMORY);
@@ -239,7 +239,7 @@ impl Node {
             self.take_over(process, warm, open_interface, now)?;
         }
         self.put_pages(0, &shared)?;
-        self.got_further(now);
+        self.note_progress(now);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::network;
 use super::number::number;
 use super::written::Written;
-use crate::compose::jobs::{self, Place};
+use crate::compose::jobs::{self, JobPlacement};
 use crate::config::Machine;
 use crate::node::counts::sizes_json;
 use crate::node::{Ended, Node, Personality, Process, Region, Report};
@@ -119,7 +119,7 @@ fn jobs_json(request: &RunRequest, elf: &[u8], nodes: &[Node], seed: u64) -> Val
     let first = (&request.program, &request.args, elf);
     let further = request.jobs.iter().map(|job| (&job.program, &job.args, &*job.elf));
     let jobs = std::iter::once(first).chain(further).zip(places);
-    let json = jobs.map(|((program, arguments, elf), Place { nodes: on, processes, times })| {
+    let json = jobs.map(|((program, arguments, elf), JobPlacement { nodes: on, processes, times })| {
         let (first, last) = (on.iter().min().expect("a job has nodes"), on.iter().max().expect("it has"));
         let mut job = json!({
             "program": program,

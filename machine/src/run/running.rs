@@ -151,15 +151,22 @@ impl Running {
         self.simulation.windows()
     }
 
-    /// The run is over.
-    pub(super) fn close(self, ending: &Ending, observer: &mut dyn FnMut(Progress<'_>) -> bool) -> Closed {
+    /// The run is over: at `met_at`, if its programs met for a warm checkpoint.
+    pub(super) fn close(
+        self,
+        ending: &Ending,
+        met_at: Option<Time>,
+        observer: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) -> Closed {
         observer(Progress::Over);
         let Running { simulation, mut written } = self;
-        let stopped_at = simulation.now();
+        let stopped_at = met_at.unwrap_or(simulation.now());
         let (mut nodes, switches) = apart(simulation.into_partitions());
         // Where one has stopped the others come to the same instant; one that is alone is at its end.
         let is_halted = match ending {
             Ending::AllFinished => false,
+            // The run was found without progress long after that; nothing happened in between.
+            _ if met_at.is_some() => false,
             Ending::Stopped { .. } => nodes.len() + switches.len() > 1,
             _ => true,
         };
@@ -170,7 +177,7 @@ impl Running {
         refused::disperse(&mut nodes.iter_mut().collect::<Vec<_>>(), stopped_at);
         written.collect(nodes.iter_mut(), observer);
         let latest = || nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO);
-        let end = if is_halted { stopped_at } else { latest() };
+        let end = if is_halted { stopped_at } else { latest().max(met_at.unwrap_or(Time::ZERO)) };
         nodes.iter_mut().for_each(|node| node.close(end));
         Closed { nodes, switches, end, written }
     }

@@ -28,6 +28,16 @@ pub(super) enum Outcome {
     Open,
 }
 
+impl Outcome {
+    /// The instant of the checkpoint, if one was made: the run ends there.
+    pub fn made_at(&self) -> Option<Time> {
+        match self {
+            Outcome::Made(at) => Some(*at),
+            Outcome::Missed(_) | Outcome::Open => None,
+        }
+    }
+}
+
 impl<'a> Wanted<'a> {
     /// That of a request, if it asks for one.
     ///

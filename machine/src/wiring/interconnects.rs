@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
-use narthex_interfaces::DeviceSeat;
+use narthex_interfaces::DevicePort;
 use narthex_memory::AgentId;
 use narthex_memory::interconnects::{
-    Above, AddressMap, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap, Seat, Seats, Site, Tiles,
+    Above, AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap,
+    Site, Tiles,
 };
 
-use super::{InterconnectShape, PlacedSeat, Shape};
+use super::{InterconnectShape, PlacedPort, Shape};
 
 impl Shape {
     /// Which part answers for each address on an interconnect.
-    pub(super) fn address_map(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Result<AddressMap, String> {
+    pub(super) fn address_map(&self, on: InterconnectId, ports: &[PlacedPort]) -> Result<AddressMap, String> {
         let mut map = AddressMap::default();
         let shared = |Overlap { range: Range { start, end }, .. }: Overlap, name: &str| {
             format!("{name} and another part both answer for the addresses {start:#x} to {end:#x}")
@@ -30,59 +31,59 @@ impl Shape {
                 }
             }
         }
-        for placed in seats {
+        for placed in ports {
             let home = match placed.on {
                 here if here == on => Home::Agent(placed.agent),
                 there if self.above(there) == Some(on) => Home::Beyond(there),
                 _ => continue,
             };
-            for range in claimed(&placed.seat) {
-                map.add(range, home).map_err(|overlap| shared(overlap, &placed.seat.name))?;
+            for range in claimed(&placed.port) {
+                map.add(range, home).map_err(|overlap| shared(overlap, &placed.port.name))?;
             }
         }
         Ok(map)
     }
 
     /// The agents on an interconnect, processors first.
-    fn seats(&self, on: InterconnectId, seats: &[PlacedSeat]) -> Seats {
+    fn ports(&self, on: InterconnectId, ports: &[PlacedPort]) -> AgentPorts {
         let sits = |places: &Vec<InterconnectId>| places.contains(&on);
         let processors = self.processors.iter().enumerate().filter(|(_, places)| sits(places));
-        let processors = processors.map(|(index, _)| Seat::of_processor(AgentId(index as u8)));
-        let owners_refuse = self.owners_refuse(on, seats);
-        let processors = processors.map(|seat| Seat { refuses: owners_refuse, ..seat });
-        let here = || seats.iter().filter(|placed| placed.on == on);
-        let hides = here().any(|placed| placed.seat.hides_engines);
-        let is_hidden = |placed: &PlacedSeat| hides && placed.seat.is_engine && !placed.seat.hides_engines;
+        let processors = processors.map(|(index, _)| AgentPort::of_processor(AgentId(index as u8)));
+        let owners_refuse = self.owners_refuse(on, ports);
+        let processors = processors.map(|port| AgentPort { refuses: owners_refuse, ..port });
+        let here = || ports.iter().filter(|placed| placed.on == on);
+        let hides = here().any(|placed| placed.port.hides_engines);
+        let is_hidden = |placed: &PlacedPort| hides && placed.port.is_engine && !placed.port.hides_engines;
         // An engine that no cache sees does not see them either: it would take a processor's
         // claim of a block for one of the bytes that it is about to write there.
         let concern =
-            |placed: &PlacedSeat| if is_hidden(placed) { 0..0 } else { placed.seat.concern.clone() };
-        let devices = here().map(|placed| Seat {
-            refuses: placed.seat.refuses || placed.seat.is_coherent && owners_refuse,
-            holds: placed.seat.holds,
-            ..Seat::of_device(placed.agent, concern(placed))
+            |placed: &PlacedPort| if is_hidden(placed) { 0..0 } else { placed.port.concern.clone() };
+        let devices = here().map(|placed| AgentPort {
+            refuses: placed.port.refuses || placed.port.is_coherent && owners_refuse,
+            holds: placed.port.holds,
+            ..AgentPort::of_device(placed.agent, concern(placed))
         });
         let hidden = here().filter(|placed| is_hidden(placed)).map(|placed| placed.agent).collect();
-        Seats::new(processors.chain(devices).collect()).hiding(hidden)
+        AgentPorts::new(processors.chain(devices).collect()).hiding(hidden)
     }
 
     pub(super) fn build(
         &self,
         on: InterconnectId,
         shape: &InterconnectShape,
-        seats: &[PlacedSeat],
+        ports: &[PlacedPort],
         homes: AddressMap,
     ) -> Interconnect {
-        let tiles = seats.iter().filter(|placed| placed.on == on).find_map(|placed| {
-            let addresses = placed.seat.of_tile.clone()?;
-            Some(Tiles { addresses, first_seat: placed.agent })
+        let tiles = ports.iter().filter(|placed| placed.on == on).find_map(|placed| {
+            let addresses = placed.port.of_tile.clone()?;
+            Some(Tiles { addresses, first_port: placed.agent })
         });
         let memories = (0..).map(MemoryId).zip(&self.memories);
         let of_all = memories.filter(|(_, place)| place.range.is_none() && place.on.contains(&on));
         let plan_above = |above: InterconnectId| self.interconnects[usize::from(above.0)].plan.clone();
         let site = Site {
             names: Names { name: interned(&shape.name), prefix: self.prefix(on, &shape.name) },
-            seats: self.seats(on, seats),
+            ports: self.ports(on, ports),
             homes,
             controllers: of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect(),
             tiles,
@@ -109,9 +110,9 @@ impl Shape {
     }
 }
 
-/// The addresses for which a seat answers.
-fn claimed(seat: &DeviceSeat) -> impl Iterator<Item = Range<u64>> {
-    seat.registers.iter().chain(&seat.homes).cloned()
+/// The addresses for which a port answers.
+fn claimed(port: &DevicePort) -> impl Iterator<Item = Range<u64>> {
+    port.registers.iter().chain(&port.homes).cloned()
 }
 
 /// The agent that a bridge is on both its buses: behind all others.

@@ -115,7 +115,7 @@ fn compare(one: u64, other: u64, length: u64) -> String {
 /// What the engine did on a bus: kind, and when, in nanoseconds since the first.
 fn copied(listener: &Listener, bus: &str) -> Vec<(Kind, u64, u64)> {
     let of_engine = listener.events.iter().filter_map(|(_, event)| match event {
-        Event::Crossing(crossing) if crossing.bus == bus && matches!(crossing.agent, Agent::Seat(2 | 3)) => {
+        Event::Crossing(crossing) if crossing.bus == bus && matches!(crossing.agent, Agent::Port(2 | 3)) => {
             Some(*crossing)
         }
         _ => None,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::half::{Context, RegisterFault};
-use narthex_interfaces::{Device, DeviceDescription, DeviceSeat, QueueState};
+use narthex_interfaces::{Device, DeviceDescription, DevicePort, QueueState};
 use narthex_kernel::simulation::Ending;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
@@ -28,13 +28,13 @@ struct Mailbox {
 }
 
 impl Device for Mailbox {
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         Duration::from_ns(10)
     }
 
     fn access(
         &mut self,
-        _seat: usize,
+        _port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         _response: &mut Response,
@@ -49,23 +49,23 @@ impl Device for Mailbox {
         Ok(AccessReply::Held)
     }
 
-    fn timer(&mut self, seat: usize, context: &mut Context<'_>) {
+    fn timer(&mut self, port: usize, context: &mut Context<'_>) {
         self.words += 1;
-        context.on_chip.answers.push((seat as u16, 40 + self.words, Duration::ZERO));
+        context.on_chip.answers.push((port as u16, 40 + self.words, Duration::ZERO));
     }
 }
 
 impl DeviceDescription for Mailbox {
-    fn seats(&self) -> Vec<DeviceSeat> {
+    fn ports(&self) -> Vec<DevicePort> {
         let registers = vec![REGISTERS];
-        vec![DeviceSeat { name: "the mailbox".into(), registers, holds: true, ..DeviceSeat::default() }]
+        vec![DevicePort { name: "the mailbox".into(), registers, holds: true, ..DevicePort::default() }]
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
         REGISTERS.contains(&address).then(|| AddressName::whole("mailbox"))
     }
 
-    fn hash_state(&self, _seat: usize, hasher: &mut dyn Hasher) {
+    fn hash_state(&self, _port: usize, hasher: &mut dyn Hasher) {
         hasher.write_u64(self.words);
     }
 
@@ -77,7 +77,7 @@ impl DeviceDescription for Mailbox {
         Vec::new()
     }
 
-    fn queue(&self, _seat: usize) -> QueueState {
+    fn queue(&self, _port: usize) -> QueueState {
         QueueState::of("mailbox", 0, None)
     }
 }

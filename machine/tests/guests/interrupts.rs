@@ -25,7 +25,7 @@ fn with_interrupts() -> Machine {
 }
 
 fn nodes(host: &str, firmware: &str, count: u32) -> Vec<Node> {
-    nodes_with(&with_interrupts(), host, firmware, count, |seats| SharedRegisters::new(seats).with_lines())
+    nodes_with(&with_interrupts(), host, firmware, count, |ports| SharedRegisters::new(ports).with_lines())
 }
 
 /// Computes for a while, stores a number, which asserts line 0, and waits for the answer.
@@ -185,12 +185,12 @@ fn a_device_with_lines_to_a_core_without_interrupts_is_refused() {
     let machine = machine(&[]);
     let request = request("two-buses.toml", "NI2w");
     let guest = Program::parse("guest", program("exit 0")).expect("a sound program");
-    let seats = [(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)];
+    let ports = [(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)];
     let refused = |on: &[&str]| {
         let interface = request.interface.parse().expect("an interface");
         let blueprint = Blueprint::new(&machine.config, interface, guest.clone(), &request)
             .with_firmware("service", guest.clone())
-            .with_device(on, move || Box::new(SharedRegisters::new(&seats).with_lines()));
+            .with_device(on, move || Box::new(SharedRegisters::new(&ports).with_lines()));
         blueprint.node(0).map(drop).unwrap_err().to_string()
     };
     let text = refused(&["bus", "service_bus"]);

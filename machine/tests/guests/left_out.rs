@@ -30,16 +30,16 @@ block_time = "0ns"
 burst = "128B"
 register_access_time = "20ns"
 "#;
-const SEATS: &str = "[node.interface.seats.via]\non = [\"bus\", \"service_bus\"]\n";
+const SEATS: &str = "[node.interface.ports.via]\non = [\"bus\", \"service_bus\"]\n";
 
 struct MachineFile(PathBuf);
 
 impl MachineFile {
-    fn new(name: &str, seats: &str) -> Self {
+    fn new(name: &str, ports: &str) -> Self {
         let table = "[processors.service_processor]\n";
         let text = TWO_BUSES.replace(table, &format!("{table}interrupt_cycles = 8\n"));
         let file = std::env::temp_dir().join(format!("narthex-{}-left-out-{name}.toml", std::process::id()));
-        std::fs::write(&file, format!("{text}{INSIDE}{seats}")).expect("it can be written");
+        std::fs::write(&file, format!("{text}{INSIDE}{ports}")).expect("it can be written");
         MachineFile(file)
     }
 
@@ -72,7 +72,7 @@ fn parts(document: &Value) -> (usize, BTreeSet<String>) {
 }
 
 #[test]
-fn what_is_beside_seats_of_other_interfaces_is_left_out_with_all_that_is_on_it() {
+fn what_is_beside_ports_of_other_interfaces_is_left_out_with_all_that_is_on_it() {
     let (with, without) = (MachineFile::new("with", ""), MachineFile::new("without", SEATS));
     // Firmware that the machine has, but not this run, may be given.
     let firmware = ["service"];
@@ -101,7 +101,7 @@ fn what_a_user_sets_of_parts_that_are_left_out_has_no_effect() {
             .iter()
             .find(|warning| warning.contains(key))
             .unwrap_or_else(|| panic!("{key}: {warned:?}"));
-        assert!(found.contains("NI2w has no seat"), "{found}");
+        assert!(found.contains("NI2w has no port"), "{found}");
     }
     assert!(!warned.iter().any(|warning| warning.contains("memories.sram")), "{warned:?}");
 }

@@ -23,7 +23,7 @@ impl Probe for Listener {
 
     fn look(&mut self, now: Time, edge: Option<Edge>, interface: &dyn Device, network: &NetworkPort) {
         let mut digest = DefaultHasher::new();
-        (0..interface.seats().len()).for_each(|seat| interface.hash_state(seat, &mut digest));
+        (0..interface.ports().len()).for_each(|port| interface.hash_state(port, &mut digest));
         digest.write(format!("{:?}", network.occupancy()).as_bytes());
         self.looks.push((now, edge, digest.finish()));
     }

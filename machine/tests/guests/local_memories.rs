@@ -173,10 +173,10 @@ fn two_memories_at_the_same_addresses_are_refused() {
     assert!(text.contains("both answer for the addresses 0x5f008000 to 0x5f010000"), "{text}");
 }
 
-/// A device whose last seat is on the bus of the memory reads and writes its bytes, and
+/// A device whose last port is on the bus of the memory reads and writes its bytes, and
 /// no transaction crosses that bus.
 #[test]
-fn a_device_has_a_port_of_its_own_to_the_local_memory_beside_its_last_seat() {
+fn a_device_has_a_port_of_its_own_to_the_local_memory_beside_its_last_port() {
     let host = format!(
         "li s0, {}\n li s1, 0x5f000100\n li t0, 41\n sd t0, 16(s0)\n ld t1, 16(s1)\n li t0, 7\n \
          sd t0, 24(s1)\n ld t2, 24(s0)\n report written, t1\n report read, t2\n exit 0",

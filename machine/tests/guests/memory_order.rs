@@ -32,12 +32,13 @@ const HAS_X: &str = "ld t3, 0(s2)\n add t3, t3, t3\n li t3, 0";
 const HAS_Y: &str = "ld t3, 64(s2)\n add t3, t3, t3\n li t3, 0";
 
 /// How often the outcome is seen, and in how many rounds a load of the last thread sees a store.
-fn seen(test: &Litmus, fence: &str, request: &RunRequest) -> (i64, i64) {
+fn seen(test: &Litmus, [fence, release, acquire]: [&str; 3], request: &RunRequest) -> (i64, i64) {
     let count = test.threads.len();
     let bodies = [0, 1].map(|place| {
         let (mut dispatch, mut bodies) = (String::new(), String::new());
         for (number, own) in test.threads.iter().enumerate() {
             let does = if place == 0 { own.0 } else { own.1 };
+            let does = does.replace("RELEASE", release).replace("ACQUIRE", acquire);
             let does = does.replace("FENCE", fence).replace("DELAY_X", DELAY_X).replace("DELAY_Y", DELAY_Y);
             dispatch += &format!("li t0, {number}\n beq s8, t0, does{place}_{number}\n");
             bodies += &format!("does{place}_{number}:\n {does}\n j done{place}\n");
@@ -200,9 +201,49 @@ const OWN_STORE: Litmus = Litmus {
     outcome: &[[1, 1]],
 };
 
-/// Machines whose caches are kept coherent by a bus, with one level and two, and by a directory; with so
-/// many misses a processor.
-fn machines(misses: u32, processors: usize) -> [RunRequest; 3] {
+/// A store to a block that the first thread has alone does not overtake the one before it.
+const OWN_BLOCK: Litmus = Litmus {
+    name: "message passing through a block of one's own",
+    threads: &[
+        ("sd zero, 64(s2)", "li t0, 1\n sd t0, 0(s2)\n FENCE\n sd t0, 64(s2)"),
+        (HAS_X, "ld t3, 64(s2)\n FENCE\n ld t4, 0(s2)"),
+    ],
+    outcome: &[[1, 0]],
+};
+
+/// The flag is set, and read, by atomics with this order.
+const ATOMIC: Litmus = Litmus {
+    name: "message passing by atomics",
+    threads: &[
+        ("sd zero, 64(s2)", "li t0, 1\n addi t1, s2, 64\n sd t0, 0(s2)\n amoswap.dRELEASE t2, t0, (t1)"),
+        (HAS_X, "addi t1, s2, 64\n DELAY_Y lr.dACQUIRE t3, (t1)\n ld t4, 0(s2)"),
+    ],
+    outcome: &[[1, 0]],
+};
+
+/// What a processor may have under way.
+#[derive(Clone, Copy, Debug)]
+enum UnderWay {
+    /// So many loads that miss.
+    Loads(u32),
+    /// The same, and stores that wait in a queue with this order.
+    Stores(u32, &'static str),
+}
+
+use UnderWay::{Loads, Stores};
+
+impl UnderWay {
+    fn of(self, request: RunRequest) -> RunRequest {
+        let (Loads(misses) | Stores(misses, _)) = self;
+        let request = with(request, &format!("processor.misses={misses}"));
+        let Stores(_, order) = self else { return request };
+        let request = with(request, "store_queue.entries=8");
+        with(request, &format!("store_queue.drain_order={order}"))
+    }
+}
+
+/// Machines whose caches are kept coherent by a bus, with one level and two, and by a directory.
+fn machines(under_way: UnderWay, processors: usize) -> [RunRequest; 3] {
     let chip = [
         "data_cache.size=8KiB",
         "instruction_cache.size=8KiB",
@@ -212,42 +253,75 @@ fn machines(misses: u32, processors: usize) -> [RunRequest; 3] {
     ];
     let processors = processors as u32;
     let chip = chip.iter().fold(several("chip", processors), |request, setting| with(request, setting));
-    [several("hpca98", processors), several("smp", processors), chip]
-        .map(|request| with(request, &format!("processor.misses={misses}")))
+    [several("hpca98", processors), several("smp", processors), chip].map(|request| under_way.of(request))
+}
+
+/// A bus with a bridge to an I/O bus, on which the interface is.
+fn bridged(under_way: UnderWay, processors: usize) -> RunRequest {
+    let interface = "NI2w on io-bus".into();
+    under_way.of(RunRequest { interface, ..several("isca96", processors as u32) })
+}
+
+/// With fences, and with atomics that are ordered.
+fn ordered() -> impl Iterator<Item = (Litmus, &'static str)> {
+    let by_fences = [MESSAGE_PASSING, STORE_BUFFERING, LOAD_BUFFERING, IRIW, OWN_BLOCK];
+    let tests = by_fences.map(|test| (test, "fence")).into_iter();
+    tests.chain([DEPENDENT, ONE_WORD, OWN_STORE, ATOMIC].map(|test| (test, "")))
 }
 
 #[test]
 fn what_the_memory_model_forbids_is_never_seen() {
-    let by_fences = [MESSAGE_PASSING, STORE_BUFFERING, LOAD_BUFFERING, IRIW];
-    let tests = by_fences.map(|test| (test, "fence")).into_iter();
-    for (test, fence) in tests.chain([DEPENDENT, ONE_WORD, OWN_STORE].map(|test| (test, ""))) {
-        for misses in [1, 8] {
-            for request in machines(misses, test.threads.len()) {
-                let (outcomes, stored) = seen(&test, fence, &request);
-                let place = format!("{} on {} with {misses} misses", test.name, request.machine);
-                assert_eq!(outcomes, 0, "{place}");
-                assert!(stored > 0, "{place}: no load saw the other one's store");
+    for (test, fence) in ordered() {
+        for under_way in [Loads(1), Loads(8), Stores(1, "in-order"), Stores(8, "out-of-order")] {
+            for request in machines(under_way, test.threads.len()) {
+                is_never_seen(&test, fence, &request, under_way);
             }
+        }
+        let under_way = Stores(8, "out-of-order");
+        is_never_seen(&test, fence, &bridged(under_way, test.threads.len()), under_way);
+    }
+}
+
+fn is_never_seen(test: &Litmus, fence: &str, request: &RunRequest, under_way: UnderWay) {
+    let (outcomes, stored) = seen(test, [fence, ".rl", ".aq"], request);
+    let place = format!("{} on {} with {under_way:?}", test.name, request.machine);
+    assert_eq!(outcomes, 0, "{place}");
+    assert!(stored > 0, "{place}: no load saw the other one's store");
+}
+
+#[test]
+fn loads_are_seen_out_of_order_where_several_may_miss_and_stores_never_behind_loads() {
+    for (test, under_way, is_seen) in [
+        (MESSAGE_PASSING, Loads(1), false),
+        (LOAD_BUFFERING, Loads(1), false),
+        (IRIW, Loads(1), false),
+        (MESSAGE_PASSING, Loads(8), true),
+        (LOAD_BUFFERING, Loads(8), true),
+        (IRIW, Loads(8), true),
+        // A store is waited for: no later load is made before it.
+        (STORE_BUFFERING, Loads(8), false),
+    ] {
+        for request in machines(under_way, test.threads.len()) {
+            let (outcomes, _) = seen(&test, [""; 3], &request);
+            let place = format!("{} on {} with {under_way:?}", test.name, request.machine);
+            assert_eq!(outcomes > 0, is_seen, "{place}: {outcomes} of {ROUNDS}");
         }
     }
 }
 
 #[test]
-fn loads_are_seen_out_of_order_where_several_may_miss_and_stores_never_behind_loads() {
-    for (test, misses, is_seen) in [
-        (MESSAGE_PASSING, 1, false),
-        (LOAD_BUFFERING, 1, false),
-        (IRIW, 1, false),
-        (MESSAGE_PASSING, 8, true),
-        (LOAD_BUFFERING, 8, true),
-        (IRIW, 8, true),
-        // A store is waited for: no later load is made before it.
-        (STORE_BUFFERING, 8, false),
-    ] {
-        for request in machines(misses, test.threads.len()) {
-            let (outcomes, _) = seen(&test, "", &request);
-            let place = format!("{} on {} with {misses} misses", test.name, request.machine);
-            assert_eq!(outcomes > 0, is_seen, "{place}: {outcomes} of {ROUNDS}");
+fn loads_pass_stores_that_wait_in_a_queue_and_in_order_nothing_else_passes_anything() {
+    let under_way = Stores(1, "in-order");
+    for test in [MESSAGE_PASSING, LOAD_BUFFERING, IRIW, OWN_BLOCK, ATOMIC] {
+        for request in machines(under_way, test.threads.len()) {
+            assert_eq!(seen(&test, [""; 3], &request).0, 0, "{} on {}", test.name, request.machine);
+        }
+    }
+    for order in ["in-order", "out-of-order"] {
+        let [bus, _, directory] = machines(Stores(1, order), 2);
+        for request in [bus, directory] {
+            let (outcomes, _) = seen(&STORE_BUFFERING, [""; 3], &request);
+            assert!(outcomes > 0, "{order} on {}", request.machine);
         }
     }
 }

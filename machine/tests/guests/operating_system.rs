@@ -9,7 +9,7 @@ use narthex_cores::linux::Program;
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::device_call::{CallError, DeviceCall, OperatingSystem};
 use narthex_interfaces::half::{Context, RegisterFault};
-use narthex_interfaces::{Device, DeviceDescription, DeviceSeat, QueueState};
+use narthex_interfaces::{Device, DeviceDescription, DevicePort, QueueState};
 use narthex_kernel::simulation::{Limits, Simulation};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration};
@@ -117,13 +117,13 @@ impl Archived for Registrar {
 }
 
 impl Device for Registrar {
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         Duration::ZERO
     }
 
     fn access(
         &mut self,
-        _seat: usize,
+        _port: usize,
         _context: &mut Context<'_>,
         _transaction: &Transaction,
         _response: &mut Response,
@@ -133,7 +133,7 @@ impl Device for Registrar {
 
     fn call(
         &mut self,
-        _seat: usize,
+        _port: usize,
         _context: &mut Context<'_>,
         call: &DeviceCall,
         system: &mut dyn OperatingSystem,
@@ -156,14 +156,14 @@ impl Device for Registrar {
 }
 
 impl DeviceDescription for Registrar {
-    fn seats(&self) -> Vec<DeviceSeat> {
-        vec![DeviceSeat {
+    fn ports(&self) -> Vec<DevicePort> {
+        vec![DevicePort {
             process: 0,
             name: "the registrar".into(),
             registers: vec![REGISTERS],
             homes: Vec::new(),
             concern: 0..0,
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         }]
     }
 
@@ -175,7 +175,7 @@ impl DeviceDescription for Registrar {
         REGISTERS.contains(&address).then(|| AddressName::whole("registers of the registrar"))
     }
 
-    fn hash_state(&self, _seat: usize, _hasher: &mut dyn Hasher) {}
+    fn hash_state(&self, _port: usize, _hasher: &mut dyn Hasher) {}
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
         Vec::new()
@@ -185,7 +185,7 @@ impl DeviceDescription for Registrar {
         Vec::new()
     }
 
-    fn queue(&self, _seat: usize) -> QueueState {
+    fn queue(&self, _port: usize) -> QueueState {
         QueueState::of("the registrar", 0, None)
     }
 }

@@ -249,15 +249,15 @@ fn a_program_reaches_a_further_device_behind_a_bridge() {
 }
 
 #[test]
-fn a_device_with_more_seats_than_places_is_refused() {
+fn a_device_with_more_ports_than_places_is_refused() {
     let machine = machine(&[]);
-    let seats = [(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)];
+    let ports = [(0, HOST_REGISTERS[0]), (0, FIRMWARE_REGISTERS)];
     let refused = blueprint(&machine, "exit 0")
         .with_firmware("service", parse("exit 0"))
-        .with_device(&["bus"], move || Box::new(SharedRegisters::new(&seats)))
+        .with_device(&["bus"], move || Box::new(SharedRegisters::new(&ports)))
         .node(0);
     let text = refused.map(drop).unwrap_err().to_string();
-    assert!(text.contains("its device has 2 seats, and 1 of them are placed"), "{text}");
+    assert!(text.contains("its device has 2 ports, and 1 of them are placed"), "{text}");
 }
 
 /// What is wrong with a shape, by its key.

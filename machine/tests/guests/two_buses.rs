@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::half::{Context, RegisterFault};
-use narthex_interfaces::{Device, DeviceDescription, DeviceSeat, QueueState};
+use narthex_interfaces::{Device, DeviceDescription, DevicePort, QueueState};
 use narthex_kernel::Duration;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_machine::config::Machine;
@@ -19,20 +19,20 @@ use crate::single_nodes::{blueprint, load, parse};
 narthex_kernel::statistics! {
     /// What came to the registers.
     struct Statistics {
-        loads: Counter, "shared_register_loads", "accesses", "loads from the registers of any seat";
-        stores: Counter, "shared_register_stores", "accesses", "stores to the registers of any seat";
+        loads: Counter, "shared_register_loads", "accesses", "loads from the registers of any port";
+        stores: Counter, "shared_register_stores", "accesses", "stores to the registers of any port";
     }
 }
 
-/// Where the registers of a seat are, and which process uses it.
-pub type SeatOf = (u8, u64);
+/// Where the registers of a port are, and which process uses it.
+pub type PortOf = (u8, u64);
 
-/// Sixteen registers that every seat of the device has at addresses of its own. Where
-/// it has lines, the last seat has two: asserted while registers 0 and 1 are not zero.
+/// Sixteen registers that every port of the device has at addresses of its own. Where
+/// it has lines, the last port has two: asserted while registers 0 and 1 are not zero.
 /// The registers may be words of its local memory.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct SharedRegisters {
-    seats: Vec<SeatOf>,
+    ports: Vec<PortOf>,
     lines: u32,
     words: [u64; 16],
     in_local_memory: Option<u64>,
@@ -42,9 +42,9 @@ pub struct SharedRegisters {
 }
 
 impl SharedRegisters {
-    pub fn new(seats: &[SeatOf]) -> Self {
+    pub fn new(ports: &[PortOf]) -> Self {
         SharedRegisters {
-            seats: seats.to_vec(),
+            ports: ports.to_vec(),
             lines: 0,
             words: [0; 16],
             in_local_memory: None,
@@ -55,13 +55,13 @@ impl SharedRegisters {
     }
 
     /// The same that says that it takes part in coherence.
-    pub fn coherent(seats: &[SeatOf]) -> Self {
-        SharedRegisters { is_coherent: true, ..SharedRegisters::new(seats) }
+    pub fn coherent(ports: &[PortOf]) -> Self {
+        SharedRegisters { is_coherent: true, ..SharedRegisters::new(ports) }
     }
 
     /// The same to which stores may be combined.
-    pub fn combinable(seats: &[SeatOf]) -> Self {
-        SharedRegisters { are_combinable: true, ..SharedRegisters::new(seats) }
+    pub fn combinable(ports: &[PortOf]) -> Self {
+        SharedRegisters { are_combinable: true, ..SharedRegisters::new(ports) }
     }
 
     /// The same whose registers are words of its local memory, from `start` on.
@@ -75,18 +75,18 @@ impl SharedRegisters {
 }
 
 impl Device for SharedRegisters {
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         Duration::from_ns(10)
     }
 
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
-        let offset = transaction.address - self.seats[seat].1;
+        let offset = transaction.address - self.ports[port].1;
         if let Some(start) = self.in_local_memory {
             let memory = context.local_memory.as_mut().expect("the device has a local memory");
             let mut bytes = transaction.value.to_le_bytes();
@@ -120,9 +120,9 @@ impl Device for SharedRegisters {
 }
 
 impl DeviceDescription for SharedRegisters {
-    fn seats(&self) -> Vec<DeviceSeat> {
-        let last = self.seats.last().map(|&(_, start)| start);
-        let seat = |&(process, start): &SeatOf| DeviceSeat {
+    fn ports(&self) -> Vec<DevicePort> {
+        let last = self.ports.last().map(|&(_, start)| start);
+        let port = |&(process, start): &PortOf| DevicePort {
             process,
             name: format!("the shared registers at {start:#x}"),
             registers: Vec::from_iter([Range { start, end: start + 0x1000 }]),
@@ -131,21 +131,21 @@ impl DeviceDescription for SharedRegisters {
             concern: 0..0,
             is_coherent: self.is_coherent,
             lines: if last == Some(start) { self.lines } else { 0 },
-            ..DeviceSeat::default()
+            ..DevicePort::default()
         };
-        self.seats.iter().map(seat).collect()
+        self.ports.iter().map(port).collect()
     }
 
-    fn asserted_lines(&self, _seat: usize) -> u64 {
+    fn asserted_lines(&self, _port: usize) -> u64 {
         u64::from(self.words[0] != 0) + 2 * u64::from(self.words[1] != 0)
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
-        let of_seat = |&&(_, start): &&SeatOf| (start..start + 0x1000).contains(&address);
-        self.seats.iter().find(of_seat).map(|_| AddressName::whole("shared registers"))
+        let of_port = |&&(_, start): &&PortOf| (start..start + 0x1000).contains(&address);
+        self.ports.iter().find(of_port).map(|_| AddressName::whole("shared registers"))
     }
 
-    fn hash_state(&self, _seat: usize, hasher: &mut dyn Hasher) {
+    fn hash_state(&self, _port: usize, hasher: &mut dyn Hasher) {
         self.words.iter().for_each(|word| hasher.write_u64(*word));
     }
 
@@ -157,7 +157,7 @@ impl DeviceDescription for SharedRegisters {
         vec![&mut self.statistics]
     }
 
-    fn queue(&self, _seat: usize) -> QueueState {
+    fn queue(&self, _port: usize) -> QueueState {
         QueueState::of("shared registers", 0, None)
     }
 }
@@ -232,16 +232,16 @@ pub fn nodes_with(
     source: &str,
     firmware: &str,
     count: u32,
-    registers: fn(&[SeatOf]) -> SharedRegisters,
+    registers: fn(&[PortOf]) -> SharedRegisters,
 ) -> Vec<Node> {
     let processes = machine.config.machine.processors_per_node as u8;
-    let seats: Vec<SeatOf> = (0..processes)
+    let ports: Vec<PortOf> = (0..processes)
         .map(|process| (process, HOST_REGISTERS[usize::from(process)]))
         .chain([(0, FIRMWARE_REGISTERS)])
         .collect();
     let on: Vec<&str> = (0..processes).map(|_| "bus").chain(["service_bus"]).collect();
     let blueprint = blueprint(machine, source)
         .with_firmware("service", parse(firmware))
-        .with_device(&on, move || Box::new(registers(&seats)));
+        .with_device(&on, move || Box::new(registers(&ports)));
     (0..count).map(|number| blueprint.node(number).unwrap_or_else(|failure| panic!("{failure}"))).collect()
 }

@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{InterconnectKind, MachineFile, Plan, Site};
 use super::{
-    AddressMap, Admits, Answer, Composition, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Step, Underway, at_home, block_transaction, complete,
+    AddressMap, Admits, Answer, InterconnectHost, Interconnect, InterconnectId, Names, Observation, InterconnectModel, AgentPorts,
+    Step, CarriedTransaction, at_home, block_transaction, complete,
 };
 use crate::agent::Agent;
 use crate::bus::Bus;
@@ -57,7 +57,7 @@ impl Plan for Keys {
         Some(self.cache_supply_time)
     }
 
-    fn build(&self, Site { names, seats, homes, .. }: Site) -> Interconnect {
+    fn build(&self, Site { names, ports, homes, .. }: Site) -> Interconnect {
         let cycles = |kind: crate::Kind| match kind.is_uncached() {
             true => self.word_cycles.into(),
             false => self.block_cycles.into(),
@@ -66,7 +66,7 @@ impl Plan for Keys {
             names,
             slot_cycles: self.slot_cycles.into(),
             bus: Bus::with_occupancy(self.clock.clock(), cycles),
-            seats,
+            ports,
             homes,
             waiting: Vec::new(),
             busy: false,
@@ -84,18 +84,18 @@ pub struct TimeSlots {
     slot_cycles: u64,
     /// Counts, and knows how long transactions take.
     bus: Bus,
-    seats: Seats,
+    ports: AgentPorts,
     homes: AddressMap,
     waiting: Vec<AgentId>,
     /// A grant is scheduled, or a transaction is under way: until it is over, agents that ask wait.
     busy: bool,
     /// Who gets it at the step that is scheduled.
     granted: Option<AgentId>,
-    underway: Option<Underway>,
+    underway: Option<CarriedTransaction>,
 }
 
 impl TimeSlots {
-    fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+    fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
         match composition.interconnect(on) {
             Interconnect::TimeSlots(bus) => bus,
             other => unreachable!("{} has no time slots", other.name()),
@@ -104,15 +104,15 @@ impl TimeSlots {
 
     /// When the next slot of an agent begins.
     fn slot_of(&self, agent: AgentId, now: Time) -> Time {
-        let place = self.seats.iter().position(|seat| seat.agent == agent).expect("it is on the bus") as u64;
-        let (own, turn) = (place * self.slot_cycles, self.seats.iter().count() as u64 * self.slot_cycles);
+        let place = self.ports.iter().position(|port| port.agent == agent).expect("it is on the bus") as u64;
+        let (own, turn) = (place * self.slot_cycles, self.ports.iter().count() as u64 * self.slot_cycles);
         let now = self.bus.clock().number_at_or_after(now);
         let turns = now.saturating_sub(own).div_ceil(turn);
         self.bus.clock().edge(own + turns * turn)
     }
 
     /// The bus is free: it goes to the agent that waits for it whose slot comes first.
-    fn grant_next<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn grant_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let bus = Self::of(composition, on);
         let next = bus.waiting.iter().map(|&agent| (bus.slot_of(agent, now), agent)).min();
         (bus.busy, bus.granted) = (next.is_some(), next.map(|(_, agent)| agent));
@@ -121,7 +121,7 @@ impl TimeSlots {
         }
     }
 
-    fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn release<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let bus = Self::of(composition, on);
         let underway = bus.underway.take().expect("a transaction has the bus");
         let home = bus.homes.home(underway.transaction.address);
@@ -140,12 +140,12 @@ impl TimeSlots {
     }
 }
 
-impl Rules for TimeSlots {
+impl InterconnectModel for TimeSlots {
     const KIND: &'static str = "time-slots";
     const ADMITS: Admits =
         Admits { caches: true, dma_engines: true, coherent_devices: true, ..Admits::NOTHING };
 
-    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let bus = Self::of(composition, on);
         if bus.waiting.contains(&agent) {
             return;
@@ -156,7 +156,7 @@ impl Rules for TimeSlots {
         }
     }
 
-    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+    fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => {
                 let agent = Self::of(composition, on).granted.take().expect("one waits");
@@ -167,7 +167,7 @@ impl Rules for TimeSlots {
         }
     }
 
-    fn answer<C: Composition>(
+    fn answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -180,12 +180,12 @@ impl Rules for TimeSlots {
         composition.schedule(end, on, Step::Release);
     }
 
-    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let bus = Self::of(composition, on);
         bus.busy = true;
         bus.waiting.retain(|&waiting| waiting != agent);
         let Some(transaction) = composition.agent(agent).issue(now, on) else {
-            composition.observe(now, on, Observation::GrantedInVain(agent));
+            composition.observe(now, on, Observation::UnusedGrant(agent));
             return Self::grant_next(composition, now, on);
         };
         let home = Self::of(composition, on).homes.home(transaction.address);
@@ -198,14 +198,14 @@ impl Rules for TimeSlots {
             let (time, supplier) = ((now, end), answer.supplier);
             composition.observe(now, on, Observation::Crossing { time, transaction: &transaction, supplier });
         }
-        Self::of(composition, on).underway = Some(Underway::answered(transaction, answer.response));
+        Self::of(composition, on).underway = Some(CarriedTransaction::answered(transaction, answer.response));
         composition.schedule(end, on, Step::Release);
     }
 
     fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
         match self.underway {
             Some(_) => Vec::new(),
-            None => self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent)).collect(),
+            None => self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent)).collect(),
         }
     }
 
@@ -213,8 +213,8 @@ impl Rules for TimeSlots {
         self.underway.as_ref().map(|underway| &underway.transaction)
     }
 
-    fn seats(&self) -> &Seats {
-        &self.seats
+    fn ports(&self) -> &AgentPorts {
+        &self.ports
     }
 
     fn name(&self) -> &'static str {
@@ -256,7 +256,7 @@ impl Rules for TimeSlots {
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let TimeSlots { names: _, slot_cycles: _, bus, seats: _, homes: _, waiting, busy, granted, underway } =
+        let TimeSlots { names: _, slot_cycles: _, bus, ports: _, homes: _, waiting, busy, granted, underway } =
             self;
         archive.value(bus)?;
         archive.value(busy)?;

@@ -285,7 +285,7 @@ fn answers(set: usize, (block, state, allowed): (u64, u8, u8)) -> Row {
     [fast_loads, fast_stores].map(|is_fast| if is_fast { block } else { no_answer(set) })
 }
 
-/// Exchanges the bytes of two blocks, by pieces that a register of the host takes: each block has as
+/// DirectFills the bytes of two blocks, by pieces that a register of the host takes: each block has as
 /// many bytes as some of them.
 #[inline(always)]
 fn swap_blocks(one: &mut [u8], other: &mut [u8]) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{Body, Message, Place};
+use super::message::{Body, Endpoint, Message};
 use super::table::{Action, Actions, Arrival, Holders, HomeAction, HomeState, Reply, Table, Unexpected};
 use crate::kind::Kind;
 use crate::protocols::Snoop;
@@ -76,7 +76,7 @@ pub trait HomePort<D> {
     fn take(&mut self, requester: AgentId, kind: Kind, data: D);
 
     /// Sends a message.
-    fn send(&mut self, to: Place, message: Message<D>);
+    fn send(&mut self, to: Endpoint, message: Message<D>);
 }
 
 impl Entry {
@@ -194,7 +194,7 @@ impl Entry {
         port: &mut impl HomePort<D>,
     ) -> Option<()> {
         let Entry { requester, kind, .. } = *self;
-        let to_requester = Place::Requester(requester);
+        let to_requester = Endpoint::Requester(requester);
         let message = |body| Message { block, requester, body };
         // An invalidation makes copies go as a write of the block does, and carries no bytes.
         if actions.has(Action::takes) && (data.is_some() || kind != Kind::Invalidate) {
@@ -206,7 +206,7 @@ impl Entry {
         };
         if actions.has(Action::forwards) {
             let body = Body::Forward { kind, acknowledgements };
-            port.send(Place::Requester(self.owner?), message(body));
+            port.send(Endpoint::Requester(self.owner?), message(body));
         }
         for (action, shared) in [(Action::gives_shared, true), (Action::gives_alone, false)] {
             if actions.has(action) {
@@ -237,7 +237,7 @@ impl Entry {
         let owner = self.owner.filter(|_| of_owner);
         let mut count = 0;
         for holder in self.sharers.iter().chain(owner).filter(|&holder| holder != self.requester) {
-            port.send(Place::Requester(holder), message(Body::Forward { kind, acknowledgements: 0 }));
+            port.send(Endpoint::Requester(holder), message(Body::Forward { kind, acknowledgements: 0 }));
             count += 1;
         }
         count

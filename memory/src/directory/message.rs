@@ -47,7 +47,7 @@ pub struct HomeId(pub u8);
 
 /// Where a message comes from or goes to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub enum Place {
+pub enum Endpoint {
     /// An agent's side.
     Requester(AgentId),
     /// The home of some blocks.

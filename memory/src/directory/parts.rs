@@ -17,7 +17,7 @@ use crate::transaction::{Response, Transaction, TransactionTag};
 
 /// A transaction of an agent.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-pub(crate) struct Underway {
+pub(crate) struct DirectoryTransaction {
     pub transaction: Transaction,
     pub since: Time,
     /// None: it is uncached.
@@ -35,7 +35,7 @@ pub(crate) struct Underway {
 #[derive(Clone, Hash, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Requester {
     /// The oldest first.
-    pub underway: Vec<Underway>,
+    pub underway: Vec<DirectoryTransaction>,
     /// Blocks that it holds against others, and until when.
     pub held: Vec<(u64, Time)>,
     /// It wants more than may be under way.
@@ -45,13 +45,15 @@ pub(crate) struct Requester {
 impl Requester {
     /// The place of a block's transaction that has asked its home.
     pub fn asking(&self, block: u64) -> Option<usize> {
-        let is_it = |own: &Underway| own.transaction.address == block && own.asked.is_some() && own.is_sent;
+        let is_it = |own: &DirectoryTransaction| {
+            own.transaction.address == block && own.asked.is_some() && own.is_sent
+        };
         self.underway.iter().position(is_it)
     }
 
     /// The place of an uncached access.
     pub fn access(&self, tag: TransactionTag) -> usize {
-        let is_it = |own: &Underway| own.asked.is_none() && own.transaction.tag == tag;
+        let is_it = |own: &DirectoryTransaction| own.asked.is_none() && own.transaction.tag == tag;
         let place = self.underway.iter().position(is_it);
         place.expect("the access is under way")
     }
@@ -78,7 +80,7 @@ impl Requester {
 
 /// A request that waits until its home has done with another one of its block.
 #[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
-pub(crate) struct Waiting {
+pub(crate) struct QueuedRequest {
     pub since: Time,
     pub carried: Carried,
 }
@@ -93,7 +95,7 @@ pub(crate) struct Home {
     /// How many of them are busy.
     busy: usize,
     /// The one that has waited longest first.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<QueuedRequest>,
     /// Until when it looks a message up.
     looks_up_until: Time,
     /// Until when its memory is taken.
@@ -159,7 +161,7 @@ impl Home {
     }
 
     /// The request for a block that has waited longest.
-    pub fn next_waiting(&mut self, block: u64) -> Option<Waiting> {
+    pub fn next_waiting(&mut self, block: u64) -> Option<QueuedRequest> {
         let place = self.waiting.iter().position(|own| own.carried.message.block == block)?;
         Some(self.waiting.remove(place))
     }
@@ -194,7 +196,7 @@ impl Home {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SavedHome {
     entries: Vec<(u64, Entry)>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<QueuedRequest>,
     /// Until when it looks a message up, and its memory moves a block.
     taken_until: (Time, Time),
 }

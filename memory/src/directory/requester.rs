@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{Body, Message, Place};
+use super::message::{Body, Endpoint, Message};
 use super::table::{BufferAction, Forwarded, Table, Unexpected};
 use crate::kind::Kind;
 
@@ -107,14 +107,14 @@ impl<D: Copy> Asked<D> {
 /// If that is no answer to it.
 pub fn answer<D: Copy>(
     forward: &Message<D>,
-    home: Place,
+    home: Endpoint,
     (supplies, updates_home): (Option<D>, Option<D>),
-    mut send: impl FnMut(Place, Message<D>),
+    mut send: impl FnMut(Endpoint, Message<D>),
 ) -> Result<(), Unexpected> {
     let Body::Forward { kind, acknowledgements } = forward.body else {
         unreachable!("a '{}' is no forward", forward.body.name())
     };
-    let requester = Place::Requester(forward.requester);
+    let requester = Endpoint::Requester(forward.requester);
     let message = |body| Message { body, ..*forward };
     let unexpected = |state: &str| Unexpected { state: state.into(), message: kind.name() };
     match (Forwarded::of(kind).withdraws(), supplies, updates_home) {

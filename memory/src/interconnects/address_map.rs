@@ -10,7 +10,7 @@ use crate::transaction::AgentId;
 pub enum Home {
     /// A memory on it.
     Memory(MemoryId),
-    /// A device on it, by its seat.
+    /// A device on it, by its port.
     Agent(AgentId),
     /// Something on another interconnect, behind the bridge to it.
     Beyond(InterconnectId),

@@ -27,8 +27,8 @@ use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddressMap, Admits, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules,
-    Seats, Snooped, Step, Supplier, Underway, access, at_home, block_transaction, end_crossing_at,
+    AddressMap, Admits, Answer, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel,
+    AgentPorts, Snooped, Step, Supplier, CarriedTransaction, access, at_home, block_transaction, end_crossing_at,
     go_on_for_bridge, request, request_first, snoop,
 };
 use crate::agent::Agent;
@@ -47,7 +47,7 @@ pub struct BridgedBus {
     bus: Bus,
     bridge: Bridge,
     timing: Timing,
-    seats: Seats,
+    ports: AgentPorts,
     homes: AddressMap,
     /// What has the bus.
     occupant: Option<Occupant>,
@@ -56,7 +56,7 @@ pub struct BridgedBus {
 /// The transaction that has the bus.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Occupant {
-    underway: Underway,
+    underway: CarriedTransaction,
     since: Time,
     /// The bridge put it there, for an agent of the upper bus.
     is_bridge: bool,
@@ -71,14 +71,14 @@ impl BridgedBus {
         names: Names,
         (upper, agent): (InterconnectId, AgentId),
         (bridge, timing): (Bridge, Timing),
-        seats: Seats,
+        ports: AgentPorts,
         homes: AddressMap,
     ) -> Self {
         let bus = Bus::with_occupancy(timing.clock(), |_| 0);
-        BridgedBus { names, upper, agent, bus, bridge, timing, seats, homes, occupant: None }
+        BridgedBus { names, upper, agent, bus, bridge, timing, ports, homes, occupant: None }
     }
 
-    fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+    fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
         match composition.interconnect(on) {
             Interconnect::BridgedBus(bus) => bus,
             other => unreachable!("{} is not behind a bridge", other.name()),
@@ -86,7 +86,7 @@ impl BridgedBus {
     }
 
     /// Asks for both interconnects for the bridge, and for the devices.
-    fn ask_for_all<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn ask_for_all<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
         let (upper, agent) = (own.upper, own.agent);
         match own.bridge.wants_memory() {
@@ -102,7 +102,7 @@ impl BridgedBus {
         }
         for place in 0.. {
             let own = Self::of(composition, on);
-            let Some(device) = own.seats.iter().nth(place).map(|seat| seat.agent) else { break };
+            let Some(device) = own.ports.iter().nth(place).map(|port| port.agent) else { break };
             let asks = own.bridge.has_refused(device) || composition.agent(device).wants(on);
             let own = Self::of(composition, on);
             if asks
@@ -121,7 +121,7 @@ impl BridgedBus {
     }
 
     /// Ends the turn of a device that waits on the bus and was refused.
-    fn end_refused<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn end_refused<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
         let Some(occupant) = own.occupant.as_mut().filter(|occupant| !occupant.ends) else { return };
         if own.bridge.is_refused() {
@@ -132,7 +132,7 @@ impl BridgedBus {
     }
 
     /// The bridge puts a transaction of the upper bus on this one.
-    fn start_for_bridge<C: Composition>(
+    fn start_for_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -153,7 +153,7 @@ impl BridgedBus {
         let end = now + own.timing.on_io(&transaction, delay);
         let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier };
         composition.observe(now, on, seen);
-        let underway = Underway::answered(transaction, response);
+        let underway = CarriedTransaction::answered(transaction, response);
         let occupant = Occupant { underway, since: now, is_bridge: true, ends: true };
         Self::of(composition, on).occupant = Some(occupant);
         composition.schedule(end, on, Step::Release);
@@ -161,7 +161,7 @@ impl BridgedBus {
 
     /// Shows a transaction that asks for no bytes to the devices on the bus, and to
     /// the home among them; the time that the home takes.
-    fn show_devices<C: Composition>(
+    fn show_devices<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -175,10 +175,10 @@ impl BridgedBus {
     }
 
     /// A device puts its transaction on the bus, one that was refused first.
-    fn start_for_device<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn start_for_device<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let again = Self::of(composition, on).bridge.take_refused(agent);
         let Some(transaction) = again.or_else(|| composition.agent(agent).issue(now, on)) else {
-            composition.observe(now, on, Observation::GrantedInVain(agent));
+            composition.observe(now, on, Observation::UnusedGrant(agent));
             return Self::free(composition, now, on);
         };
         let kind = transaction.kind;
@@ -190,7 +190,7 @@ impl BridgedBus {
             // It ends when it has had the upper bus as well.
             (true, false) => None,
         };
-        let underway = Underway::unanswered(transaction);
+        let underway = CarriedTransaction::unanswered(transaction);
         own.occupant = Some(Occupant { underway, since: now, is_bridge: false, ends: end.is_some() });
         if let Some(end) = end {
             composition.schedule(end, on, Step::Release);
@@ -199,7 +199,7 @@ impl BridgedBus {
     }
 
     /// The transaction on the bus is over.
-    fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn release<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let mut occupant = Self::of(composition, on).occupant.take().expect("a transaction has the bus");
         if occupant.is_bridge {
             let device = Self::of(composition, on).homes.home(occupant.underway.transaction.address);
@@ -215,13 +215,13 @@ impl BridgedBus {
         Self::ask_for_all(composition, now, on);
     }
 
-    fn end_for_bridge<C: Composition>(
+    fn end_for_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
         occupant: Occupant,
     ) {
-        let Occupant { underway: Underway { transaction, response, .. }, since, .. } = occupant;
+        let Occupant { underway: CarriedTransaction { transaction, response, .. }, since, .. } = occupant;
         let kind = transaction.kind;
         let own = Self::of(composition, on);
         own.bus.carried(kind, now - since);
@@ -237,7 +237,7 @@ impl BridgedBus {
     }
 
     /// A device's turn is over; false if the bridge has no room for its write yet.
-    fn end_for_device<C: Composition>(
+    fn end_for_device<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -255,7 +255,7 @@ impl BridgedBus {
             composition.observe(now, on, Observation::Released);
             return true;
         }
-        let Underway { transaction, response, .. } = occupant.underway;
+        let CarriedTransaction { transaction, response, .. } = occupant.underway;
         own.bus.carried(transaction.kind, occupied);
         if end == End::Buffered {
             let time = (occupant.since, now);
@@ -270,14 +270,14 @@ impl BridgedBus {
         true
     }
 
-    fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn free<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         if let Some(at) = Self::of(composition, on).bus.release(now) {
             composition.schedule(at, on, Step::Grant);
         }
     }
 
     /// Goes on with the interconnect above that the bridge has kept for a device.
-    fn use_kept_upper<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn use_kept_upper<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
         if own.bridge.keeps_memory() {
             let upper = own.upper;
@@ -286,16 +286,16 @@ impl BridgedBus {
     }
 }
 
-impl Rules for BridgedBus {
+impl InterconnectModel for BridgedBus {
     const KIND: &'static str = "bridged-bus";
     const ADMITS: Admits = Admits { coherent_devices: true, ..Admits::NOTHING };
 
-    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, _agent: AgentId) {
+    fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, _agent: AgentId) {
         Self::ask_for_all(composition, now, on);
     }
 
     #[inline(never)]
-    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+    fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => {
                 match Self::of(composition, on).bus.grant() {
@@ -313,7 +313,7 @@ impl Rules for BridgedBus {
         }
     }
 
-    fn answer<C: Composition>(
+    fn answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -338,7 +338,7 @@ impl Rules for BridgedBus {
         self.homes.home(address)
     }
 
-    fn start_crossing<C: Composition>(
+    fn start_crossing<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -356,13 +356,13 @@ impl Rules for BridgedBus {
         }
     }
 
-    fn go_on_crossing<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn go_on_crossing<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         Self::end_refused(composition, now, on);
         Self::ask_for_all(composition, now, on);
     }
 
     fn answer_from_above(&mut self, now: Time, read: &Transaction, answer: Answer) -> (Time, (Time, Time)) {
-        let is_of_device = |agent| self.seats.iter().any(|seat| seat.agent == agent);
+        let is_of_device = |agent| self.ports.iter().any(|port| port.agent == agent);
         let answerer = match answer.supplier {
             Some(Supplier::Agent(agent)) if is_of_device(agent) => Answerer::OnIoBus(answer.delay),
             _ => Answerer::OnMemoryBus(answer.delay),
@@ -373,7 +373,7 @@ impl Rules for BridgedBus {
         (end_above, (occupant.since, end))
     }
 
-    fn end_read_above<C: Composition>(
+    fn end_read_above<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -389,7 +389,7 @@ impl Rules for BridgedBus {
     }
 
     #[inline(never)]
-    fn end_above<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn end_above<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let own = Self::of(composition, on);
         if own.bridge.memory_over()
             && let Some(occupant) = own.occupant.as_mut().filter(|occupant| !occupant.ends)
@@ -400,7 +400,7 @@ impl Rules for BridgedBus {
         Self::ask_for_all(composition, now, on);
     }
 
-    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let own = Self::of(composition, on);
         if agent == own.agent {
             match own.bridge.next_on_io() {
@@ -425,15 +425,15 @@ impl Rules for BridgedBus {
             return Vec::new();
         }
         let asks = |agent: &AgentId| self.bridge.has_refused(*agent) || wants(*agent);
-        self.seats.iter().map(|seat| seat.agent).filter(asks).collect()
+        self.ports.iter().map(|port| port.agent).filter(asks).collect()
     }
 
     fn occupant(&self) -> Option<&Transaction> {
         self.occupant.as_ref().map(|occupant| &occupant.underway.transaction)
     }
 
-    fn seats(&self) -> &Seats {
-        &self.seats
+    fn ports(&self) -> &AgentPorts {
+        &self.ports
     }
 
     fn name(&self) -> &'static str {
@@ -480,7 +480,7 @@ impl Rules for BridgedBus {
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let BridgedBus { names: _, upper: _, agent: _, bus, bridge, timing: _, seats: _, homes: _, occupant } =
+        let BridgedBus { names: _, upper: _, agent: _, bus, bridge, timing: _, ports: _, homes: _, occupant } =
             self;
         archive.value(bus)?;
         archive.value(bridge)?;

@@ -4,7 +4,7 @@
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{Composition, Home, InterconnectId, Supplier};
+use super::{Home, InterconnectHost, InterconnectId, Supplier};
 use crate::agent::{Agent, Either};
 use crate::kind::Kind;
 use crate::transaction::{
@@ -13,18 +13,18 @@ use crate::transaction::{
 
 /// A transaction that has an interconnect, and the answer that its agent will get.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-pub(crate) struct Underway {
+pub(crate) struct CarriedTransaction {
     pub transaction: Transaction,
     pub response: Response,
     /// Since when its access is held; it is over as soon as it is answered.
     pub held_since: Option<Time>,
 }
 
-impl Underway {
+impl CarriedTransaction {
     /// A transaction and its answer.
     #[inline(always)]
     pub fn answered(transaction: Transaction, response: Response) -> Self {
-        Underway { transaction, response, held_since: None }
+        CarriedTransaction { transaction, response, held_since: None }
     }
 
     /// A transaction whose answer is known later.
@@ -46,7 +46,7 @@ impl Underway {
 
     /// Replaces bytes of what its agent, or one that snarfs, will get.
     pub fn poke(&mut self, address: u64, bytes: &[u8]) {
-        let Underway { transaction, response, .. } = self;
+        let CarriedTransaction { transaction, response, .. } = self;
         for data in [&mut response.data, &mut transaction.data].into_iter().flatten() {
             let offset = address.wrapping_sub(transaction.address) as usize;
             if let Some(target) = data.get_mut(offset..offset.wrapping_add(bytes.len())) {
@@ -93,7 +93,7 @@ impl Snooped {
 
 /// The agents of an interconnect snoop, but for the one that issued.
 #[inline(always)]
-pub(crate) fn snoop<C: Composition>(
+pub(crate) fn snoop<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     on: InterconnectId,
@@ -101,7 +101,7 @@ pub(crate) fn snoop<C: Composition>(
     snooped: &mut Snooped,
 ) {
     let mut next = 0;
-    while let Some((place, agent)) = composition.interconnect(on).seats().concerned(next, transaction) {
+    while let Some((place, agent)) = composition.interconnect(on).ports().concerned(next, transaction) {
         next = place + 1;
         let reply = composition.agent(agent).snoop(now, transaction);
         if reply.supplies.is_some() && snooped.owner.is_some() {
@@ -113,7 +113,7 @@ pub(crate) fn snoop<C: Composition>(
 
 /// The home of an address, where that is no bridge's.
 #[inline(always)]
-pub(crate) fn at_home<C: Composition>(
+pub(crate) fn at_home<C: InterconnectHost>(
     composition: &mut C,
     home: Home,
 ) -> Either<C::Agent<'_>, C::Memory<'_>> {
@@ -125,7 +125,13 @@ pub(crate) fn at_home<C: Composition>(
 }
 
 /// A home takes bytes that a cache supplied to another.
-fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, address: u64, data: &BlockData) {
+fn write_home<C: InterconnectHost>(
+    composition: &mut C,
+    now: Time,
+    home: Home,
+    address: u64,
+    data: &BlockData,
+) {
     match at_home(composition, home) {
         Either::First(mut device) => {
             let Home::Agent(agent) = home else { unreachable!("it is an agent") };
@@ -141,7 +147,7 @@ fn write_home<C: Composition>(composition: &mut C, now: Time, home: Home, addres
 // Inlined, as what it calls, so that a bus hands transaction and answer on without
 // moving them.
 #[inline(always)]
-pub(crate) fn block_transaction<C: Composition>(
+pub(crate) fn block_transaction<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     seen_on: &[InterconnectId],
@@ -175,17 +181,17 @@ pub(crate) fn block_transaction<C: Composition>(
 /// caches may take the bytes, and the agent gets the answer, which says so. If the access is held,
 /// the transaction is not over.
 #[inline(always)]
-pub(crate) fn complete<C: Composition>(
+pub(crate) fn complete<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     on: InterconnectId,
-    mut underway: Underway,
+    mut underway: CarriedTransaction,
     device: Home,
-) -> Option<Underway> {
+) -> Option<CarriedTransaction> {
     if access(composition, now, device, &mut underway) == AccessReply::Held {
         return Some(underway);
     }
-    let Underway { transaction, mut response, .. } = underway;
+    let CarriedTransaction { transaction, mut response, .. } = underway;
     response.shared |= snarf(composition, on, &transaction);
     composition.agent(transaction.agent).complete(now, on, &transaction, &response);
     None
@@ -193,14 +199,14 @@ pub(crate) fn complete<C: Composition>(
 
 /// Caches may take the bytes that a transaction has carried; whether one did.
 #[inline(always)]
-pub(crate) fn snarf<C: Composition>(
+pub(crate) fn snarf<C: InterconnectHost>(
     composition: &mut C,
     on: InterconnectId,
     transaction: &Transaction,
 ) -> bool {
     let (mut next, mut is_taken) = (0, false);
     if transaction.kind.carries_block() {
-        while let Some((place, agent)) = composition.interconnect(on).seats().snarfing(next, transaction) {
+        while let Some((place, agent)) = composition.interconnect(on).ports().snarfing(next, transaction) {
             next = place + 1;
             is_taken |= composition.agent(agent).snarf(transaction);
         }
@@ -209,13 +215,13 @@ pub(crate) fn snarf<C: Composition>(
 }
 
 /// Carries out an uncached access, if the transaction is one that has not been held.
-pub(crate) fn access<C: Composition>(
+pub(crate) fn access<C: InterconnectHost>(
     composition: &mut C,
     now: Time,
     device: Home,
-    underway: &mut Underway,
+    underway: &mut CarriedTransaction,
 ) -> AccessReply {
-    let Underway { transaction, response, held_since } = underway;
+    let CarriedTransaction { transaction, response, held_since } = underway;
     if !transaction.kind.is_uncached() || held_since.is_some() {
         return AccessReply::Done;
     }

@@ -7,7 +7,7 @@
 //!
 //! [`crate::directory`] says what is sent when; here are its time, its queues and its
 //! agents. What carries the messages is the composition's affair
-//! ([`Composition::carry`]): a network on chip, or a checker that lets them overtake each
+//! ([`InterconnectHost::carry`]): a network on chip, or a checker that lets them overtake each
 //! other. They come back by [`Directory::arrive`].
 //!
 //! **A requester** has several transactions of different blocks under way. One of a block
@@ -52,12 +52,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddressMap, Admits, Composition, Home as Part, Interconnect, InterconnectId, MemoryId, Names,
-    Observation, Rules, Seats, Step,
+    AddressMap, Admits, InterconnectHost, Home as Part, Interconnect, InterconnectId, MemoryId, Names,
+    Observation, InterconnectModel, AgentPorts, Step,
 };
 use crate::agent::Agent;
 use crate::directory::{
-    Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Place, Requester, SavedHome, Table,
+    Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Endpoint, Requester, SavedHome, Table,
 };
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
@@ -131,16 +131,16 @@ pub struct Homes {
 pub struct Tiles {
     /// Its addresses, the same in each process's space.
     pub addresses: Range<u64>,
-    /// The seat in the tile of the first processor; the others follow.
-    pub first_seat: AgentId,
+    /// The port in the tile of the first processor; the others follow.
+    pub first_port: AgentId,
 }
 
 impl Tiles {
-    /// The seat behind which a processor finds an address.
+    /// The port behind which a processor finds an address.
     #[inline]
-    fn seat(&self, processor: AgentId, address: u64) -> Option<AgentId> {
+    fn port(&self, processor: AgentId, address: u64) -> Option<AgentId> {
         let of_process = address % Translation::SPACE_BYTES;
-        self.addresses.contains(&of_process).then(|| AgentId(self.first_seat.0 + processor.0))
+        self.addresses.contains(&of_process).then(|| AgentId(self.first_port.0 + processor.0))
     }
 }
 
@@ -165,7 +165,7 @@ pub struct Directory {
     table: &'static Table,
     clock: Clock,
     limits: Config,
-    seats: Seats,
+    ports: AgentPorts,
     ranges: AddressMap,
     /// How many of the homes share the addresses that are in no range.
     interleaved: usize,
@@ -176,7 +176,7 @@ pub struct Directory {
 
 impl Directory {
     /// One that knows of no copies yet.
-    pub fn new(names: Names, config: &Config, table: &'static Table, seats: Seats, homes: Homes) -> Self {
+    pub fn new(names: Names, config: &Config, table: &'static Table, ports: AgentPorts, homes: Homes) -> Self {
         let Homes { ranges, interleaved, tiles } = homes;
         let mut parts: Vec<Part> = interleaved.iter().map(|&memory| Part::Memory(memory)).collect();
         for part in ranges.of_ranges() {
@@ -184,13 +184,13 @@ impl Directory {
                 parts.push(part);
             }
         }
-        let agents = seats.iter().map(|seat| usize::from(seat.agent.0) + 1).max().unwrap_or(0);
+        let agents = ports.iter().map(|port| usize::from(port.agent.0) + 1).max().unwrap_or(0);
         Directory {
             names,
             table,
             clock: config.clock.clock(),
             limits: config.clone(),
-            seats,
+            ports,
             ranges,
             interleaved: interleaved.len(),
             tiles,
@@ -241,11 +241,11 @@ impl Directory {
 
     /// Whether a processor finds an address in its own tile.
     fn is_in_tile(&self, processor: AgentId, address: u64) -> bool {
-        self.tiles.as_ref().is_some_and(|tiles| tiles.seat(processor, address).is_some())
+        self.tiles.as_ref().is_some_and(|tiles| tiles.port(processor, address).is_some())
     }
 
     /// The directory, where one is known to be.
-    pub(super) fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+    pub(super) fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
         match composition.interconnect(on) {
             Interconnect::Directory(directory) => directory,
             other => unreachable!("{} is not a directory", other.name()),
@@ -266,15 +266,15 @@ impl Directory {
     }
 
     /// A message has come to its place.
-    pub fn arrive<C: Composition>(
+    pub fn arrive<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
-        to: Place,
+        to: Endpoint,
         carried: Carried,
     ) {
         match (to, carried.message.body) {
-            (Place::Home(home), Body::Access { tag, .. }) => {
+            (Endpoint::Home(home), Body::Access { tag, .. }) => {
                 let access = (carried.message.requester, tag);
                 let part = Self::of(composition, on).homes[usize::from(home.0)].part;
                 if let Part::Beyond(behind) = part {
@@ -284,23 +284,23 @@ impl Directory {
                     Self::send_answer(composition, now + time, on, access);
                 }
             }
-            (Place::Home(home), _) => Self::at_home(composition, now, on, home, carried),
-            (Place::Requester(agent), Body::Forward { .. }) => {
+            (Endpoint::Home(home), _) => Self::at_home(composition, now, on, home, carried),
+            (Endpoint::Requester(agent), Body::Forward { .. }) => {
                 Self::forwarded(composition, now, on, agent, carried);
             }
-            (Place::Requester(agent), Body::Answer { tag, .. }) => {
+            (Endpoint::Requester(agent), Body::Answer { tag, .. }) => {
                 let place = Self::of(composition, on).requester(agent).access(tag);
                 Self::end(composition, now, on, (agent, place));
             }
-            (Place::Requester(agent), _) => Self::responded(composition, now, on, agent, carried),
+            (Endpoint::Requester(agent), _) => Self::responded(composition, now, on, agent, carried),
         }
     }
 
-    fn send<C: Composition>(
+    fn send<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
-        (from, to): (Place, Place),
+        (from, to): (Endpoint, Endpoint),
         carried: Carried,
     ) {
         let statistics = &mut Self::of(composition, on).state.statistics;
@@ -309,13 +309,13 @@ impl Directory {
     }
 }
 
-impl Rules for Directory {
+impl InterconnectModel for Directory {
     const KIND: &'static str = "directory";
     const ADMITS: Admits =
         Admits { caches: true, bridges: true, coherent_devices: true, tiles: true, ..Admits::NOTHING };
     const ASKS_HOMES: bool = true;
 
-    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let own = Self::of(composition, on);
         if own.state.asked.iter().any(|(_, asked)| *asked == agent) {
             return;
@@ -325,7 +325,7 @@ impl Rules for Directory {
         composition.schedule(at, on, Step::Grant);
     }
 
-    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+    fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => {
                 while let Some(agent) = Self::of(composition, on).next_asked(now) {
@@ -345,7 +345,7 @@ impl Rules for Directory {
         }
     }
 
-    fn go_on_for_bridge<C: Composition>(
+    fn go_on_for_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -354,7 +354,7 @@ impl Rules for Directory {
         Self::carry_for_bridge(composition, now, on, behind);
     }
 
-    fn end_crossing_at<C: Composition>(
+    fn end_crossing_at<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -373,7 +373,7 @@ impl Rules for Directory {
         composition.schedule(at, on, Step::Release);
     }
 
-    fn answer<C: Composition>(
+    fn answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -386,7 +386,7 @@ impl Rules for Directory {
         Self::send_answer(composition, at, on, (agent, tag));
     }
 
-    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let own = Self::of(composition, on);
         let most = own.limits.transactions as usize;
         let requester = own.requester(agent);
@@ -398,7 +398,7 @@ impl Rules for Directory {
             return Self::carry_for_bridge(composition, now, on, behind);
         }
         let Some(transaction) = composition.agent(agent).issue(now, on) else {
-            return composition.observe(now, on, Observation::GrantedInVain(agent));
+            return composition.observe(now, on, Observation::UnusedGrant(agent));
         };
         Self::begin(composition, now, on, transaction);
         if composition.agent(agent).wants(on) {
@@ -411,7 +411,7 @@ impl Rules for Directory {
         let has_room = |agent: AgentId| {
             self.state.requesters[usize::from(agent.0)].underway.len() < self.limits.transactions as usize
         };
-        self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent) && has_room(agent)).collect()
+        self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent) && has_room(agent)).collect()
     }
 
     /// Many may be under way.
@@ -424,8 +424,8 @@ impl Rules for Directory {
     }
 
     #[inline]
-    fn seats(&self) -> &Seats {
-        &self.seats
+    fn ports(&self) -> &AgentPorts {
+        &self.ports
     }
 
     fn name(&self) -> &'static str {
@@ -487,7 +487,7 @@ impl Rules for Directory {
             table: _,
             clock: _,
             limits: _,
-            seats: _,
+            ports: _,
             ranges: _,
             interleaved: _,
             tiles: _,

@@ -1,7 +1,7 @@
 //! Interconnects: what carries transactions between the agents of a node.
 //!
 //! ```text
-//!   agents:  processors' memories    seats of devices    bridges
+//!   agents:  processors' memories    ports of devices    bridges
 //!                  │                      │                 │
 //!            ──────┴──────────────────────┴─────────────────┴──── interconnect
 //!                                 │
@@ -12,7 +12,7 @@
 //! snoops those of others, answers those on blocks whose home it is, and gets the
 //! response at the end. An *interconnect* decides who is granted, who snoops, who
 //! answers, and how long that takes. Neither holds the other: what holds both, a
-//! [`Composition`], hands agents out to the rules of the interconnect. A node of a
+//! [`InterconnectHost`], hands agents out to the rules of the interconnect. A node of a
 //! run is a composition; so are the node that the model checker explores, whose
 //! clock is a free choice, and the one of the conformance suite, whose clock
 //! stands still. All of them therefore run the rules that are written here, once.
@@ -23,16 +23,16 @@
 //! interconnect: a bridge holds two buses at once.
 //!
 //! **A new interconnect is one file in this folder**: a type of the file's name that implements
-//! [`Rules`], and the `Keys` of its table in a machine's file, which implement [`InterconnectKind`]. The
+//! [`InterconnectModel`], and the `Keys` of its table in a machine's file, which implement [`InterconnectKind`]. The
 //! build script finds it and adds it to [`Interconnect`] and [`Part`]. Nothing else names a kind.
 //! `docs/add-an-interconnect.md` goes through one.
 
 mod address_map;
 mod carrying;
-mod composition;
+mod host;
 mod part;
+mod ports;
 mod refusals;
-mod seats;
 
 use std::hash::Hash;
 use std::hash::Hasher;
@@ -48,13 +48,15 @@ use crate::bridge::Bridge;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 
 pub use address_map::{AddressMap, Home, Overlap};
-pub use composition::{Composition, Observation, Supplier};
+pub use host::{InterconnectHost, Observation, Supplier};
 pub use part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
+pub use ports::{AgentPort, AgentPorts};
 pub use refusals::{Refusal, Refused};
-pub use seats::{Seat, Seats};
 
 pub use carrying::Answer;
-pub(crate) use carrying::{Snooped, Underway, access, at_home, block_transaction, complete, snarf, snoop};
+pub(crate) use carrying::{
+    CarriedTransaction, Snooped, access, at_home, block_transaction, complete, snarf, snoop,
+};
 pub use directory::Tiles;
 
 include!(concat!(env!("OUT_DIR"), "/interconnects.rs"));
@@ -95,7 +97,7 @@ pub struct Names {
 /// What an interconnect is: its rules, and what its node asks of it.
 ///
 /// Of the rules, those without `self` may reach every part of the composition.
-pub trait Rules: Sized {
+pub trait InterconnectModel: Sized {
     /// What a machine's file calls it: its file's name with hyphens.
     const KIND: &'static str;
 
@@ -107,20 +109,20 @@ pub trait Rules: Sized {
     const ASKS_HOMES: bool = false;
 
     /// Asks for the interconnect in the name of an agent that wants it.
-    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
+    fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
 
     /// The same where the composition is doing nothing else: what is over before anything
     /// else happens may be done at once.
-    fn ask_alone<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn ask_alone<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         Self::ask(composition, now, on, agent);
     }
 
     /// Lets a step happen.
-    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
+    fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
 
     /// An agent's access to a word, which is held, is answered, and over at `at` or at the next edge.
     /// What holds it answers it in another verb than [`Agent::access`].
-    fn answer<C: Composition>(
+    fn answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -129,12 +131,12 @@ pub trait Rules: Sized {
     );
 
     /// The same for a bridge on it, before all agents that wait.
-    fn ask_first<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId) {
+    fn ask_first<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId) {
         Self::ask(composition, now, on, bridge);
     }
 
     /// The bridge on it to `behind` goes on with the interconnect, which it has kept.
-    fn go_on_for_bridge<C: Composition>(
+    fn go_on_for_bridge<C: InterconnectHost>(
         _composition: &mut C,
         _now: Time,
         _on: InterconnectId,
@@ -145,7 +147,7 @@ pub trait Rules: Sized {
 
     /// What crosses the bridge on it to `behind`, of which it was not known when that is over, is over at
     /// `at`: with this response, unless it is posted.
-    fn end_crossing_at<C: Composition>(
+    fn end_crossing_at<C: InterconnectHost>(
         _composition: &mut C,
         _at: Time,
         _on: InterconnectId,
@@ -157,10 +159,10 @@ pub trait Rules: Sized {
 
     /// Everything before `now` has happened: what was answered early and is not over yet gets
     /// its step after all, because the composition is looked at.
-    fn settle<C: Composition>(_composition: &mut C, _now: Time, _on: InterconnectId) {}
+    fn settle<C: InterconnectHost>(_composition: &mut C, _now: Time, _on: InterconnectId) {}
 
     /// Grants it to an agent.
-    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
+    fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
 
     /// The agents to which it may be granted now, if its clock were a free choice,
     /// of those that want it; none while it is occupied. `all` are the
@@ -171,7 +173,7 @@ pub trait Rules: Sized {
     fn occupant(&self) -> Option<&Transaction>;
 
     /// The agents on it.
-    fn seats(&self) -> &Seats;
+    fn ports(&self) -> &AgentPorts;
 
     /// The name in reports: "memory bus".
     fn name(&self) -> &'static str;
@@ -269,8 +271,8 @@ pub trait Rules: Sized {
     }
 
     /// A transaction for an address behind its bridge has come there from above: after which time the
-    /// bridge has it, and it is over above; none if that is said later ([`Rules::end_crossing_at`]).
-    fn start_crossing<C: Composition>(
+    /// bridge has it, and it is over above; none if that is said later ([`InterconnectModel::end_crossing_at`]).
+    fn start_crossing<C: InterconnectHost>(
         _composition: &mut C,
         _now: Time,
         _on: InterconnectId,
@@ -280,7 +282,7 @@ pub trait Rules: Sized {
     }
 
     /// The interconnect above has taken note of that.
-    fn go_on_crossing<C: Composition>(_composition: &mut C, _now: Time, _on: InterconnectId) {
+    fn go_on_crossing<C: InterconnectHost>(_composition: &mut C, _now: Time, _on: InterconnectId) {
         unreachable!("no bridge is in front of it")
     }
 
@@ -291,7 +293,7 @@ pub trait Rules: Sized {
     }
 
     /// A read that its bridge has put above is over there.
-    fn end_read_above<C: Composition>(
+    fn end_read_above<C: InterconnectHost>(
         _composition: &mut C,
         _now: Time,
         _on: InterconnectId,
@@ -302,7 +304,7 @@ pub trait Rules: Sized {
     }
 
     /// What its bridge has put above is over there.
-    fn end_above<C: Composition>(_composition: &mut C, _now: Time, _on: InterconnectId) {
+    fn end_above<C: InterconnectHost>(_composition: &mut C, _now: Time, _on: InterconnectId) {
         unreachable!("no bridge is in front of it")
     }
 }
@@ -358,7 +360,7 @@ macro_rules! interconnects {
             }
 
             /// Whether an agent that has issued a transaction waits for its block's home: see
-            /// [`Rules::ASKS_HOMES`].
+            /// [`InterconnectModel::ASKS_HOMES`].
             #[inline]
             pub fn asks_homes(&self) -> bool {
                 match self { $(Interconnect::$name(_) => $file::$name::ASKS_HOMES,)* }
@@ -382,8 +384,8 @@ macro_rules! interconnects {
 
             /// The agents on it.
             #[inline]
-            pub fn seats(&self) -> &Seats {
-                match self { $(Interconnect::$name(own) => own.seats(),)* }
+            pub fn ports(&self) -> &AgentPorts {
+                match self { $(Interconnect::$name(own) => own.ports(),)* }
             }
 
             /// The agents to which it may be granted now, if its clock were a free
@@ -476,7 +478,7 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.home_behind(address),)* }
             }
 
-            /// A read that its bridge has put above is answered: see [`Rules::answer_from_above`].
+            /// A read that its bridge has put above is answered: see [`InterconnectModel::answer_from_above`].
             pub(crate) fn answer_from_above(
                 &mut self, now: Time, read: &Transaction, answer: Answer,
             ) -> (Time, (Time, Time)) {
@@ -507,7 +509,7 @@ macro_rules! interconnects {
 
         /// Asks for an interconnect in an agent's name, if that needs it.
         #[inline]
-        pub fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        pub fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
             if composition.agent(agent).wants(on) {
                 request(composition, now, on, agent);
             }
@@ -515,7 +517,7 @@ macro_rules! interconnects {
 
         /// Asks for an interconnect in the name of an agent that needs it.
         #[inline]
-        pub fn request<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        pub fn request<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::ask(composition, now, on, agent),)*
             }
@@ -524,7 +526,7 @@ macro_rules! interconnects {
         /// The same where the composition is doing nothing else: what is over before anything
         /// else happens may be done at once.
         #[inline]
-        pub fn request_alone<C: Composition>(
+        pub fn request_alone<C: InterconnectHost>(
             composition: &mut C, now: Time, on: InterconnectId, agent: AgentId,
         ) {
             match composition.interconnect(on) {
@@ -533,14 +535,14 @@ macro_rules! interconnects {
         }
 
         /// Lets a step of an interconnect happen.
-        pub fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+        pub fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::happen(composition, now, on, step),)*
             }
         }
 
-        /// An agent's access to a word, which is held, is answered: see [`Rules::answer`].
-        pub fn answer<C: Composition>(
+        /// An agent's access to a word, which is held, is answered: see [`InterconnectModel::answer`].
+        pub fn answer<C: InterconnectHost>(
             composition: &mut C,
             at: Time,
             on: InterconnectId,
@@ -553,7 +555,7 @@ macro_rules! interconnects {
         }
 
         /// Asks for an interconnect in the name of a bridge on it, before all agents that wait.
-        pub(crate) fn request_first<C: Composition>(
+        pub(crate) fn request_first<C: InterconnectHost>(
             composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId,
         ) {
             match composition.interconnect(on) {
@@ -562,8 +564,8 @@ macro_rules! interconnects {
         }
 
         /// A bridge goes on with the interconnect above, which it has kept: see
-        /// [`Rules::go_on_for_bridge`].
-        pub(crate) fn go_on_for_bridge<C: Composition>(
+        /// [`InterconnectModel::go_on_for_bridge`].
+        pub(crate) fn go_on_for_bridge<C: InterconnectHost>(
             composition: &mut C, now: Time, on: InterconnectId, behind: InterconnectId,
         ) {
             match composition.interconnect(on) {
@@ -571,8 +573,8 @@ macro_rules! interconnects {
             }
         }
 
-        /// What crosses a bridge is over above at `at`: see [`Rules::end_crossing_at`].
-        pub(crate) fn end_crossing_at<C: Composition>(
+        /// What crosses a bridge is over above at `at`: see [`InterconnectModel::end_crossing_at`].
+        pub(crate) fn end_crossing_at<C: InterconnectHost>(
             composition: &mut C,
             at: Time,
             on: InterconnectId,
@@ -587,8 +589,8 @@ macro_rules! interconnects {
         }
 
         /// A transaction has come to the bridge in front of an interconnect: see
-        /// [`Rules::start_crossing`].
-        pub(crate) fn start_crossing<C: Composition>(
+        /// [`InterconnectModel::start_crossing`].
+        pub(crate) fn start_crossing<C: InterconnectHost>(
             composition: &mut C, now: Time, on: InterconnectId, transaction: &Transaction,
         ) -> Option<Duration> {
             match composition.interconnect(on) {
@@ -596,15 +598,15 @@ macro_rules! interconnects {
             }
         }
 
-        /// See [`Rules::go_on_crossing`].
-        pub(crate) fn go_on_crossing<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        /// See [`InterconnectModel::go_on_crossing`].
+        pub(crate) fn go_on_crossing<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::go_on_crossing(composition, now, on),)*
             }
         }
 
-        /// A read of a bridge is over above: see [`Rules::end_read_above`].
-        pub(crate) fn end_read_above<C: Composition>(
+        /// A read of a bridge is over above: see [`InterconnectModel::end_read_above`].
+        pub(crate) fn end_read_above<C: InterconnectHost>(
             composition: &mut C, now: Time, on: InterconnectId, read: &Transaction, response: &Response,
         ) {
             match composition.interconnect(on) {
@@ -612,8 +614,8 @@ macro_rules! interconnects {
             }
         }
 
-        /// What a bridge has put above is over there: see [`Rules::end_above`].
-        pub(crate) fn end_above<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        /// What a bridge has put above is over there: see [`InterconnectModel::end_above`].
+        pub(crate) fn end_above<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::end_above(composition, now, on),)*
             }
@@ -621,14 +623,14 @@ macro_rules! interconnects {
 
         /// Everything before `now` has happened, and the composition is looked at: what was
         /// answered early and is not over yet gets its step.
-        pub fn settle<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+        pub fn settle<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::settle(composition, now, on),)*
             }
         }
 
         /// Grants an interconnect to an agent: to one of its contenders.
-        pub fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        pub fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::grant_to(composition, now, on, agent),)*
             }

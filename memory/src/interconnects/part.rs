@@ -17,7 +17,7 @@ use narthex_kernel::quantity::Bytes;
 use narthex_kernel::{Clock, Duration};
 
 use super::directory::Tiles;
-use super::{AddressMap, Interconnect, InterconnectId, MemoryId, Names, Part, Seats};
+use super::{AddressMap, AgentPorts, Interconnect, InterconnectId, MemoryId, Names, Part};
 use crate::bridge::{self, Timing};
 use crate::bus::DirtyOwner;
 use crate::directory::Table;
@@ -163,7 +163,7 @@ pub struct Site {
     /// What reports call it.
     pub names: Names,
     /// The agents on it.
-    pub seats: Seats,
+    pub ports: AgentPorts,
     /// Who answers for each address.
     pub homes: AddressMap,
     /// The memories that share the addresses that are in no range, as often as each has controllers.

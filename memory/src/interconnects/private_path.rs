@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{Broken, InterconnectKind, MachineFile, Plan, Site, parameters, without_parameters};
 use super::{
-    AddressMap, Admits, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules, Seats,
-    Step, Underway, complete,
+    AddressMap, Admits, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel, AgentPorts,
+    Step, CarriedTransaction, complete,
 };
 use crate::agent::Agent;
 use crate::bus::Bus;
@@ -71,13 +71,13 @@ impl Plan for Planned {
         "private bus".to_owned()
     }
 
-    fn build(&self, Site { names, seats, homes, .. }: Site) -> Interconnect {
+    fn build(&self, Site { names, ports, homes, .. }: Site) -> Interconnect {
         let cycles = |kind| match kind {
             Kind::UncachedLoad => self.config.uncached_load_cycles.into(),
             Kind::UncachedStore => self.config.uncached_store_cycles.into(),
             _ => 0,
         };
-        PrivatePath::new(names, Bus::with_occupancy(self.clock, cycles), seats, homes).into()
+        PrivatePath::new(names, Bus::with_occupancy(self.clock, cycles), ports, homes).into()
     }
 }
 
@@ -86,33 +86,33 @@ impl Plan for Planned {
 pub struct PrivatePath {
     names: Names,
     bus: Bus,
-    seats: Seats,
+    ports: AgentPorts,
     homes: AddressMap,
-    underway: Option<Underway>,
+    underway: Option<CarriedTransaction>,
 }
 
 impl PrivatePath {
     /// An idle path with these agents on it, where `homes` has the device's
     /// registers.
-    pub fn new(names: Names, bus: Bus, seats: Seats, homes: AddressMap) -> Self {
-        PrivatePath { names, bus, seats, homes, underway: None }
+    pub fn new(names: Names, bus: Bus, ports: AgentPorts, homes: AddressMap) -> Self {
+        PrivatePath { names, bus, ports, homes, underway: None }
     }
 
-    fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+    fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
         match composition.interconnect(on) {
             Interconnect::PrivatePath(path) => path,
             other => unreachable!("{} is not a private path", other.name()),
         }
     }
 
-    fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn free<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         if let Some(at) = Self::of(composition, on).bus.release(now) {
             composition.schedule(at, on, Step::Grant);
         }
     }
 
     /// The access on the path is over.
-    fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn release<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let path = Self::of(composition, on);
         let underway = path.underway.take().expect("an access is under way");
         let device = path.homes.home(underway.transaction.address);
@@ -130,18 +130,18 @@ impl PrivatePath {
     }
 }
 
-impl Rules for PrivatePath {
+impl InterconnectModel for PrivatePath {
     const KIND: &'static str = "private-path";
     const ADMITS: Admits = Admits { own_devices: true, ..Admits::NOTHING };
 
-    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         if let Some(at) = Self::of(composition, on).bus.request(now, agent) {
             composition.schedule(at, on, Step::Grant);
         }
     }
 
     #[inline(never)]
-    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+    fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => match Self::of(composition, on).bus.grant() {
                 Some(agent) => Self::grant_to(composition, now, on, agent),
@@ -152,7 +152,7 @@ impl Rules for PrivatePath {
         }
     }
 
-    fn answer<C: Composition>(
+    fn answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -165,9 +165,9 @@ impl Rules for PrivatePath {
         composition.schedule(end, on, Step::Release);
     }
 
-    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         let Some(transaction) = composition.agent(agent).issue(now, on) else {
-            composition.observe(now, on, Observation::GrantedInVain(agent));
+            composition.observe(now, on, Observation::UnusedGrant(agent));
             return Self::free(composition, now, on);
         };
         let device = match Self::of(composition, on).homes.home(transaction.address) {
@@ -180,7 +180,7 @@ impl Rules for PrivatePath {
             let seen = Observation::Crossing { time: (now, end), transaction: &transaction, supplier: None };
             composition.observe(now, on, seen);
         }
-        Self::of(composition, on).underway = Some(Underway::unanswered(transaction));
+        Self::of(composition, on).underway = Some(CarriedTransaction::unanswered(transaction));
         composition.schedule(end, on, Step::Release);
     }
 
@@ -188,7 +188,7 @@ impl Rules for PrivatePath {
         if self.underway.is_some() {
             return Vec::new();
         }
-        self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent)).collect()
+        self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent)).collect()
     }
 
     fn occupant(&self) -> Option<&Transaction> {
@@ -196,8 +196,8 @@ impl Rules for PrivatePath {
     }
 
     #[inline]
-    fn seats(&self) -> &Seats {
-        &self.seats
+    fn ports(&self) -> &AgentPorts {
+        &self.ports
     }
 
     fn name(&self) -> &'static str {
@@ -233,7 +233,7 @@ impl Rules for PrivatePath {
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let PrivatePath { names: _, bus, seats: _, homes: _, underway } = self;
+        let PrivatePath { names: _, bus, ports: _, homes: _, underway } = self;
         archive.value(bus)?;
         archive.value(underway)
     }

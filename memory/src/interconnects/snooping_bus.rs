@@ -40,8 +40,8 @@ use std::hash::{Hash, Hasher};
 
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
-    AddressMap, Admits, Answer, Composition, Home, Interconnect, InterconnectId, Names, Observation, Rules,
-    Seats, Step, Underway, at_home, block_transaction, complete, end_above, snarf,
+    AddressMap, Admits, Answer, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel,
+    AgentPorts, Step, CarriedTransaction, at_home, block_transaction, complete, end_above, snarf,
 };
 use crate::agent::Agent;
 use crate::bridge::Turn;
@@ -57,13 +57,13 @@ pub use part::Keys;
 pub struct SnoopingBus {
     names: Names,
     bus: Bus,
-    seats: Seats,
+    ports: AgentPorts,
     homes: AddressMap,
     /// The bridge on it: its place among the agents, and the interconnect behind it.
     bridge: Option<(AgentId, InterconnectId)>,
     /// Since when a transaction has had the bus that crosses the bridge, or the bridge.
     bridged_since: Time,
-    underway: Option<Underway>,
+    underway: Option<CarriedTransaction>,
     /// What the agent was answered early that had it last, unless it is over for certain.
     early: Option<Early>,
     /// The release of such a transaction has been scheduled.
@@ -74,11 +74,11 @@ pub struct SnoopingBus {
 
 impl SnoopingBus {
     /// An idle bus with these agents on it, where `homes` says who answers.
-    pub fn new(names: Names, bus: Bus, seats: Seats, homes: AddressMap) -> Self {
+    pub fn new(names: Names, bus: Bus, ports: AgentPorts, homes: AddressMap) -> Self {
         SnoopingBus {
             names,
             bus,
-            seats,
+            ports,
             homes,
             bridge: None,
             bridged_since: Time::ZERO,
@@ -106,7 +106,7 @@ impl SnoopingBus {
     }
 
     /// The bus, where one is known to be.
-    fn of<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Self {
+    fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
         match composition.interconnect(on) {
             Interconnect::SnoopingBus(bus) => bus,
             other => unreachable!("{} is not a snooping bus", other.name()),
@@ -115,7 +115,7 @@ impl SnoopingBus {
 
     /// Asks for the bus for an agent.
     #[inline]
-    fn request<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn request<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         Self::end_early(composition, now, on, agent);
         if let Some(at) = Self::of(composition, on).bus.request(now, agent) {
             composition.schedule(at, on, Step::Grant);
@@ -124,7 +124,7 @@ impl SnoopingBus {
 
     /// No transaction has the bus any more.
     #[inline]
-    fn free<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn free<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         if let Some(at) = Self::of(composition, on).bus.release(now) {
             composition.schedule(at, on, Step::Grant);
         }
@@ -132,7 +132,7 @@ impl SnoopingBus {
 
     /// A transaction has the bus until the kind's cycles and `delay` are over.
     #[inline(always)]
-    fn occupy<C: Composition>(
+    fn occupy<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -140,13 +140,13 @@ impl SnoopingBus {
         answer: Answer,
     ) {
         let end = Self::end_of(composition, now, on, &transaction, &answer);
-        let underway = Underway::answered(transaction, answer.response);
+        let underway = CarriedTransaction::answered(transaction, answer.response);
         Self::occupy_until(composition, end, on, underway);
     }
 
     /// The same until `end`.
     #[inline(always)]
-    fn occupy_until<C: Composition>(composition: &mut C, end: Time, on: InterconnectId, underway: Underway) {
+    fn occupy_until<C: InterconnectHost>(composition: &mut C, end: Time, on: InterconnectId, underway: CarriedTransaction) {
         let bus = Self::of(composition, on);
         let agent = underway.transaction.agent;
         let is_fetch = matches!(underway.transaction.kind, Kind::Read | Kind::ReadExclusive | Kind::Upgrade);
@@ -164,7 +164,7 @@ impl SnoopingBus {
 
     /// When a transaction is over that has the bus from now on.
     #[inline(always)]
-    fn end_of<C: Composition>(
+    fn end_of<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -180,7 +180,7 @@ impl SnoopingBus {
     }
 
     /// The transaction on the bus is over.
-    fn release<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn release<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let mut bus = Self::of(composition, on);
         if bus.refusals.is_some() {
             if Self::release_after_refusal(composition, now, on) {
@@ -216,14 +216,14 @@ impl SnoopingBus {
 
     /// An access is held by what it accesses, and has the bus until that answers it.
     #[cold]
-    fn hold<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, held: Underway) {
+    fn hold<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, held: CarriedTransaction) {
         composition.observe(now, on, Observation::Held(&held.transaction));
         Self::of(composition, on).underway = Some(held);
     }
 
     /// Such an access is answered.
     #[cold]
-    fn end_hold<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, since: Time) {
+    fn end_hold<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, since: Time) {
         Self::of(composition, on).bus.held(now - since);
         composition.observe(now, on, Observation::Released);
     }
@@ -231,7 +231,7 @@ impl SnoopingBus {
     /// An agent that has the bus issues what it needs, which is answered by `home` or an
     /// owner; none if it issues nothing, or the bus is not its own for now.
     #[inline(always)]
-    fn begin<C: Composition>(
+    fn begin<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -249,7 +249,7 @@ impl SnoopingBus {
             Some(_) => Self::issue_or_repeat(composition, now, on, agent)?,
         };
         let Some(transaction) = issued else {
-            composition.observe(now, on, Observation::GrantedInVain(agent));
+            composition.observe(now, on, Observation::UnusedGrant(agent));
             Self::free(composition, now, on);
             return None;
         };
@@ -268,7 +268,7 @@ impl SnoopingBus {
     }
 
     /// The bus goes to the agent that has waited longest.
-    fn grant<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn grant<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         match Self::of(composition, on).bus.grant() {
             Some(agent) => Self::grant_to(composition, now, on, agent),
             None => Self::free(composition, now, on),
@@ -276,17 +276,17 @@ impl SnoopingBus {
     }
 }
 
-impl Rules for SnoopingBus {
+impl InterconnectModel for SnoopingBus {
     const KIND: &'static str = "snooping-bus";
     const ADMITS: Admits =
         Admits { caches: true, bridges: true, dma_engines: true, coherent_devices: true, ..Admits::NOTHING };
 
     #[inline]
-    fn ask<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         Self::request(composition, now, on, agent);
     }
 
-    fn ask_alone<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn ask_alone<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         Self::end_early(composition, now, on, agent);
         if Self::exchange(composition, now, on, agent) {
             return;
@@ -298,7 +298,7 @@ impl Rules for SnoopingBus {
         Self::carry_on(composition, on, next);
     }
 
-    fn happen<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+    fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => Self::grant(composition, now, on),
             Step::Release => Self::release(composition, now, on),
@@ -306,7 +306,7 @@ impl Rules for SnoopingBus {
         }
     }
 
-    fn answer<C: Composition>(
+    fn answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -319,13 +319,13 @@ impl Rules for SnoopingBus {
         composition.schedule(end, on, Step::Release);
     }
 
-    fn ask_first<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId) {
+    fn ask_first<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, bridge: AgentId) {
         if let Some(at) = Self::of(composition, on).bus.request_first(now, bridge) {
             composition.schedule(at, on, Step::Grant);
         }
     }
 
-    fn go_on_for_bridge<C: Composition>(
+    fn go_on_for_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -337,7 +337,7 @@ impl Rules for SnoopingBus {
         Self::carry_for_bridge(composition, now, on, behind);
     }
 
-    fn end_crossing_at<C: Composition>(
+    fn end_crossing_at<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -350,14 +350,14 @@ impl Rules for SnoopingBus {
         composition.schedule(at, on, Step::Release);
     }
 
-    fn settle<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    fn settle<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         match Self::of(composition, on).early {
             Some(Early { end, .. }) if end < now => Self::of(composition, on).early = None,
             _ => Self::release_early(composition, on),
         }
     }
 
-    fn grant_to<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         if let Some((transaction, _, answer)) = Self::begin(composition, now, on, agent) {
             Self::occupy(composition, now, on, transaction, answer);
         }
@@ -376,7 +376,7 @@ impl Rules for SnoopingBus {
             return vec![agent];
         }
         let keeps = |agent| self.refusals.as_ref().is_some_and(|refusals| refusals.keeps_of(agent));
-        let agents = self.seats.iter().map(|seat| seat.agent).filter(|&agent| wants(agent) || keeps(agent));
+        let agents = self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent) || keeps(agent));
         agents.chain(turn.map(|(agent, _)| agent)).collect()
     }
 
@@ -394,8 +394,8 @@ impl Rules for SnoopingBus {
     }
 
     #[inline]
-    fn seats(&self) -> &Seats {
-        &self.seats
+    fn ports(&self) -> &AgentPorts {
+        &self.ports
     }
 
     fn name(&self) -> &'static str {
@@ -470,7 +470,7 @@ impl Rules for SnoopingBus {
         let SnoopingBus {
             names: _,
             bus,
-            seats: _,
+            ports: _,
             homes: _,
             bridge: _,
             bridged_since,
@@ -490,14 +490,14 @@ impl Rules for SnoopingBus {
 
 /// Transactions that an agent refuses. Out of line: most buses have none.
 impl SnoopingBus {
-    fn refusals<C: Composition>(composition: &mut C, on: InterconnectId) -> &mut Refusals {
+    fn refusals<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Refusals {
         Self::of(composition, on).refusals.as_mut().expect("agents may refuse")
     }
 
     /// What an agent issues, or what it has issued before and was refused; none if an agent
     /// refuses it now.
     #[inline(never)]
-    fn issue_or_repeat<C: Composition>(
+    fn issue_or_repeat<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -512,7 +512,7 @@ impl SnoopingBus {
     }
 
     /// A transaction that all agents let pass; none if one of them refuses it.
-    fn carried_or_refused<C: Composition>(
+    fn carried_or_refused<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -545,7 +545,7 @@ impl SnoopingBus {
     }
 
     /// The first agent that refuses a transaction.
-    fn refusal<C: Composition>(
+    fn refusal<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -554,14 +554,14 @@ impl SnoopingBus {
         let bus = Self::of(composition, on);
         if transaction.kind.is_uncached() {
             let Home::Agent(device) = bus.homes.home(transaction.address) else { return None };
-            let asked = bus.seats.refuses(device);
+            let asked = bus.ports.refuses(device);
             return asked
                 .then(|| composition.agent(device).refuse(now, transaction))
                 .flatten()
                 .map(|why| (device, why));
         }
         let mut next = 0;
-        while let Some((place, agent)) = Self::of(composition, on).seats.refusing(next, transaction) {
+        while let Some((place, agent)) = Self::of(composition, on).ports.refusing(next, transaction) {
             next = place + 1;
             if let Some(refusal) = composition.agent(agent).refuse(now, transaction) {
                 return Some((agent, refusal));
@@ -573,7 +573,7 @@ impl SnoopingBus {
     /// The bus is free after a refusal or after the push that followed it; false if
     /// neither had it.
     #[inline(never)]
-    fn release_after_refusal<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
+    fn release_after_refusal<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
         let refusals = Self::refusals(composition, on);
         let was_refused = std::mem::take(&mut refusals.is_ending);
         match (was_refused, refusals.push.clone()) {

@@ -141,7 +141,7 @@ fn agents_are_served_one_after_the_other_and_one_that_issues_nothing_gives_the_b
     bench.run();
     let upgrades = [(BUS, Kind::Upgrade, 0, 20), (BUS, Kind::Upgrade, 20, 40)];
     assert_eq!(bench.crossings, upgrades);
-    assert_eq!(bench.when(Seen::GrantedInVain(DEVICE)), Some(40));
+    assert_eq!(bench.when(Seen::UnusedGrant(DEVICE)), Some(40));
     assert!(bench.interconnects[0].is_idle_at(Time::from_ps(40_000)));
 }
 
@@ -341,12 +341,12 @@ fn what_waits_for_the_bus_has_it_when_a_held_access_is_answered() {
 #[test]
 fn an_access_that_may_be_held_is_issued() {
     for holds in [false, true] {
-        let seats = vec![Seat::of_processor(PROCESSOR), Seat { holds, ..device() }];
+        let ports = vec![AgentPort::of_processor(PROCESSOR), AgentPort { holds, ..device() }];
         let map = homes(Home::Agent(DEVICE)).with_rest(Home::Memory(MEMORY));
         let bus = SnoopingBus::new(
             names("memory bus"),
             Bus::new(&memory_bus(), BLOCK_BYTES),
-            Seats::new(seats),
+            AgentPorts::new(ports),
             map,
         );
         assert_eq!(bus.grant_access(Time::ZERO, &load(PROCESSOR)).is_none(), holds);

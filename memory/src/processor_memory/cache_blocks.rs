@@ -24,12 +24,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::store_queue::Awaited;
 use super::write_combining::Posted;
 use super::{Issued, Pending, ProcessorMemory, ProcessorPort};
 use crate::access_tags::Tag;
 use crate::kind::Kind;
 use crate::pages::PageKind;
-use crate::port::{AccessFault, CacheBlockOperation, Late, Outcome};
+use crate::port::{AccessFault, CacheBlockOperation, LowerLevelLatency, Outcome};
 use crate::protocols::{Access, State};
 use crate::transaction::{BlockData, Transaction};
 
@@ -62,14 +63,14 @@ impl ProcessorMemory {
         let state = self.block_state(address);
         let mut transaction = match operation {
             CacheBlockOperation::Invalidate => {
-                self.give_up(address);
+                self.drop_block(address);
                 Transaction::block(self.agent, Kind::Invalidate, address)
             }
             _ if state != State::Modified => {
                 self.pending = None;
                 return None;
             }
-            CacheBlockOperation::Flush => self.give_up(address)?,
+            CacheBlockOperation::Flush => self.drop_block(address)?,
             CacheBlockOperation::Clean | CacheBlockOperation::Zero => {
                 // It stays as the only copy, equal to its home.
                 Transaction::carrying(self.agent, Kind::WriteBack, address, self.clean(address))
@@ -85,6 +86,9 @@ impl ProcessorPort<'_> {
     pub(super) fn operate_on_block(&mut self, address: u64, operation: CacheBlockOperation) -> Outcome<()> {
         if self.own.has_loads_under_way() {
             return self.wait(Pending::Loads);
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.operations.increment()) {
+            return wait;
         }
         let address = self.own.block_of(address);
         if operation == CacheBlockOperation::Zero {
@@ -111,7 +115,7 @@ impl ProcessorPort<'_> {
             (CacheBlockOperation::Clean, State::Exclusive) => Outcome::Done(()),
             (CacheBlockOperation::Flush, State::Exclusive)
             | (CacheBlockOperation::Invalidate, State::Exclusive | State::Modified) => {
-                self.own.give_up(address);
+                self.own.drop_block(address);
                 Outcome::Done(())
             }
             (CacheBlockOperation::Flush, State::Modified) if self.own.can_post_flush() => {
@@ -142,7 +146,7 @@ impl ProcessorPort<'_> {
         let mut late = None;
         for part in (address..address + bytes as u64).step_by(zeros.len()) {
             match self.store_in_block(page, part, &zeros) {
-                Outcome::Late((), more) => late = Late::join(late, Some(more)),
+                Outcome::Late((), more) => late = LowerLevelLatency::join(late, Some(more)),
                 Outcome::Done(()) | Outcome::Filling(..) => {}
                 outcome => return outcome,
             }

@@ -67,16 +67,19 @@ impl ProcessorMemory {
             *most = Tag::Read;
         }
         let block_bytes = self.block_bytes() as u64;
-        // It is that of the one access for which the processor waits.
-        let upgraded = self.in_flight.of_blocks().find_map(|issued| match issued {
+        let upgraded = self.in_flight.of_blocks().filter_map(|issued| match issued {
             Issued::Block { address, request: Request::Upgrade, .. } if range.contains(address) => {
                 Some(*address..address + block_bytes)
             }
             _ => None,
         });
-        let upgraded = upgraded.unwrap_or(range.end..range.end);
+        let mut upgraded: Vec<Range<u64>> = upgraded.collect();
+        upgraded.sort_unstable_by_key(|block| block.start);
+        let ends = upgraded.iter().map(|block| block.start).chain([range.end]);
+        let starts = [range.start].into_iter().chain(upgraded.iter().map(|block| block.end));
         let translation = &self.translation;
-        for part in [range.start..upgraded.start, upgraded.end..range.end] {
+        for (start, end) in starts.zip(ends) {
+            let part = start..end;
             if let Some(second) = &mut self.second {
                 second.cache.flush(part.clone(), |block, data| write_back(translation.to_node(block), data));
             }

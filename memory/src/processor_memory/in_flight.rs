@@ -122,12 +122,13 @@ impl InFlight {
 
 impl ProcessorMemory {
     /// The same with so many transactions on blocks under way at a time, at least one: one for
-    /// each miss that it may have, and no more than the interconnect allows. Below a second
+    /// each miss, and each store of its queue, that it may have, and no more than the interconnect allows. Below a second
     /// level that is not inclusive it is one: a block may be above alone there, where another
     /// one that comes could take its place while it is upgraded.
     pub fn with_transactions(self, count: usize) -> Self {
         let takes_several = self.second.as_ref().is_none_or(|second| second.is_inclusive());
-        let count = if self.misses.is_some() && takes_several { count } else { 1 };
+        let has_several = self.misses.is_some() || self.store_queue.is_some();
+        let count = if has_several && takes_several { count } else { 1 };
         ProcessorMemory { in_flight: InFlight::with_blocks(count), ..self }
     }
 

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::{ProcessorMemory, ProcessorPort};
 use crate::cache::Cache;
 use crate::pages::PageKind;
-use crate::port::{Late, Outcome};
+use crate::port::{LowerLevelLatency, Outcome};
 use crate::protocols::State;
 
 /// Bytes of the widest access.
@@ -38,9 +38,9 @@ pub(super) struct LocalMemory {
 
 impl LocalMemory {
     /// How late so many accesses in a row are, compared with a hit.
-    pub fn late(self, accesses: u32) -> Option<Late> {
+    pub fn late(self, accesses: u32) -> Option<LowerLevelLatency> {
         let port_cycles = accesses * self.access_cycles;
-        let late = Late { cycles: port_cycles - 1, port_cycles, register: None };
+        let late = LowerLevelLatency { cycles: port_cycles - 1, port_cycles, register: None };
         (late.cycles > 0).then_some(late)
     }
 }

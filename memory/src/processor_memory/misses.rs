@@ -21,8 +21,10 @@
 //!
 //! All other accesses are as ever: stores, atomics and fetches that miss are waited for. Their own
 //! transactions are behind those of the loads under way, and beside them where there are tags; a
-//! block that a load brings already comes for them, too. Atomics and fences wait until no load
-//! is under way.
+//! block that a load brings already comes for them, too. Fences, and atomics with `.rl`, wait until no load
+//! is under way; other atomics, `lr` and `sc` until none of their block is. (RVWMO keeps the order of a load and an
+//! atomic behind it only for one word, a release, or what the atomic needs of the load, and then the processor has
+//! waited for its value.)
 
 use serde::{Deserialize, Serialize};
 
@@ -168,6 +170,12 @@ impl ProcessorMemory {
     #[inline]
     pub fn has_loads_under_way(&self) -> bool {
         self.misses.as_ref().is_some_and(|misses| misses.any_waiting())
+    }
+
+    /// Whether a load is under way while the processor goes on, or a store waits in the store queue.
+    #[inline]
+    pub fn has_accesses_under_way(&self) -> bool {
+        self.has_loads_under_way() || self.has_queued_stores()
     }
 
     /// Whether the processor may go on while a load is under way.

@@ -6,12 +6,13 @@ use crate::access_tags::{AccessTags, Tag, TagError};
 use crate::kind::Kind;
 use crate::main_memory::{MainMemory, PAGE_BYTES};
 use crate::pages::{PageAttributes, PageKind, PageTable};
-use crate::port::{AccessFault, CacheBlockOperation, Late, Outcome, Port, Served};
+use crate::port::{AccessFault, CacheBlockOperation, LowerLevelLatency, Outcome, Port, PortResult};
 use crate::protocols::Access;
 
-use super::alone::Alone;
 use super::block_buffers::transfer_at;
+use super::direct_bus::DirectBus;
 use super::second_level::Obtained;
+use super::store_queue::Awaited;
 use super::write_combining::Posted;
 use super::{Pending, ProcessorMemory, Uncached};
 
@@ -22,7 +23,7 @@ pub struct ProcessorPort<'a> {
     pub(super) pages: &'a PageTable,
     pub(super) memory: &'a mut MainMemory,
     /// The processor is alone with its bus.
-    pub alone: Option<Alone<'a>>,
+    pub alone: Option<DirectBus<'a>>,
 }
 
 impl ProcessorPort<'_> {
@@ -39,12 +40,17 @@ impl ProcessorPort<'_> {
     /// Makes every block of a cachable access present with the right to
     /// `access` it, and says how late that is; the first one for which the
     /// interconnect must be asked becomes pending.
-    fn acquire<T>(&mut self, address: u64, size: usize, access: Access) -> Result<Option<Late>, Outcome<T>> {
+    fn acquire<T>(
+        &mut self,
+        address: u64,
+        size: usize,
+        access: Access,
+    ) -> Result<Option<LowerLevelLatency>, Outcome<T>> {
         let mut late = None;
         let last = address.wrapping_add(size as u64 - 1);
         for part in [address, last] {
             if self.own.data.access(part, access).is_err() {
-                late = Late::join(late, self.obtain(part, access, Tag::Read)?);
+                late = LowerLevelLatency::join(late, self.obtain(part, access, Tag::Read)?);
             }
             if self.own.data.block_of(address) == self.own.data.block_of(last) {
                 break;
@@ -56,7 +62,12 @@ impl ProcessorPort<'_> {
     /// The data cache does not allow an access: it gets the block from the second
     /// level, or the access becomes pending, after which the next ones may be fast up to
     /// `most` by their page.
-    fn obtain<T>(&mut self, address: u64, access: Access, most: Tag) -> Result<Option<Late>, Outcome<T>> {
+    fn obtain<T>(
+        &mut self,
+        address: u64,
+        access: Access,
+        most: Tag,
+    ) -> Result<Option<LowerLevelLatency>, Outcome<T>> {
         let obtained = match self.own.second {
             None => Obtained::Missing,
             Some(_) => self.own.obtain(address, access),
@@ -92,6 +103,9 @@ impl ProcessorPort<'_> {
     }
 
     fn cachable_load(&mut self, address: u64, size: usize, access: Access) -> Outcome<u64> {
+        if let Some(outcome) = self.load_queued(address, size) {
+            return outcome;
+        }
         if self.own.misses.is_some() && access == Access::Load && self.split(address, size).0 == size {
             return self.load_under_way(address, size);
         }
@@ -126,7 +140,10 @@ impl ProcessorPort<'_> {
             Obtained::Late(late) => {
                 self.own.data.allow(address, Tag::None);
                 self.own.fill_register(address, register);
-                Outcome::Late(self.gather(address, size), Late { register: Some(register), ..late })
+                Outcome::Late(
+                    self.gather(address, size),
+                    LowerLevelLatency { register: Some(register), ..late },
+                )
             }
             _ if self.own.begin_load(address, size, register) => Outcome::Wait,
             _ => Outcome::UnderWay(register),
@@ -141,6 +158,9 @@ impl ProcessorPort<'_> {
         }
         if let Some(outcome) = self.load_scratchpad(address, size) {
             return outcome;
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.uncached.increment()) {
+            return wait;
         }
         self.own.statistics.uncached_loads.increment();
         self.own.close_buffers();
@@ -159,6 +179,9 @@ impl ProcessorPort<'_> {
         let pending = Pending::UncachedStore(store);
         if self.own.take_finished(pending).is_some() {
             return Outcome::Done(());
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.uncached.increment()) {
+            return wait;
         }
         self.own.store_through_to_scratchpad(address, &value.to_le_bytes()[..size]);
         self.own.close_buffers();
@@ -213,6 +236,9 @@ impl ProcessorPort<'_> {
         let pending = Pending::Block { kind, address };
         if self.own.take_finished(pending).is_some() {
             return Outcome::Done(());
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.uncached.increment()) {
+            return wait;
         }
         let is_device = self.pages.lookup(address).is_some_and(|page| page.kind == PageKind::Device);
         match &mut self.own.block_buffers {
@@ -302,7 +328,7 @@ impl ProcessorPort<'_> {
         address: u64,
         bytes: &[u8],
         most: Tag,
-    ) -> Result<Option<Late>, Outcome<T>> {
+    ) -> Result<Option<LowerLevelLatency>, Outcome<T>> {
         // A block that is filling stays slow.
         let by_page = if most == Tag::None { Tag::Read } else { Self::most_fast(page) };
         if self.own.is_written_through() {
@@ -362,20 +388,20 @@ impl Port for ProcessorPort<'_> {
         access: Access,
         value: u64,
         now: impl FnOnce() -> Time,
-    ) -> Served {
+    ) -> PortResult {
         if self.alone.is_none() {
-            return Served::No;
+            return PortResult::No;
         }
         let needed = if access == Access::Load { Tag::Read } else { Tag::Write };
-        let Ok(page) = self.check_page(address, needed) else { return Served::No };
+        let Ok(page) = self.check_page(address, needed) else { return PortResult::No };
         match page.kind {
             PageKind::Cachable => {
-                self.serve_alone(page, (address, size, access), now).map_or(Served::No, Served::Block)
+                self.serve_alone(page, (address, size, access), now).map_or(PortResult::No, PortResult::Block)
             }
             PageKind::Device => {
-                self.access_register_alone((address, size, access), value, now).unwrap_or(Served::No)
+                self.access_register_alone((address, size, access), value, now).unwrap_or(PortResult::No)
             }
-            _ => Served::No,
+            _ => PortResult::No,
         }
     }
 
@@ -390,14 +416,14 @@ impl Port for ProcessorPort<'_> {
     }
 
     #[inline(always)]
-    fn load_late<const SIZE: usize>(&mut self, address: u64) -> Option<(u64, Late)> {
+    fn load_late<const SIZE: usize>(&mut self, address: u64) -> Option<(u64, LowerLevelLatency)> {
         let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Load)?;
         self.own.statistics.load_misses.increment();
         Some((self.own.data.value_at::<SIZE>(place), late))
     }
 
     #[inline(always)]
-    fn store_late<const SIZE: usize>(&mut self, address: u64, value: u64) -> Option<Late> {
+    fn store_late<const SIZE: usize>(&mut self, address: u64, value: u64) -> Option<LowerLevelLatency> {
         let (place, late) = self.own.obtain_at_once::<SIZE>(address, Access::Store)?;
         self.own.statistics.store_misses.increment();
         self.own.data.set_value_at::<SIZE>(place, value);
@@ -437,7 +463,10 @@ impl Port for ProcessorPort<'_> {
             PageKind::Uncached | PageKind::Device => return self.uncached_store(page, address, size, value),
         }
         if self.split(address, size).0 == size {
-            return self.store_in_block(page, address, &value.to_le_bytes()[..size]);
+            return self.store_cached(page, address, size, value);
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.overlaps.increment()) {
+            return wait;
         }
         match self.acquire(address, size, Access::Store) {
             Err(outcome) => outcome,
@@ -492,8 +521,8 @@ impl Port for ProcessorPort<'_> {
             Err(fault) => return Outcome::Fault(fault),
             Ok(page) => page,
         };
-        if self.own.has_loads_under_way() {
-            return self.wait(Pending::Loads);
+        if let Some(wait) = self.order_atomic(address) {
+            return wait;
         }
         let outcome = match page.kind {
             PageKind::Local => self.local_load(address, size),
@@ -514,8 +543,8 @@ impl Port for ProcessorPort<'_> {
             Err(fault) => return Outcome::Fault(fault),
             Ok(page) => page,
         };
-        if self.own.has_loads_under_way() {
-            return self.wait(Pending::Loads);
+        if let Some(wait) = self.order_atomic(address) {
+            return wait;
         }
         if self.own.reservation != Some(self.own.data.block_of(address)) {
             self.own.reservation = None;
@@ -538,11 +567,16 @@ impl Port for ProcessorPort<'_> {
 
     #[cold]
     fn load_for_update(&mut self, address: u64, size: usize) -> Outcome<u64> {
-        match self.atomic(address, size, Tag::Write) {
-            Err(fault) => Outcome::Fault(fault),
-            Ok(_) if self.own.has_loads_under_way() => self.wait(Pending::Loads),
-            Ok(page) if page.kind == PageKind::Local => self.local_load(address, size),
-            Ok(_) => self.cachable_load(address, size, Access::Store),
+        let page = match self.atomic(address, size, Tag::Write) {
+            Err(fault) => return Outcome::Fault(fault),
+            Ok(page) => page,
+        };
+        if let Some(wait) = self.order_atomic(address) {
+            return wait;
+        }
+        match page.kind {
+            PageKind::Local => self.local_load(address, size),
+            _ => self.cachable_load(address, size, Access::Store),
         }
     }
 
@@ -556,9 +590,23 @@ impl Port for ProcessorPort<'_> {
         ProcessorPort::operate_on_block(self, address, operation)
     }
 
+    fn release(&mut self) -> Outcome<()> {
+        if self.own.has_loads_under_way() {
+            return self.wait(Pending::Loads);
+        }
+        self.drain(Awaited::Empty, |own| own.atomics.increment()).unwrap_or(Outcome::Done(()))
+    }
+
+    fn drain_stores(&mut self) -> Outcome<()> {
+        self.drain(Awaited::Empty, |own| own.fences.increment()).unwrap_or(Outcome::Done(()))
+    }
+
     fn fence(&mut self) -> Outcome<()> {
         if self.own.has_loads_under_way() {
             return self.wait(Pending::Loads);
+        }
+        if let Some(wait) = self.drain(Awaited::Empty, |own| own.fences.increment()) {
+            return wait;
         }
         self.own.close_buffers();
         if self.own.store_buffer.is_empty() {

@@ -5,17 +5,17 @@
 //! long it takes, is the interconnect's to say ([`crate::interconnects::SnoopingBus`]); the
 //! outcome is that of the transaction.
 //!
-//! A processor that is alone with its bus ([`Alone`](super::Alone)) does not stop for such an access:
+//! A processor that is alone with its bus ([`DirectBus`](super::DirectBus)) does not stop for such an access:
 //! its port asks the device ([`Registers`](super::Registers)) where it executes the instruction.
 //! It stops behind it only if the device wants anything of its node because of it.
 
 use narthex_kernel::Time;
 
-use super::alone::Consequence;
+use super::direct_bus::MmioEffect;
 use super::in_flight::UNCACHED;
 use super::{Pending, ProcessorMemory, ProcessorPort, Uncached};
 use crate::kind::Kind;
-use crate::port::Served;
+use crate::port::PortResult;
 use crate::protocols::Access;
 use crate::transaction::{Response, Transaction};
 
@@ -67,6 +67,7 @@ impl ProcessorMemory {
         !self.in_flight.is_empty()
             || !self.store_buffer.is_empty()
             || self.misses.is_some()
+            || self.store_queue.is_some()
             || self.is_locking()
     }
 }
@@ -80,7 +81,7 @@ impl ProcessorPort<'_> {
         (address, size, access): (u64, usize, Access),
         value: u64,
         now: impl FnOnce() -> Time,
-    ) -> Option<Served> {
+    ) -> Option<PortResult> {
         let kind = if access == Access::Load { Kind::UncachedLoad } else { Kind::UncachedStore };
         let is_plain = address.is_multiple_of(size as u64) && self.own.is_plain_register_access(kind);
         if !is_plain || !self.is_allowed_by_tags(address, size, access) {
@@ -102,18 +103,18 @@ impl ProcessorPort<'_> {
         let mut response = Response::default();
         let consequence =
             alone.registers.access((granted, end), is_ahead, device, &transaction, &mut response)?;
-        alone.bus.cross_to_register(kind, (now, granted, end), consequence == Consequence::Nothing);
+        alone.bus.cross_to_register(kind, (now, granted, end), consequence == MmioEffect::Nothing);
         alone.steps += 2;
         self.own.overtaking = 0;
         match access {
             Access::Load => self.own.statistics.uncached_loads.increment(),
             _ => self.own.statistics.uncached_stores.increment(),
         }
-        if consequence == Consequence::Refusal {
-            return Some(Served::Refused);
+        if consequence == MmioEffect::Refusal {
+            return Some(PortResult::Refused);
         }
         let over = end + own_part;
         alone.accessed.add(now, granted, over);
-        Some(Served::Register { over, value: response.value, stops: consequence == Consequence::ForNode })
+        Some(PortResult::Register { over, value: response.value, stops: consequence == MmioEffect::ForNode })
     }
 }

@@ -21,7 +21,7 @@
 //! data cache alone, under the same table. Both are snooped.
 //!
 //! **Time.** A hit here costs no event: the access is done at once, and the port says
-//! how late its result is ([`Late`]).
+//! how late its result is ([`LowerLevelLatency`]).
 //!
 //! **Speed.** The front row of a set answers here for accesses whose pages have been
 //! looked at: those take their block without another look ([`SecondLevel::bring_at_once`]).
@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access_tags::Tag;
 use crate::cache::{self, Cache, Geometry};
-use crate::port::Late;
+use crate::port::LowerLevelLatency;
 use crate::protocols::{Access, Request, Snoop, State};
 use crate::transaction::{BlockData, SnoopReply};
 
@@ -171,7 +171,7 @@ pub(super) enum Obtained {
     /// It does now, and it takes no time.
     AtOnce,
     /// It does now, after the time of the second level.
-    Late(Late),
+    Late(LowerLevelLatency),
     /// The interconnect must be asked first.
     Missing,
 }
@@ -208,7 +208,7 @@ impl SecondLevel {
     }
 
     /// What of it never changes.
-    pub fn fixed(&self) -> (Geometry, [bool; 3], [u32; 2]) {
+    pub fn config_identity(&self) -> (Geometry, [bool; 3], [u32; 2]) {
         let lines = self.cache.sets() * self.cache.ways();
         // What is read from an archive may not lead out of the cache.
         let is_sound = self.to_lock.iter().all(|&line| line < lines);
@@ -263,7 +263,7 @@ impl SecondLevel {
         data: &mut Cache,
         address: u64,
         access: Access,
-    ) -> Option<(usize, Late)> {
+    ) -> Option<(usize, LowerLevelLatency)> {
         // The column of the front, what the block is above, and what may be fast there.
         let (column, above) = match access {
             Access::Store if self.is_written_through => return None,
@@ -274,7 +274,7 @@ impl SecondLevel {
         self.statistics.hits.increment();
         self.statistics.written_back.add(is_dirty.into());
         let port_cycles = self.port_cycles << u32::from(is_dirty);
-        Some((place, Late { cycles: self.latency_cycles, port_cycles, register: None }))
+        Some((place, LowerLevelLatency { cycles: self.latency_cycles, port_cycles, register: None }))
     }
 
     /// Lets the instruction cache, which lacks the block of `address`, have it.
@@ -288,7 +288,11 @@ impl SecondLevel {
         let own = if self.cache.holds(block) { &self.cache } else { &*data };
         let bytes = own.bytes_at(block, first.block_bytes()).expect("the block is in one of them");
         first.refill(line, block, State::Shared, bytes, Tag::Write);
-        Obtained::Late(Late { cycles: self.latency_cycles, port_cycles: self.port_cycles, register: None })
+        Obtained::Late(LowerLevelLatency {
+            cycles: self.latency_cycles,
+            port_cycles: self.port_cycles,
+            register: None,
+        })
     }
 
     /// Counts an access that missed above.
@@ -310,10 +314,10 @@ impl SecondLevel {
 
     /// Takes the bytes of a store that the data cache hands down, into a block that
     /// may be written.
-    pub fn store(&mut self, data: &mut Cache, address: u64, bytes: &[u8]) -> Late {
+    pub fn store(&mut self, data: &mut Cache, address: u64, bytes: &[u8]) -> LowerLevelLatency {
         self.statistics.stored.increment();
         self.write(data, address, bytes);
-        Late { cycles: 0, port_cycles: self.port_cycles, register: None }
+        LowerLevelLatency { cycles: 0, port_cycles: self.port_cycles, register: None }
     }
 
     /// Replaces bytes here and above.
@@ -327,7 +331,13 @@ impl SecondLevel {
     /// Lets the data cache take the block of `address`, which it lacks and which is
     /// here; none if a dirty block has to go home first that is in its place.
     #[inline]
-    pub fn refill(&mut self, data: &mut Cache, address: u64, state: State, most: Tag) -> Option<Late> {
+    pub fn refill(
+        &mut self,
+        data: &mut Cache,
+        address: u64,
+        state: State,
+        most: Tag,
+    ) -> Option<LowerLevelLatency> {
         let (line, dirty) = data.line_to_refill(address);
         let mut port_cycles = self.port_cycles;
         if let Some((victim, bytes)) = dirty {
@@ -342,7 +352,7 @@ impl SecondLevel {
         let block = data.block_of(address);
         let bytes = self.cache.bytes_at(block, data.block_bytes()).expect("the block is here");
         data.refill(line, block, state, bytes, most);
-        Some(Late { cycles: self.latency_cycles, port_cycles, register: None })
+        Some(LowerLevelLatency { cycles: self.latency_cycles, port_cycles, register: None })
     }
 
     /// Takes in a dirty block that was above alone, if there is room without a

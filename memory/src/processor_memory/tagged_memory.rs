@@ -30,10 +30,15 @@ impl ProcessorMemory {
         self.data.allow(address, self.most_allowed(address, most));
     }
 
-    /// What of `most` the tags of the block of `address` do not forbid.
+    /// What of `most` the tags of the block of `address`, and stores that wait in the store queue, do not forbid.
     pub(super) fn most_allowed(&self, address: u64, most: Tag) -> Tag {
-        let Some(tags) = &self.tags else { return most };
-        most.min(tags.least(self.data.block_of(address), self.data.block_bytes() as u64))
+        if self.tags.is_none() && self.store_queue.is_none() {
+            return most;
+        }
+        let (block, bytes) = (self.data.block_of(address), self.data.block_bytes() as u64);
+        let by_tags = self.tags.as_ref().map_or(most, |tags| tags.least(block, bytes));
+        let by_stores = self.store_queue.as_ref().map_or(most, |queue| queue.most_fast(block, bytes));
+        most.min(by_tags).min(by_stores)
     }
 
     /// Changes a tag. The store of a reservation fails that was made before: the

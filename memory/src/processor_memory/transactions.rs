@@ -4,13 +4,13 @@
 use crate::access_tags::Tag;
 use crate::cache::{Cache, Miss};
 use crate::kind::Kind;
-use crate::port::Late;
+use crate::port::LowerLevelLatency;
 use crate::protocols::{Access, Request, State};
 use crate::transaction::{BlockData, Response, SnoopReply, Transaction};
 
 use super::in_flight::{BLOCK, UNCACHED};
 use super::second_level::Obtained;
-use super::{Issued, MOST_OVERTAKING, Pending, ProcessorMemory, Traffic, Uncached};
+use super::{Issued, MOST_OVERTAKING, Pending, ProcessorMemory, Purpose, Traffic, Uncached};
 
 /// What needs a transaction on a block next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(super) enum NextOfBlocks {
     Load(u64),
     /// The access for which the processor waits.
     Pending,
+    /// A store of the store queue, at this address.
+    Store(u64),
     /// A flush that was posted.
     Posted,
 }
@@ -38,11 +40,9 @@ impl ProcessorMemory {
             transaction.address = self.translation.to_node(transaction.address);
             return Some(transaction);
         }
-        if !self.wants(traffic) {
-            return None;
-        }
-        let blocks_go = traffic != Traffic::Uncached && !self.is_stores_turn(traffic);
-        let mut next = if blocks_go { self.next_of_blocks() } else { None };
+        self.drain_at_grant();
+        let needed = self.needed(traffic)?;
+        let mut next = needed.filter(|_| !self.is_stores_turn(traffic));
         let mut write_back = None;
         if next == Some(NextOfBlocks::Lock) {
             write_back = self.lock_next();
@@ -52,6 +52,9 @@ impl ProcessorMemory {
             _ if write_back.is_some() => write_back,
             Some(NextOfBlocks::Load(address)) => self.issue_load(address),
             Some(NextOfBlocks::Pending) => self.issue_pending(),
+            Some(NextOfBlocks::Store(address)) => self.issue_store(address),
+            // Lines were locked without a transaction, and what else is needed goes elsewhere.
+            None if traffic == Traffic::Blocks => None,
             // Uncached accesses go beside no block on the same interconnect.
             _ if traffic != Traffic::Uncached && !self.in_flight.has_no_block() => None,
             _ => self.issue_beside_blocks(traffic),
@@ -64,17 +67,24 @@ impl ProcessorMemory {
             let is_flush = self.in_flight.get(transaction.tag) == Some(&Issued::PostedFlush);
             let is_posted = transaction.kind.is_uncached() || is_flush;
             self.overtaking = if overtakes && !is_posted { self.overtaking + 1 } else { 0 };
+            self.note_issue(matches!(next, Some(NextOfBlocks::Store(_))));
             transaction.address = self.translation.to_node(transaction.address);
         }
         transaction
     }
 
     /// What is issued next of all that needs a transaction on a block. Loads under way are older than
-    /// what the processor waits for; what is posted, or to be locked, goes beside no other block.
+    /// what the processor waits for, and both overtake the store queue; what is posted, or to be locked,
+    /// goes beside no other block.
     #[inline]
     pub(super) fn next_of_blocks(&self) -> Option<NextOfBlocks> {
         if self.is_locking() {
             return self.in_flight.has_no_block().then_some(NextOfBlocks::Lock);
+        }
+        if self.is_queues_turn()
+            && let Some(store) = self.next_store()
+        {
+            return Some(store);
         }
         if let Some(misses) = &self.misses
             && let Some(load) = misses.oldest_where(|address| self.may_go_beside(address))
@@ -86,12 +96,15 @@ impl ProcessorMemory {
                 Pending::Data { address, .. }
                 | Pending::Conditional { address }
                 | Pending::Instructions { address },
-            ) => self.may_go_beside(address).then_some(NextOfBlocks::Pending),
+            ) if self.may_go_beside(address) => Some(NextOfBlocks::Pending),
+            Some(Pending::Data { .. } | Pending::Conditional { .. } | Pending::Instructions { .. }) => {
+                self.next_store()
+            }
             Some(Pending::CacheBlock(_)) => self.in_flight.has_no_block().then_some(NextOfBlocks::Pending),
-            _ => {
+            _ => self.next_store().or_else(|| {
                 let is_flush = self.store_buffer.front().is_some_and(|posted| posted.flushed().is_some());
                 (is_flush && self.in_flight.has_no_block()).then_some(NextOfBlocks::Posted)
-            }
+            }),
         }
     }
 
@@ -142,12 +155,13 @@ impl ProcessorMemory {
             && self.store_buffer.is_empty()
             && self.second.is_none()
             && self.misses.is_none()
+            && self.store_queue.is_none()
     }
 
     /// The oldest of what is posted, if this traffic carries it.
     fn issue_posted(&mut self, traffic: Traffic) -> Option<Transaction> {
         while let Some(block) = self.store_buffer.front()?.flushed() {
-            if let Some(mut write_back) = self.give_up(block) {
+            if let Some(mut write_back) = self.drop_block(block) {
                 write_back.tag = self.in_flight.begin_block(Issued::PostedFlush);
                 return Some(write_back);
             }
@@ -181,14 +195,19 @@ impl ProcessorMemory {
     pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> bool {
         match self.in_flight.end(transaction.tag) {
             Issued::WriteBack => false,
-            Issued::Block { address, request, instructions, is_load_under_way } => {
+            Issued::Block { address, request, instructions, purpose } => {
                 self.take_block((address, request, instructions), response);
                 self.end_loads();
-                if is_load_under_way {
-                    return self.serve_pending();
+                self.drain_stores();
+                match purpose {
+                    Purpose::Pending => {
+                        self.pending = None;
+                        return true;
+                    }
+                    Purpose::Load => {}
+                    Purpose::Store => self.count_store_miss(),
                 }
-                self.pending = None;
-                true
+                self.serve_pending()
             }
             Issued::CacheBlock => self.finish_access(0),
             Issued::UncachedLoad => self.finish_access(response.value),
@@ -206,18 +225,26 @@ impl ProcessorMemory {
     /// The transaction for a load under way.
     fn issue_load(&mut self, address: u64) -> Option<Transaction> {
         let transaction = self.issue_block(address, Access::Load)?;
-        if let Some(Issued::Block { is_load_under_way, .. }) = self.in_flight.get_mut(transaction.tag) {
-            *is_load_under_way = true;
-        }
+        self.issued_for(&transaction, Purpose::Load);
         Some(transaction)
     }
 
-    /// A load under way is over: whether the processor repeats the access for which it
-    /// waits.
-    fn serve_pending(&mut self) -> bool {
+    /// What has been issued is for another access than that for which the processor waits. A write-back
+    /// is for none.
+    pub(super) fn issued_for(&mut self, transaction: &Transaction, access: Purpose) {
+        if let Some(Issued::Block { purpose, .. }) = self.in_flight.get_mut(transaction.tag) {
+            *purpose = access;
+        }
+    }
+
+    /// A load under way is over, or a store has left the store queue: whether the processor repeats the
+    /// access for which it waits.
+    pub(super) fn serve_pending(&mut self) -> bool {
         let is_served = match self.pending {
             Some(Pending::MissRegister) => self.free_register().is_some(),
             Some(Pending::Loads) => !self.has_loads_under_way(),
+            Some(Pending::LoadsOf(address)) => !self.is_on_its_way(address),
+            Some(Pending::StoreQueue(awaited)) => self.have_left(awaited),
             Some(Pending::Data { address, access, most }) => {
                 self.data.access(address, access).is_ok()
                     || self.bring(address, access, most) != Obtained::Missing
@@ -300,9 +327,9 @@ impl ProcessorMemory {
         &mut self,
         address: u64,
         access: Access,
-    ) -> Option<(usize, Late)> {
+    ) -> Option<(usize, LowerLevelLatency)> {
         let second = self.second.as_mut()?;
-        if self.misses.is_some() {
+        if self.misses.is_some() || self.store_queue.is_some() {
             return None;
         }
         let obtained = second.bring_at_once::<SIZE>(&mut self.data, address, access)?;
@@ -351,7 +378,7 @@ impl ProcessorMemory {
 
     /// A store that goes through the data cache; none if the second level has not the
     /// right.
-    pub(super) fn store_through(&mut self, address: u64, bytes: &[u8]) -> Option<Late> {
+    pub(super) fn store_through(&mut self, address: u64, bytes: &[u8]) -> Option<LowerLevelLatency> {
         let second = self.second.as_mut()?;
         if second.look(&mut self.data, address, Access::Store).is_err() {
             second.count(Obtained::Missing);
@@ -472,7 +499,7 @@ impl ProcessorMemory {
     /// victim, then the block, as the line's state asks for by now. None: the
     /// access needs nothing any more.
     #[inline(always)]
-    fn issue_block(&mut self, address: u64, access: Access) -> Option<Transaction> {
+    pub(super) fn issue_block(&mut self, address: u64, access: Access) -> Option<Transaction> {
         if self.second.is_some() {
             return self.issue_from_second_level(address, access);
         }
@@ -499,7 +526,8 @@ impl ProcessorMemory {
             Request::Upgrade => Kind::Upgrade,
             Request::WriteBack => unreachable!("loads and stores do not ask for a write-back"),
         };
-        let issued = Issued::Block { address: block, request, instructions: false, is_load_under_way: false };
+        let issued =
+            Issued::Block { address: block, request, instructions: false, purpose: Purpose::Pending };
         let tag = self.in_flight.begin_block(issued);
         Transaction { tag, ..Transaction::block(self.agent, kind, block) }
     }
@@ -551,7 +579,7 @@ impl ProcessorMemory {
     }
 
     /// Drops a block of the interconnect; its write-back, at the process's address.
-    pub(super) fn give_up(&mut self, block: u64) -> Option<Transaction> {
+    pub(super) fn drop_block(&mut self, block: u64) -> Option<Transaction> {
         let data = match &mut self.second {
             Some(second) if !second.is_only_above(&self.data, block) => {
                 second.drop_block(&mut self.data, self.instructions.as_mut(), block)
@@ -594,7 +622,7 @@ impl ProcessorMemory {
     }
 
     /// Empties a line for `block`; the write-back that it takes, if any.
-    fn make_room(&mut self, block: u64) -> Option<Transaction> {
+    pub(super) fn make_room(&mut self, block: u64) -> Option<Transaction> {
         let (victim, data) = self.data.make_room(block)?;
         self.keep_reservation();
         Some(self.write_back(victim, data?))
@@ -609,7 +637,7 @@ impl ProcessorMemory {
         // Instructions are never dirty: a victim just goes.
         cache.make_room(block);
         let (request, instructions) = (Request::Read, true);
-        let issued = Issued::Block { address: block, request, instructions, is_load_under_way: false };
+        let issued = Issued::Block { address: block, request, instructions, purpose: Purpose::Pending };
         let tag = self.in_flight.begin_block(issued);
         Some(Transaction { tag, ..Transaction::block(self.agent, Kind::Read, block) })
     }

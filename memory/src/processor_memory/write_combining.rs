@@ -128,7 +128,7 @@ pub(super) struct WriteCombining {
 
 impl WriteCombining {
     /// What of it never changes.
-    pub fn fixed(&self) -> (usize, usize) {
+    pub fn config_identity(&self) -> (usize, usize) {
         (self.block_bytes, self.buffers)
     }
 

@@ -99,9 +99,9 @@ fn finding_load(receiver: &NodeHistory, told: &Call, visible: Time) -> Option<Ti
 /// the receiver's processor had `seen` it.
 fn visible(receiver: &NodeHistory, arrived: Time, seen: Time) -> Time {
     let own = receiver.records.iter().filter_map(|record| match record.event {
-        Event::Timer(seat) if receiver.seats.contains(&seat) => Some(record.at),
+        Event::Timer(port) if receiver.ports.contains(&port) => Some(record.at),
         Event::Crossing(crossing) => match crossing.agent {
-            Agent::Seat(seat) if receiver.seats.contains(&seat) => Some(crossing.released),
+            Agent::Port(port) if receiver.ports.contains(&port) => Some(crossing.released),
             Agent::Processor(processor)
                 if receiver.firmware.contains(&processor) && record.touched[RECEIVE_HALF] =>
             {

@@ -14,7 +14,7 @@ pub struct End {
     pub process: usize,
     /// Its first processor.
     pub processor: usize,
-    /// The seats of the interface that send for it.
+    /// The ports of the interface that send for it.
     pub sends: Vec<usize>,
     /// Those that receive for it.
     pub receives: Vec<usize>,
@@ -26,14 +26,14 @@ impl End {
         let each = nodes[0].programs();
         let (node, process) = (rank / each, rank % each);
         let at = &nodes[node];
-        let seats = |receives| at.interface_seats(process, receives).collect();
+        let ports = |receives| at.interface_ports(process, receives).collect();
         End {
             node,
             rank: Rank(rank as u16),
             process,
             processor: at.processes[process].processors.start,
-            sends: seats(false),
-            receives: seats(true),
+            sends: ports(false),
+            receives: ports(true),
         }
     }
 
@@ -41,14 +41,14 @@ impl End {
     fn of_tile(chip: &Node, tile: usize) -> Self {
         let owns = |process: usize| chip.processes[process].processors.contains(&tile);
         let process = (0..chip.programs()).find(|&process| owns(process)).unwrap_or(0);
-        let seats = vec![tile];
+        let ports = vec![tile];
         End {
             node: 0,
             rank: Rank(tile as u16),
             process,
             processor: tile,
-            sends: seats.clone(),
-            receives: seats,
+            sends: ports.clone(),
+            receives: ports,
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Record {
     pub at: Time,
     /// What.
     pub event: Event,
-    /// Whether it is a transaction that changed the state of the seats that send for the process, of
+    /// Whether it is a transaction that changed the state of the ports that send for the process, of
     /// those that receive for it.
     pub touched: [bool; 2],
 }
@@ -38,8 +38,8 @@ pub struct Journal {
     /// Most records that it keeps.
     limit: usize,
     records: VecDeque<Record>,
-    /// The seats whose states it compares: those that send for the process, and that receive.
-    seats: [Vec<usize>; 2],
+    /// The ports whose states it compares: those that send for the process, and that receive.
+    ports: [Vec<usize>; 2],
     /// Digests of their states after the latest event; none before the first.
     states: Option<[u64; 2]>,
     /// The calls that it follows, if any.
@@ -48,10 +48,10 @@ pub struct Journal {
 
 impl Journal {
     /// A journal that begins when `skip` packets have left the node, and keeps
-    /// the latest `limit` records. It compares the states of `seats`, and follows the calls
+    /// the latest `limit` records. It compares the states of `ports`, and follows the calls
     /// that `watch` looks for.
-    pub fn new(skip: u64, limit: usize, seats: [Vec<usize>; 2], watch: Option<CallWatch>) -> Self {
-        Journal { skip, limit, records: VecDeque::new(), seats, states: None, watch }
+    pub fn new(skip: u64, limit: usize, ports: [Vec<usize>; 2], watch: Option<CallWatch>) -> Self {
+        Journal { skip, limit, records: VecDeque::new(), ports, states: None, watch }
     }
 
     /// The calls that it has followed, in the order of time.
@@ -106,7 +106,7 @@ impl Probe for Journal {
         if self.skip > 0 {
             return;
         }
-        let states = [0, 1].map(|half| digest(interface, &self.seats[half]));
+        let states = [0, 1].map(|half| digest(interface, &self.ports[half]));
         // The first look has nothing to compare with.
         let Some(before) = self.states.replace(states) else { return };
         for half in [0, 1] {
@@ -137,15 +137,15 @@ impl Probe for Journal {
 fn is_packet(event: &Event) -> bool {
     match event {
         Event::Departure(frame, _) => frame.kind == FrameKind::Packet,
-        Event::Packet(packet) => packet.seat == 0 && packet.name == "write" && !packet.is_there,
+        Event::Packet(packet) => packet.port == 0 && packet.name == "write" && !packet.is_there,
         _ => false,
     }
 }
 
-/// A number that is different, almost surely, when the state of one of the seats is.
-fn digest(interface: &dyn Device, seats: &[usize]) -> u64 {
+/// A number that is different, almost surely, when the state of one of the ports is.
+fn digest(interface: &dyn Device, ports: &[usize]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    seats.iter().for_each(|&seat| interface.hash_state(seat, &mut hasher));
+    ports.iter().for_each(|&port| interface.hash_state(port, &mut hasher));
     hasher.finish()
 }
 

@@ -15,7 +15,7 @@ use super::hops::DirectoryWaits;
 use super::journal::{Journal, Record};
 use super::library::Call;
 
-/// Of a record's `touched`: the seats that send.
+/// Of a record's `touched`: the ports that send.
 pub const SEND_HALF: usize = 0;
 /// Those that receive.
 pub const RECEIVE_HALF: usize = 1;
@@ -46,8 +46,8 @@ pub struct NodeHistory {
     pub bookings: Vec<Booking>,
     /// That processor.
     pub processor: Agent,
-    /// The seats of the interface that do its part: they send, or they receive.
-    pub seats: Vec<usize>,
+    /// The ports of the interface that do its part: they send, or they receive.
+    pub ports: Vec<usize>,
     /// Processors of the node that run firmware.
     pub firmware: Vec<usize>,
     /// What it called of the library whose calls were followed.
@@ -90,13 +90,13 @@ impl NodeHistory {
                 false => all,
             };
             let firmware = (0..node.processor_count()).filter(|&each| node.runs_firmware(each)).collect();
-            let seats = if place == 0 { &own.sends } else { &own.receives };
+            let ports = if place == 0 { &own.sends } else { &own.receives };
             NodeHistory {
                 bookings: bookings(&records, own.processor),
                 directory: DirectoryWaits::new(&records, own.agent()),
                 records,
                 processor: own.agent(),
-                seats: seats.clone(),
+                ports: ports.clone(),
                 firmware,
                 calls,
                 ranks,
@@ -108,7 +108,7 @@ impl NodeHistory {
     pub fn role(&self, agent: Agent) -> Role {
         match agent {
             _ if agent == self.processor => Role::Processor,
-            Agent::Seat(seat) if self.seats.contains(&seat) => Role::Interface,
+            Agent::Port(port) if self.ports.contains(&port) => Role::Interface,
             _ => Role::Other,
         }
     }
@@ -218,13 +218,13 @@ fn seen_from(place: usize, ends: &[End; 2], record: &Record) -> Option<Record> {
     let [own, other] = [place, 1 - place].map(|place| ends[place].processor);
     let event = match record.event {
         Event::Crossing(crossing) if crossing.agent != Agent::Processor(own) => return None,
-        Event::Packet(Packet { seat, to: Some(to), name: "write", number, bytes, is_there, .. })
-            if [seat, to] == [own, other] || [seat, to] == [other, own] =>
+        Event::Packet(Packet { port, to: Some(to), name: "write", number, bytes, is_there, .. })
+            if [port, to] == [own, other] || [port, to] == [other, own] =>
         {
             let rank = |tile| if tile == own { ends[place].rank } else { ends[1 - place].rank };
             let note = FrameSummary {
                 kind: FrameKind::Packet,
-                source: rank(seat),
+                source: rank(port),
                 destination: rank(to),
                 sequence: number,
                 payload_bytes: bytes.into(),
@@ -232,7 +232,7 @@ fn seen_from(place: usize, ends: &[End; 2], record: &Record) -> Option<Record> {
             };
             match is_there {
                 true if to == own => Event::Arrival(note, true),
-                false if seat == own => Event::Departure(note, NodeId(to as u16)),
+                false if port == own => Event::Departure(note, NodeId(to as u16)),
                 _ => return None,
             }
         }
@@ -425,7 +425,7 @@ pub fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -
 /// work on an earlier packet does not keep that from going on.
 pub fn visible(receiver: &NodeHistory, arrived: Time, noticed: Time) -> Time {
     let own = receiver.records.iter().filter_map(|record| match record.event {
-        Event::Timer(seat) if receiver.seats.contains(&seat) => Some(record.at),
+        Event::Timer(port) if receiver.ports.contains(&port) => Some(record.at),
         Event::Crossing(crossing) if receiver.role(crossing.agent) == Role::Interface => {
             Some(crossing.released)
         }

@@ -434,7 +434,7 @@ fn device(request: &ExplainRequest, machine: &MachineConfig) -> Option<Box<dyn D
 
 /// Whether an interface has a part in each tile of a node: its messages go from tile to tile.
 fn has_tiles(device: Option<&dyn Device>) -> bool {
-    device.is_some_and(|device| device.seats().iter().any(|seat| seat.of_tile.is_some()))
+    device.is_some_and(|device| device.ports().iter().any(|port| port.of_tile.is_some()))
 }
 
 impl ExplainRequest {
@@ -487,16 +487,16 @@ impl Monitor for Journals {
         let ends = Ends::of(nodes, chosen, self.of_tiles).map_err(Failure::usage)?;
         if ends.are_tiles {
             let [sender, receiver] = &ends.each;
-            let seats = [sender.sends.clone(), receiver.receives.clone()];
-            nodes[0].attach(Box::new(Journal::new(skip, limit, seats, None)));
+            let ports = [sender.sends.clone(), receiver.receives.clone()];
+            nodes[0].attach(Box::new(Journal::new(skip, limit, ports, None)));
         } else {
             for end in &ends.each {
                 let node = &mut nodes[end.node];
                 let watch = self
                     .library
                     .map(|library| CallWatch::new(end.processor, node.program_of(end.processor), library));
-                let seats = [end.sends.clone(), end.receives.clone()];
-                node.attach(Box::new(Journal::new(skip, limit, seats, watch)));
+                let ports = [end.sends.clone(), end.receives.clone()];
+                node.attach(Box::new(Journal::new(skip, limit, ports, watch)));
             }
         }
         self.ends = Some(ends);

@@ -29,15 +29,15 @@ impl AddressNames<'_> {
     /// What an agent of an end's node is called there.
     fn agent(&self, place: usize, history: &NodeHistory, agent: Agent) -> &'static str {
         let node = self.node(place);
-        let is_of_another = |seat: usize| {
+        let is_of_another = |port: usize| {
             let process = self.ends.each[place].process;
-            let own = [false, true].map(|receives| node.interface_seats(process, receives));
-            node.is_of_interface(seat) && !own.iter().any(|seats| seats.contains(&seat))
+            let own = [false, true].map(|receives| node.interface_ports(process, receives));
+            node.is_of_interface(port) && !own.iter().any(|ports| ports.contains(&port))
         };
         match agent {
             _ if history.role(agent) == Role::Processor => "processor",
             Agent::Processor(index) if !node.runs_firmware(index) => "another processor",
-            Agent::Seat(seat) if is_of_another(seat) => "interface of another process",
+            Agent::Port(port) if is_of_another(port) => "interface of another process",
             _ => node.name_of_agent(agent),
         }
     }
@@ -48,7 +48,7 @@ fn data(crossing: &Crossing) -> Option<String> {
     let other = match crossing.supplier? {
         Supplier::MainMemory => "main memory",
         Supplier::Agent(Agent::Processor(_)) => "cache",
-        Supplier::Agent(Agent::Seat(_) | Agent::Bridge) => "interface",
+        Supplier::Agent(Agent::Port(_) | Agent::Bridge) => "interface",
     };
     let direction = if crossing.kind.carries_block() { "to" } else { "from" };
     Some(format!("{direction} {other}"))
@@ -183,7 +183,7 @@ fn refusal(
 /// anything are on the path.
 fn own_packet(life: &Life, (node, history): (usize, &NodeHistory), at: Time, packet: &Packet) -> Option<Row> {
     let is_own = |tile: usize| Agent::Processor(tile) == history.processor;
-    let own = if packet.is_there { packet.to.is_some_and(is_own) } else { is_own(packet.seat) };
+    let own = if packet.is_there { packet.to.is_some_and(is_own) } else { is_own(packet.port) };
     if !own || at < life.sent || at > life.handled {
         return None;
     }

@@ -28,7 +28,7 @@ use narthex_fabrics::switch::Switch;
 use narthex_fabrics::{Frame, Rank};
 use narthex_kernel::Time;
 use narthex_machine::node::Node;
-use narthex_machine::node::stuck::{HeldFrame, StuckNode, StuckProcess, StuckThread, UnderWay};
+use narthex_machine::node::stuck::{FrameInFlight, HeldFrame, StuckNode, StuckProcess, StuckThread};
 use narthex_machine::{Explanation, Halt};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ impl Hang {
                 nodes[usize::from(stuck.parcel.source.0)].held.push(HeldFrame::in_switch(&stuck));
             }
             for parcel in switch.under_way() {
-                nodes[usize::from(parcel.destination.0)].under_way.push(UnderWay::from(&parcel.cargo));
+                nodes[usize::from(parcel.destination.0)].under_way.push(FrameInFlight::from(&parcel.cargo));
             }
         }
         for (node, held) in nodes.iter_mut().zip(before_links) {

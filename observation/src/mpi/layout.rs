@@ -31,7 +31,7 @@ const RECEIVE: u8 = 1;
 
 /// A function of the library at whose begin a processor pauses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum HookPoint {
     /// One of MPI, by its number.
     Function(usize),
     /// `send_eager`.
@@ -50,14 +50,14 @@ pub enum Place {
     FreeRequest,
 }
 
-const OWN: [(&str, Place); 7] = [
-    ("send_eager", Place::SendEager),
-    ("start_send", Place::StartSend),
-    ("start_receive", Place::StartReceive),
-    ("start_request", Place::StartRequest),
-    ("end_request", Place::EndRequest),
-    ("set_status", Place::SetStatus),
-    ("free_request", Place::FreeRequest),
+const OWN: [(&str, HookPoint); 7] = [
+    ("send_eager", HookPoint::SendEager),
+    ("start_send", HookPoint::StartSend),
+    ("start_receive", HookPoint::StartReceive),
+    ("start_request", HookPoint::StartRequest),
+    ("end_request", HookPoint::EndRequest),
+    ("set_status", HookPoint::SetStatus),
+    ("free_request", HookPoint::FreeRequest),
 ];
 
 /// Where a program has the library.
@@ -67,7 +67,7 @@ pub struct Library {
     /// place's number and one.
     first: u64,
     begins: Vec<u16>,
-    places: Vec<Place>,
+    places: Vec<HookPoint>,
     world: u64,
     itself: u64,
     sent_request: u64,
@@ -79,8 +79,8 @@ impl Library {
     pub fn of(program: &Program, functions: &[Function]) -> Self {
         let numbered = functions.iter().enumerate();
         let own = OWN.iter().map(|&(name, place)| (name.to_owned(), place));
-        let found: Vec<(u64, Place)> = numbered
-            .map(|(number, function)| (format!("P{}", function.name), Place::Function(number)))
+        let found: Vec<(u64, HookPoint)> = numbered
+            .map(|(number, function)| (format!("P{}", function.name), HookPoint::Function(number)))
             .chain(own)
             .filter_map(|(name, place)| Some((program.address_of(&name)?, place)))
             .collect();
@@ -104,7 +104,7 @@ impl Library {
 
     /// What begins at an address.
     #[inline]
-    pub fn place_at(&self, pc: u64) -> Option<Place> {
+    pub fn place_at(&self, pc: u64) -> Option<HookPoint> {
         let number = *self.begins.get((pc.wrapping_sub(self.first) / 2) as usize)?;
         if number == 0 { None } else { self.places.get(usize::from(number) - 1).copied() }
     }
@@ -199,24 +199,24 @@ impl Request {
 
     /// What it means that a function begins with it; nothing of the sends of calls that the
     /// arguments tell of.
-    pub fn event(&self, place: Place, at: u64, sends_itself: bool) -> Option<Value> {
+    pub fn event(&self, place: HookPoint, at: u64, sends_itself: bool) -> Option<Value> {
         let Request { address, peer, tag, context, bytes, .. } = *self;
         let is_collective = context & 1 == 1;
         let received = |source, tag| json!(["received", at, address, source, context, tag, bytes]);
         match (place, self.kind) {
-            (Place::StartRequest, SEND) if !sends_itself => {
+            (HookPoint::StartRequest, SEND) if !sends_itself => {
                 Some(json!(["send", at, peer, context, tag, bytes, address]))
             }
-            (Place::StartSend, SEND) if is_collective => {
+            (HookPoint::StartSend, SEND) if is_collective => {
                 Some(json!(["send", at, peer, context, tag, bytes, 0]))
             }
-            (Place::StartRequest, RECEIVE) => Some(json!(["post", at, address])),
-            (Place::StartReceive, RECEIVE) if is_collective => Some(json!(["post", at, address])),
-            (Place::EndRequest, SEND) => Some(json!(["sent", at, address])),
-            (Place::EndRequest, RECEIVE) if !self.is_cancelled && self.source != PROC_NULL => {
+            (HookPoint::StartRequest, RECEIVE) => Some(json!(["post", at, address])),
+            (HookPoint::StartReceive, RECEIVE) if is_collective => Some(json!(["post", at, address])),
+            (HookPoint::EndRequest, SEND) => Some(json!(["sent", at, address])),
+            (HookPoint::EndRequest, RECEIVE) if !self.is_cancelled && self.source != PROC_NULL => {
                 Some(received(self.source, self.source_tag))
             }
-            (Place::FreeRequest, RECEIVE) if is_collective => Some(received(peer, tag)),
+            (HookPoint::FreeRequest, RECEIVE) if is_collective => Some(received(peer, tag)),
             _ => None,
         }
     }

@@ -24,7 +24,7 @@ use narthex_machine::node::probe::{Event, Paused, Probe};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use layout::{Communicator, Library, PROC_NULL, Place, Request, size_of_type};
+use layout::{Communicator, HookPoint, Library, PROC_NULL, Request, size_of_type};
 
 /// The events of MPI that are wanted.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -53,7 +53,7 @@ pub struct Function {
 /// A function of the library that a processor is in.
 #[derive(Debug)]
 struct Frame {
-    place: Place,
+    place: HookPoint,
     returns_to: u64,
     stack: u64,
     /// Of the program's own call of a function that sends: its event, and where its request goes.
@@ -110,14 +110,14 @@ impl Followed {
             .pop_if(|frame| stack > frame.stack || (stack == frame.stack && pc == frame.returns_to))
         {
             match frame.place {
-                Place::Function(function) if self.outermost().is_none() => {
+                HookPoint::Function(function) if self.outermost().is_none() => {
                     self.patch(frame.request, paused);
                     self.events.push(json!(["leave", at.as_ps()]));
                     if functions[function].name.starts_with("MPI_Init") {
                         self.rank = self.library.own_rank(paused);
                     }
                 }
-                Place::SendEager if result & 0xff != 0 => self.events.extend(frame.message),
+                HookPoint::SendEager if result & 0xff != 0 => self.events.extend(frame.message),
                 _ => {}
             }
         }
@@ -133,16 +133,16 @@ impl Followed {
     /// The function that the program itself has called.
     fn outermost(&self) -> Option<usize> {
         self.frames.iter().find_map(|frame| match frame.place {
-            Place::Function(function) => Some(function),
+            HookPoint::Function(function) => Some(function),
             _ => None,
         })
     }
 
-    fn is_in(&self, place: Place) -> bool {
+    fn is_in(&self, place: HookPoint) -> bool {
         self.frames.iter().any(|frame| frame.place == place)
     }
 
-    fn enter(&mut self, functions: &[Function], place: Place, paused: &mut Paused<'_>) {
+    fn enter(&mut self, functions: &[Function], place: HookPoint, paused: &mut Paused<'_>) {
         let (at, argument) = (paused.at.as_ps(), paused.registers[10]);
         let mut frame = Frame {
             place,
@@ -152,18 +152,18 @@ impl Followed {
             message: None,
         };
         match place {
-            Place::Function(number) if self.outermost().is_none() => {
+            HookPoint::Function(number) if self.outermost().is_none() => {
                 frame.request = self.begin(number, &functions[number], paused);
             }
-            Place::Function(_) => {}
-            Place::SetStatus => self.received_at_once(functions, paused),
-            Place::SendEager if !self.is_in(Place::StartSend) => {
+            HookPoint::Function(_) => {}
+            HookPoint::SetStatus => self.received_at_once(functions, paused),
+            HookPoint::SendEager if !self.is_in(HookPoint::StartSend) => {
                 let [peer, context, tag, _, count, of_type] =
                     [10, 11, 12, 13, 14, 15].map(|x| paused.registers[x]);
                 let bytes = count * size_of_type(of_type, paused);
                 frame.message = (context & 1 == 1).then(|| json!(["send", at, peer, context, tag, bytes, 0]));
             }
-            Place::SendEager => {}
+            HookPoint::SendEager => {}
             _ => {
                 let Some(request) = Request::read(argument, paused) else { return self.push(frame) };
                 let sends_itself = self.outermost().is_some_and(|number| functions[number].send.is_some());
@@ -176,7 +176,7 @@ impl Followed {
 
     /// Functions of which the end matters, or what they call.
     fn push(&mut self, frame: Frame) {
-        if !matches!(frame.place, Place::SetStatus | Place::FreeRequest | Place::StartReceive) {
+        if !matches!(frame.place, HookPoint::SetStatus | HookPoint::FreeRequest | HookPoint::StartReceive) {
             self.frames.push(frame);
         }
     }
@@ -205,7 +205,7 @@ impl Followed {
 
     /// A receive of the program's has ended that needed no request.
     fn received_at_once(&mut self, functions: &[Function], paused: &mut Paused<'_>) {
-        let Some(Frame { place: Place::Function(number), .. }) = self.frames.last() else { return };
+        let Some(Frame { place: HookPoint::Function(number), .. }) = self.frames.last() else { return };
         if functions[*number].name != "MPI_Recv" || self.frames.len() != 1 {
             return;
         }

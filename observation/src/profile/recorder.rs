@@ -32,7 +32,7 @@ pub struct PathNode {
 
 /// A row of code on a path of calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct CallSite {
     /// The innermost function's place among the path nodes.
     pub path: u32,
     /// The row, in the code map.
@@ -48,7 +48,7 @@ pub struct Recorded {
     /// The path nodes of the frames that are open.
     open: Vec<u32>,
     /// All places at which it has been.
-    pub places: Vec<Place>,
+    pub places: Vec<CallSite>,
     /// The time in picoseconds in each category at each place.
     pub times: Vec<Vec<(usize, u64)>>,
     /// Since when it is at which place; the first begins where its time has been settled up to.
@@ -66,7 +66,7 @@ impl Recorded {
             calls: CallStack::new(code.clone()),
             paths: vec![nowhere],
             open: Vec::new(),
-            places: vec![Place { path: 0, row: CodeMap::NOWHERE }],
+            places: vec![CallSite { path: 0, row: CodeMap::NOWHERE }],
             times: vec![Vec::new()],
             stretches: vec![(Time::ZERO, NO_PLACE)],
             category: (Activity::Application, Occupation::Execute),
@@ -170,7 +170,7 @@ impl Recorded {
             Err(index) => {
                 let place = self.places.len() as u32;
                 places.insert(index, (row, place));
-                self.places.push(Place { path, row });
+                self.places.push(CallSite { path, row });
                 self.times.push(Vec::new());
                 place
             }

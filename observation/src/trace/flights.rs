@@ -16,7 +16,7 @@ use narthex_fabrics::{FrameKind, FrameSummary};
 use narthex_machine::node::probe::Event;
 
 use super::format::Frame;
-use super::recorder::Sight;
+use super::recorder::TraceRecord;
 use super::rows::Step;
 
 /// Bits of a packet's number in that of its arrow; above them is its source.
@@ -55,9 +55,9 @@ impl Flights {
     }
 
     /// What happened at a node, as far as packets are concerned; arrows begin if the timeline has.
-    pub fn follow(&mut self, node: usize, sight: &Sight, has_begun: bool) -> Vec<(Step, Frame)> {
+    pub fn follow(&mut self, node: usize, sight: &TraceRecord, has_begun: bool) -> Vec<(Step, Frame)> {
         match *sight {
-            Sight::Port(Event::Departure(note, destination)) if note.kind == FrameKind::Packet => {
+            TraceRecord::Port(Event::Departure(note, destination)) if note.kind == FrameKind::Packet => {
                 let again = self.returned.remove(&arrow(&note));
                 let step = if again { Step::LeavesAgain } else { Step::Leaves };
                 if has_begun && self.is_shown[usize::from(destination.0)] {
@@ -65,19 +65,19 @@ impl Flights {
                 }
                 vec![(step, self.at(node, note))]
             }
-            Sight::Port(Event::Arrival(note, _)) if note.kind == FrameKind::ReturnedPacket => {
+            TraceRecord::Port(Event::Arrival(note, _)) if note.kind == FrameKind::ReturnedPacket => {
                 self.returned.insert(arrow(&note));
                 vec![(Step::ComesBack, self.at(node, note))]
             }
-            Sight::Port(Event::Arrival(note, false)) if note.kind == FrameKind::Packet => {
+            TraceRecord::Port(Event::Arrival(note, false)) if note.kind == FrameKind::Packet => {
                 vec![(Step::FindsNoBuffer, self.at(node, note))]
             }
-            Sight::Port(Event::Arrival(note, true)) => {
+            TraceRecord::Port(Event::Arrival(note, true)) => {
                 let process = (usize::from(note.destination.0) % self.processes) as u8;
                 self.waiting.entry((node, process)).or_default().push_back(Some(note));
                 vec![(Step::Arrives, self.at(node, note))]
             }
-            Sight::Waiting(process, count) => self.take_until(node, process, count),
+            TraceRecord::Waiting(process, count) => self.take_until(node, process, count),
             _ => Vec::new(),
         }
     }

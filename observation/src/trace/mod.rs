@@ -58,7 +58,7 @@ use flights::Flights;
 use format::Format;
 use output::{Output, has_waveforms};
 use perfetto::Perfetto;
-use recorder::{Record, Recorder, Sight};
+use recorder::{Record, Recorder, TraceRecord};
 use rows::{Row, Track};
 use selection::Selection;
 use timeline::{Entry, Timeline};
@@ -88,7 +88,7 @@ pub struct Tracer {
     /// The code of each processor of each node, from the timeline's begin on.
     code: Vec<Vec<Arc<CodeMap>>>,
     step: Duration,
-    stage: Stage,
+    stage: RecorderPhase,
     timeline: Timeline,
     /// Why the timeline ends before its end, and when.
     problem: Option<(Time, io::Error)>,
@@ -97,7 +97,7 @@ pub struct Tracer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+enum RecorderPhase {
     /// Its time has not come.
     Before,
     /// Recorders are attached.
@@ -136,7 +136,7 @@ impl Tracer {
             code: Vec::new(),
             destination,
             step: Duration::from_ps(NODE_TIME.as_ps() / shown).max(SHORTEST_STEP),
-            stage: Stage::Before,
+            stage: RecorderPhase::Before,
             timeline: Timeline::new(format, selection.from, Flights::new(is_shown, processes_of(nodes))),
             selection,
             problem: None,
@@ -152,16 +152,16 @@ impl Tracer {
     /// The instant at which [`Tracer::stop`] is to be called next; never, if it need not be.
     pub fn next_stop(&self, now: Time) -> Time {
         match self.stage {
-            Stage::Before => self.run_up(),
-            Stage::During => now.saturating_add(self.step).min(self.selection.to),
-            Stage::Over => Time::NEVER,
+            RecorderPhase::Before => self.run_up(),
+            RecorderPhase::During => now.saturating_add(self.step).min(self.selection.to),
+            RecorderPhase::Over => Time::NEVER,
         }
     }
 
     /// Everything before `now` has happened, and nothing after it.
     pub fn stop(&mut self, now: Time, nodes: &mut [&mut Node]) {
-        if self.stage == Stage::Before && now >= self.run_up() {
-            self.stage = Stage::During;
+        if self.stage == RecorderPhase::Before && now >= self.run_up() {
+            self.stage = RecorderPhase::During;
             self.code = match has_waveforms(&self.file) {
                 true => vec![Vec::new(); nodes.len()],
                 false => CodeMap::of_nodes(nodes, false),
@@ -171,7 +171,7 @@ impl Tracer {
                 node.attach_at(now, Box::new(Recorder::new(code, self.has_functions)));
             }
         }
-        if self.stage == Stage::During {
+        if self.stage == RecorderPhase::During {
             let is_over = now >= self.selection.to;
             let mut taken = match is_over {
                 true => self.take_last(now, nodes),
@@ -205,9 +205,9 @@ impl Tracer {
             let regions = recorder.region_names().to_vec();
             entries.extend(records.into_iter().map(|Record { at, sight }| {
                 let place = match sight {
-                    Sight::Region { name, .. } => Some(regions[name].clone()),
-                    Sight::Path { processor, called: Some(function), .. }
-                    | Sight::Handler(processor, Some(function)) => {
+                    TraceRecord::Region { name, .. } => Some(regions[name].clone()),
+                    TraceRecord::Path { processor, called: Some(function), .. }
+                    | TraceRecord::Handler(processor, Some(function)) => {
                         Some(function_name(&self.code[number][processor], function))
                     }
                     _ => address_of(&sight).map(|address| node.place_of(address).to_string()),
@@ -225,16 +225,16 @@ impl Tracer {
         let end = now.min(self.selection.to);
         let finished = taken.and_then(|()| self.timeline.finish(end));
         self.problem = finished.and(self.destination.put_in_place()).err().map(|error| (now, error));
-        self.stage = Stage::Over;
+        self.stage = RecorderPhase::Over;
     }
 
     /// The run is over at `now`: what became of the timeline.
     pub fn finish(mut self, now: Time, nodes: &mut [Node]) -> Outcome {
         let mut nodes: Vec<&mut Node> = nodes.iter_mut().collect();
         let from = self.selection.from;
-        if self.stage == Stage::Before {
+        if self.stage == RecorderPhase::Before {
             self.end(now, Ok(()), &mut nodes);
-        } else if self.stage == Stage::During {
+        } else if self.stage == RecorderPhase::During {
             let taken = self.take_last(now, &mut nodes);
             self.end(now, taken, &mut nodes);
         }
@@ -302,12 +302,12 @@ fn function_name(code: &CodeMap, function: u32) -> String {
 }
 
 /// The address that a transaction is about.
-fn address_of(sight: &Sight) -> Option<u64> {
+fn address_of(sight: &TraceRecord) -> Option<u64> {
     match sight {
-        Sight::Port(Event::Crossing(Crossing { address, .. }) | Event::Held(Hold { address, .. })) => {
+        TraceRecord::Port(Event::Crossing(Crossing { address, .. }) | Event::Held(Hold { address, .. })) => {
             Some(*address)
         }
-        Sight::Port(Event::Refused(refused)) => Some(refused.crossing.address),
+        TraceRecord::Port(Event::Refused(refused)) => Some(refused.crossing.address),
         _ => None,
     }
 }
@@ -348,7 +348,7 @@ mod tests {
             code: Vec::new(),
             destination,
             step: SHORTEST_STEP,
-            stage: Stage::Before,
+            stage: RecorderPhase::Before,
             timeline: Timeline::new(Box::new(Full), selection.from, Flights::new(vec![true], 1)),
             selection,
             problem: None,

@@ -24,7 +24,7 @@ use crate::calls::{CallStack, CodeMap};
 
 /// What there is to show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sight {
+pub enum TraceRecord {
     /// Something happened at a port of the node.
     Port(Event),
     /// From here on an engine of the interface is at something else.
@@ -62,7 +62,7 @@ pub struct Record {
     /// When.
     pub at: Time,
     /// What.
-    pub sight: Sight,
+    pub sight: TraceRecord,
 }
 
 /// Records what happens at a node, to be emptied by [`Recorder::drain`] before it is large.
@@ -142,13 +142,13 @@ impl Recorder {
             _ => return,
         };
         *handler = next;
-        self.records.push(Record { at, sight: Sight::Handler(processor, sight) });
+        self.records.push(Record { at, sight: TraceRecord::Handler(processor, sight) });
     }
 
     /// The frames behind those that were kept are recorded.
     fn record_path(&mut self, at: Time, processor: usize, kept: usize) {
         let frames = self.programs[processor].path.frames();
-        let path = |kept, called| Record { at, sight: Sight::Path { processor, kept, called } };
+        let path = |kept, called| Record { at, sight: TraceRecord::Path { processor, kept, called } };
         let called = frames.iter().enumerate().skip(kept);
         self.records.extend(called.map(|(depth, frame)| path(depth, Some(frame.function))));
         if kept == frames.len() {
@@ -169,7 +169,7 @@ impl Probe for Recorder {
     fn record(&mut self, at: Time, event: Event) {
         self.has_come |= matches!(event, Event::Arrival(note, true) if note.kind == FrameKind::Packet);
         if !matches!(event, Event::Entered { .. }) {
-            self.records.push(Record { at, sight: Sight::Port(event) });
+            self.records.push(Record { at, sight: TraceRecord::Port(event) });
         }
         if self.follows_programs() {
             self.follow_program(at, event);
@@ -199,30 +199,30 @@ impl Probe for Recorder {
             self.regions.push(name.to_owned());
             self.regions.len() - 1
         });
-        self.records.push(Record { at, sight: Sight::Region { processor, name, begins } });
+        self.records.push(Record { at, sight: TraceRecord::Region { processor, name, begins } });
     }
 
     fn look(&mut self, now: Time, _: Option<Edge>, interface: &dyn Device, network: &NetworkPort) {
         let mut record = |sight| self.records.push(Record { at: now, sight });
-        let seats = interface.seats().len();
-        self.engines.resize(seats, None);
-        for (seat, seen) in self.engines.iter_mut().enumerate() {
-            let engine = interface.engine(seat, now);
+        let ports = interface.ports().len();
+        self.engines.resize(ports, None);
+        for (port, seen) in self.engines.iter_mut().enumerate() {
+            let engine = interface.engine(port, now);
             if let (Some(engine), true) = (engine, engine != *seen) {
-                record(Sight::Engine(seat, engine));
+                record(TraceRecord::Engine(port, engine));
             }
             *seen = engine;
         }
         let buffers = network.occupancy();
         if self.buffers.replace(buffers) != Some(buffers) {
-            record(Sight::Buffers(buffers));
+            record(TraceRecord::Buffers(buffers));
         }
         let has_come = std::mem::take(&mut self.has_come);
-        self.waiting.resize(seats / 2, 0);
+        self.waiting.resize(ports / 2, 0);
         for (process, seen) in self.waiting.iter_mut().enumerate() {
             let waiting = network.waiting(process as u8);
             if std::mem::replace(seen, waiting) != waiting || has_come {
-                record(Sight::Waiting(process as u8, waiting));
+                record(TraceRecord::Waiting(process as u8, waiting));
             }
         }
     }

@@ -70,7 +70,7 @@ impl Track {
             Track::Regions(index, level) => ROWS * index as i32 + 3 + level.min(6) as i32,
             Track::Bus(MEMORY_BUS) => KIND,
             Track::Bus(_) => KIND + 1,
-            Track::Requester(Agent::Processor(number) | Agent::Seat(number)) => {
+            Track::Requester(Agent::Processor(number) | Agent::Port(number)) => {
                 KIND + 1 + number.min(97) as i32
             }
             Track::Requester(Agent::Bridge) => KIND + 99,
@@ -119,10 +119,10 @@ impl Track {
             }
             Track::Bus(name) => name.to_owned(),
             Track::Requester(agent) => format!("transactions of {}", agent_name(agent, names)),
-            Track::Part(seat) => names.seats[seat].clone(),
-            Track::Packets(seat) => format!("packets of {}", names.seats[seat]),
+            Track::Part(port) => names.ports[port].clone(),
+            Track::Packets(port) => format!("packets of {}", names.ports[port]),
             Track::Network => "network port".into(),
-            Track::Messages(seat) => format!("messages in the {}", names.seats[seat]),
+            Track::Messages(port) => format!("messages in the {}", names.ports[port]),
             Track::Unacknowledged => "packets not acknowledged".into(),
             Track::Returned => "packets that came back".into(),
             Track::Waiting => "packets that wait to be taken".into(),
@@ -192,7 +192,7 @@ pub enum Detail {
 pub fn agent_name(agent: Agent, names: &AgentNames) -> &str {
     match agent {
         Agent::Processor(index) => &names.processors[index],
-        Agent::Seat(seat) => &names.seats[seat],
+        Agent::Port(port) => &names.ports[port],
         Agent::Bridge => "bridge",
     }
 }

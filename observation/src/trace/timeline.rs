@@ -27,7 +27,7 @@ use narthex_machine::node::probe::{Crossing, Event, Hold, Supplier};
 
 use super::flights::Flights;
 use super::format::Format;
-use super::recorder::Sight;
+use super::recorder::TraceRecord;
 use super::rows::{Code, Label, Row, Step, Track, Transaction};
 
 /// What happened at a node, with what its address is called, if it has one.
@@ -38,7 +38,7 @@ pub struct Entry {
     /// At which node.
     pub node: usize,
     /// What.
-    pub sight: Sight,
+    pub sight: TraceRecord,
     /// What its address is called, or the function or region.
     pub place: Option<String>,
 }
@@ -117,18 +117,18 @@ impl Timeline {
         self.reach(entry.at)?;
         let row = |track| Row { node: entry.node, track };
         match entry.sight {
-            Sight::Port(Event::Booking { processor, activity, occupation }) => {
+            TraceRecord::Port(Event::Booking { processor, activity, occupation }) => {
                 let stack = vec![Label::Activity(activity), Label::Occupation(occupation)];
                 self.aim(row(Track::Processor(processor)), Goal::Stack(stack));
             }
-            Sight::Port(Event::Crossing(crossing)) => {
+            TraceRecord::Port(Event::Crossing(crossing)) => {
                 self.cross(row(track(crossing.bus, crossing.agent)), &crossing, entry.place)
             }
-            Sight::Port(Event::Refused(refused)) => {
+            TraceRecord::Port(Event::Refused(refused)) => {
                 let place = entry.place.map(|place| format!("{place} (refused)"));
                 self.cross(row(Track::Bus(refused.crossing.bus)), &refused.crossing, place)
             }
-            Sight::Port(Event::Held(hold)) => {
+            TraceRecord::Port(Event::Held(hold)) => {
                 let transaction = self.transaction(&hold, entry.place, None);
                 let row = row(track(hold.bus, hold.agent));
                 self.held.insert(row);
@@ -137,7 +137,7 @@ impl Timeline {
                 }
                 self.aim(row, Goal::Stack(vec![transaction]));
             }
-            Sight::Port(Event::Message(message)) => {
+            TraceRecord::Port(Event::Message(message)) => {
                 let row = row(track(message.bus, message.agent));
                 if let Some((asked @ Label::Transaction(transaction), end)) = self.asked.get(&row)
                     && transaction.address == message.address
@@ -147,8 +147,8 @@ impl Timeline {
                     self.aim(row, Goal::Stack(stack));
                 }
             }
-            Sight::Port(Event::Packet(packet)) => {
-                let row = row(Track::Packets(packet.seat));
+            TraceRecord::Port(Event::Packet(packet)) => {
+                let row = row(Track::Packets(packet.port));
                 match packet.is_there {
                     true if self.latest.get(&row) != Some(&packet.number) => {}
                     true => self.aim(row, Goal::Stack(Vec::new())),
@@ -158,22 +158,24 @@ impl Timeline {
                     }
                 }
             }
-            Sight::Port(Event::Kept(bus)) => self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept])),
-            Sight::Port(Event::Released(bus)) => {
+            TraceRecord::Port(Event::Kept(bus)) => {
+                self.aim(row(Track::Bus(bus)), Goal::Stack(vec![Label::Kept]))
+            }
+            TraceRecord::Port(Event::Released(bus)) => {
                 self.held.remove(&row(Track::Bus(bus)));
                 self.aim(row(Track::Bus(bus)), Goal::Stack(Vec::new()));
             }
-            Sight::Engine(side, engine) => {
+            TraceRecord::Engine(side, engine) => {
                 let doing = engine.doing.map(Label::Engine);
                 self.aim(row(Track::Part(side)), Goal::Stack(doing.into_iter().collect()));
                 self.aim(row(Track::Messages(side)), Goal::Number(engine.messages));
             }
-            Sight::Buffers(buffers) => {
+            TraceRecord::Buffers(buffers) => {
                 self.aim(row(Track::Unacknowledged), Goal::Number(buffers.unacknowledged));
                 self.aim(row(Track::Returned), Goal::Number(buffers.returned));
                 self.aim(row(Track::Waiting), Goal::Number(buffers.waiting));
             }
-            Sight::Port(Event::Departure(..) | Event::Arrival(..)) | Sight::Waiting(..) => {
+            TraceRecord::Port(Event::Departure(..) | Event::Arrival(..)) | TraceRecord::Waiting(..) => {
                 if entry.at >= self.from {
                     self.begin()?;
                 }
@@ -182,11 +184,11 @@ impl Timeline {
                     self.format.packet(entry.at, row(Track::Network), step, &frame)?;
                 }
             }
-            Sight::Region { processor, begins, .. } => {
+            TraceRecord::Region { processor, begins, .. } => {
                 let name = entry.place.unwrap_or_default();
                 self.take_region(entry.node, processor, name, begins);
             }
-            Sight::Path { processor, kept, called } => {
+            TraceRecord::Path { processor, kept, called } => {
                 let label = called.map(|_| Label::Code(self.code(entry.place)));
                 let row = row(Track::Functions(processor));
                 let path = self.paths.entry(row).or_default();
@@ -195,11 +197,11 @@ impl Timeline {
                 let stack = path.clone();
                 self.aim(row, Goal::Stack(stack));
             }
-            Sight::Handler(processor, function) => {
+            TraceRecord::Handler(processor, function) => {
                 let label = function.map(|_| Label::Code(self.code(entry.place)));
                 self.aim(row(Track::Handlers(processor)), Goal::Stack(label.into_iter().collect()));
             }
-            Sight::Port(Event::Timer(_) | Event::Entered { .. }) => {}
+            TraceRecord::Port(Event::Timer(_) | Event::Entered { .. }) => {}
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ pub struct Listener {
     /// What each processor is at, and since when.
     processors: Vec<Option<(Activity, Time)>>,
     activities: BTreeMap<Activity, Bins>,
-    /// Of the interface's parts, by seat.
+    /// Of the interface's parts, by port.
     messages: Vec<Level>,
     parts: Vec<&'static str>,
     unacknowledged: Level,
@@ -170,13 +170,13 @@ impl Probe for Listener {
     }
 
     fn look(&mut self, now: Time, _: Option<Edge>, interface: &dyn Device, network: &NetworkPort) {
-        let seats = interface.seats().len();
-        if self.parts.len() != seats {
-            self.parts = (0..seats).map(|seat| interface.part(seat)).collect();
-            self.messages.resize_with(seats, Level::default);
+        let ports = interface.ports().len();
+        if self.parts.len() != ports {
+            self.parts = (0..ports).map(|port| interface.part(port)).collect();
+            self.messages.resize_with(ports, Level::default);
         }
-        for (seat, level) in self.messages.iter_mut().enumerate() {
-            if let Some(engine) = interface.engine(seat, now) {
+        for (port, level) in self.messages.iter_mut().enumerate() {
+            if let Some(engine) = interface.engine(port, now) {
                 level.set(now, engine.messages);
             }
         }
@@ -185,7 +185,7 @@ impl Probe for Listener {
         self.returned.set(now, buffers.returned);
         self.untaken.set(now, buffers.waiting);
         let has_come = std::mem::take(&mut self.has_come);
-        self.waiting.resize(seats / 2, 0);
+        self.waiting.resize(ports / 2, 0);
         for (process, seen) in self.waiting.iter_mut().enumerate() {
             let waiting = network.waiting(process as u8);
             if std::mem::replace(seen, waiting) != waiting || has_come {

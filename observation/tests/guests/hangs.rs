@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use narthex_cores::linux::Program;
 use narthex_fabrics::networks;
 use narthex_interfaces::address_names::AddressName;
-use narthex_interfaces::{Context, Device, DeviceDescription, DeviceSeat, QueueState, RegisterFault};
+use narthex_interfaces::{Context, Device, DeviceDescription, DevicePort, QueueState, RegisterFault};
 use narthex_kernel::simulation::{Ending, Limits, Simulation};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Bytes, Damage, Duration, Time};
@@ -314,13 +314,13 @@ impl Archived for Refusing {
 }
 
 impl Device for Refusing {
-    fn access_time(&self, _seat: usize, _kind: Kind) -> Duration {
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         Duration::ZERO
     }
 
     fn access(
         &mut self,
-        _seat: usize,
+        _port: usize,
         _context: &mut Context<'_>,
         _transaction: &Transaction,
         _response: &mut Response,
@@ -330,7 +330,7 @@ impl Device for Refusing {
 
     fn refuse(
         &mut self,
-        _seat: usize,
+        _port: usize,
         _context: &mut Context<'_>,
         _transaction: &Transaction,
     ) -> Option<Refusal> {
@@ -339,17 +339,17 @@ impl Device for Refusing {
 }
 
 impl DeviceDescription for Refusing {
-    fn seats(&self) -> Vec<DeviceSeat> {
+    fn ports(&self) -> Vec<DevicePort> {
         let name = "the serviced space".to_owned();
         let registers = std::iter::once(0x5f80_0000..0x5f80_1000).collect();
-        vec![DeviceSeat { name, registers, refuses: true, ..DeviceSeat::default() }]
+        vec![DevicePort { name, registers, refuses: true, ..DevicePort::default() }]
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
         (0x5f80_0000..0x5f80_1000).contains(&address).then(|| AddressName::whole("serviced space"))
     }
 
-    fn hash_state(&self, _seat: usize, _hasher: &mut dyn Hasher) {}
+    fn hash_state(&self, _port: usize, _hasher: &mut dyn Hasher) {}
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
         Vec::new()
@@ -359,7 +359,7 @@ impl DeviceDescription for Refusing {
         Vec::new()
     }
 
-    fn queue(&self, _seat: usize) -> QueueState {
+    fn queue(&self, _port: usize) -> QueueState {
         QueueState::of("serviced space", 0, None)
     }
 }

@@ -17,11 +17,11 @@ use crate::support::{Guest, request, run_guest, with};
 use decoded::{Slice, Timeline, assert_dump_is_sound};
 
 /// A file that is gone when the test is over.
-struct Place(PathBuf);
+struct TemporaryFile(PathBuf);
 
-impl Place {
+impl TemporaryFile {
     fn new(name: &str) -> Self {
-        Place(std::env::temp_dir().join(format!("narthex-{}-{name}", std::process::id())))
+        TemporaryFile(std::env::temp_dir().join(format!("narthex-{}-{name}", std::process::id())))
     }
 
     fn read(&self) -> Vec<u8> {
@@ -31,14 +31,14 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
 }
 
 /// A timeline of the whole run at that place.
-fn whole(place: &Place) -> TraceRequest {
+fn whole(place: &TemporaryFile) -> TraceRequest {
     TraceRequest::whole(place.0.clone())
 }
 
@@ -47,14 +47,14 @@ fn run_traced(request: &RunRequest, trace: &TraceRequest, guest: &Exchange) -> V
 }
 
 /// The result of a run and its timeline.
-fn watched(request: &RunRequest, guest: &Exchange, place: &Place) -> (Value, Vec<u8>) {
+fn watched(request: &RunRequest, guest: &Exchange, place: &TemporaryFile) -> (Value, Vec<u8>) {
     let document = run_traced(request, &whole(place), guest);
     (document, place.read())
 }
 
 /// The part of a run's timeline that shows these nodes in this time.
 fn part(request: &RunRequest, guest: &Exchange, [nodes, from, to]: [&str; 3]) -> Timeline {
-    let place = Place::new(&format!("part-{from}-{to}"));
+    let place = TemporaryFile::new(&format!("part-{from}-{to}"));
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let trace = TraceRequest { nodes: text(nodes), from: text(from), to: text(to), ..whole(&place) };
     run_traced(request, &trace, guest);
@@ -64,7 +64,7 @@ fn part(request: &RunRequest, guest: &Exchange, [nodes, from, to]: [&str; 3]) ->
 #[test]
 fn slices_add_up_to_ledgers_and_buses_arrows_arrive_and_the_result_is_the_same() {
     let guest = ping_pong(12, 200);
-    let place = Place::new("whole.pftrace");
+    let place = TemporaryFile::new("whole.pftrace");
     for (machine, interface) in machines_and_interfaces() {
         let request = request(machine, interface);
         let (document, bytes) = watched(&request, &guest, &place);
@@ -84,7 +84,7 @@ fn slices_add_up_to_ledgers_and_buses_arrows_arrive_and_the_result_is_the_same()
 
 #[test]
 fn packets_that_come_back_are_one_arrow_and_are_counted() {
-    let place = Place::new("returned.pftrace");
+    let place = TemporaryFile::new("returned.pftrace");
     let request = with(request("hpca98", "NI2w"), "flow_control.buffers=1");
     let request = RunRequest { nodes: Some(SENDERS as u32 + 1), ..request };
     let (document, bytes) = watched(&request, &all_to_one(), &place);
@@ -106,7 +106,7 @@ fn packets_that_come_back_are_one_arrow_and_are_counted() {
 fn picoseconds_within_a_nanosecond_are_not_lost() {
     let request = with(request("hpca98", "CNI32Qm"), "processor.clock=1.25GHz");
     let request = with(request, "bus.clock=400MHz");
-    let place = Place::new("odd.pftrace");
+    let place = TemporaryFile::new("odd.pftrace");
     let (document, bytes) = watched(&request, &ping_pong(6, 64), &place);
     let timeline = Timeline::decode(&bytes);
     timeline.assert_ledgers(&document);
@@ -117,7 +117,7 @@ fn picoseconds_within_a_nanosecond_are_not_lost() {
 fn several_processes_of_a_node_have_rows_of_their_own() {
     let request = RunRequest { nodes: Some(1), ..request("hpca98", "CNI32Qm") };
     let request = with(request, "machine.processors_per_node=2");
-    let place = Place::new("processes.pftrace");
+    let place = TemporaryFile::new("processes.pftrace");
     let (document, bytes) = watched(&request, &ping_pong(6, 64), &place);
     let timeline = Timeline::decode(&bytes);
     timeline.assert_ledgers(&document);
@@ -128,7 +128,7 @@ fn several_processes_of_a_node_have_rows_of_their_own() {
 #[test]
 fn a_tile_has_a_row_of_its_transactions_that_shows_where_their_messages_are() {
     let (request, guest) = (request("chip", "NI2w"), ping_pong(3, 64));
-    let place = Place::new("chip.pftrace");
+    let place = TemporaryFile::new("chip.pftrace");
     let (document, bytes) = watched(&request, &guest, &place);
     assert_eq!(document, run_guest(&request, &guest).unwrap());
     let timeline = Timeline::decode(&bytes);
@@ -153,7 +153,7 @@ fn the_bytes_are_the_same_on_any_number_of_threads() {
     let guest = both_ways(15, 100, 3);
     for (machine, interface) in [("hpca98", "CNI32Qm"), ("isca96", "CNI16Q on io-bus"), ("hpca98", "NI2w")] {
         for name in ["threads.pftrace", "threads.vcd"] {
-            let place = Place::new(name);
+            let place = TemporaryFile::new(name);
             let request = RunRequest { nodes: Some(4), ..request(machine, interface) };
             let bytes = |threads| watched(&RunRequest { threads, ..request.clone() }, &guest, &place).1;
             let alone = bytes(1);
@@ -195,7 +195,7 @@ fn arrows_of_a_part_begin_and_end_in_it() {
 #[test]
 fn waveforms_show_each_bus_busy_as_long_as_it_was() {
     let guest = ping_pong(10, 100);
-    let place = Place::new("buses.vcd");
+    let place = TemporaryFile::new("buses.vcd");
     for (machine, interface) in machines_and_interfaces() {
         let request = request(machine, interface);
         let (document, bytes) = watched(&request, &guest, &place);
@@ -206,7 +206,7 @@ fn waveforms_show_each_bus_busy_as_long_as_it_was() {
 
 #[test]
 fn a_run_that_fails_or_is_interrupted_leaves_its_timeline() {
-    let place = Place::new("ended.pftrace");
+    let place = TemporaryFile::new("ended.pftrace");
     let (request, trace) = (request("hpca98", "CNI32Qm"), whole(&place));
     assert_eq!(failure(&request, Some(&trace), "exit 3").exit_code, 1);
     Timeline::decode(&place.read());
@@ -224,7 +224,7 @@ fn a_run_that_fails_or_is_interrupted_leaves_its_timeline() {
 
 #[test]
 fn a_run_that_gets_stuck_leaves_its_timeline_up_to_there() {
-    let place = Place::new("stuck.pftrace");
+    let place = TemporaryFile::new("stuck.pftrace");
     let stuck = with(request("hpca98", "CNI32Qm"), "machine.time_without_progress=20us");
     assert_eq!(failure(&stuck, Some(&whole(&place)), &exchange("receive any")).exit_code, 3);
     let timeline = Timeline::decode(&place.read());
@@ -234,7 +234,7 @@ fn a_run_that_gets_stuck_leaves_its_timeline_up_to_there() {
 
 #[test]
 fn a_timeline_that_begins_after_the_run_is_empty_and_that_is_said() {
-    let place = Place::new("late.pftrace");
+    let place = TemporaryFile::new("late.pftrace");
     let late = TraceRequest { from: Some("1s".into()), ..whole(&place) };
     let mut warnings = Vec::new();
     let guest = ping_pong(2, 8);
@@ -263,8 +263,9 @@ fn places_and_parts_that_cannot_be_are_refused_before_the_run() {
         "{}",
         refusal(of(folder))
     );
-    let message = refusal(of(Place::new("no-folder").0.join("x.pftrace")));
+    let message = refusal(of(TemporaryFile::new("no-folder").0.join("x.pftrace")));
     assert!(message.contains("cannot be written: No such file or directory"), "{message}");
-    let message = refusal(TraceRequest { nodes: Some("0-2".into()), ..of(Place::new("x").0.clone()) });
+    let message =
+        refusal(TraceRequest { nodes: Some("0-2".into()), ..of(TemporaryFile::new("x").0.clone()) });
     assert!(message.contains("there is no node 2") && message.contains("from 0 to 1"), "{message}");
 }

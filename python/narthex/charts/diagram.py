@@ -190,8 +190,8 @@ def _parts(machine: dict[str, Any], interface: str) -> Iterator[Part]:
     for name, part in node["interconnects"].items():
         if behind := part.get("behind"):
             yield Part("bridge", _lines(_table(machine, name), "bridge"), [behind, name], "bridge")
-    seats = node["interface"].get("seats", {}).values()
-    on = dict.fromkeys([*node["interface"]["on"], *(bus for seat in seats for bus in seat["on"])])
+    ports = node["interface"].get("ports", {}).values()
+    on = dict.fromkeys([*node["interface"]["on"], *(bus for port in ports for bus in port["on"])])
     if place := _place(node, interface):
         on = {place: None}
     flow = _table(machine, "flow_control").get("kind", "none")

@@ -53,6 +53,7 @@ def register(app: typer.Typer) -> None:
         "narthex goal run allreduce-doubling:ranks=8,bytes=64 -m hpca98 -i CNI32Qm",
         "narthex goal run allreduce-doubling:ranks=100000 --executor loggops -i CNI32Qm",
         "narthex goal run program.goal --executor loggops --parameters fit.json",
+        "narthex goal run barrier:ranks=100000 -e loggops -i NI2w --fidelity fidelity.json",
     )
 )
 def run(
@@ -73,6 +74,13 @@ def run(
     ),
     eager: int | None = typer.Option(
         None, "--eager", help="Senders of more bytes wait for their receivers (S; loggops)."
+    ),
+    fidelity_file: Path | None = typer.Option(
+        None,
+        "--fidelity",
+        metavar="FILE",
+        help="What goal fidelity wrote by --json: the makespan has the program's part, and the"
+        " interval of what schedules were off there (loggops).",
     ),
     scale: float = typer.Option(
         1.0, "--calc-scale", help="Calculations take so many times as long (loggops)."
@@ -109,6 +117,7 @@ def run(
             threads=threads,
             runs=runs,
             eager_bytes=eager,
+            fidelity=fidelity_file,
             calculation_scale=scale,
             progress=_told(waiting),
         )
@@ -183,8 +192,13 @@ def fidelity(
     pattern: str | None = typer.Option(
         None, "--pattern", "-p", help="Patterns, with commas between, instead of eight usual ones."
     ),
-    ranks: str = typer.Option("4,16", "--ranks", "-n", help="Numbers of ranks."),
+    ranks: str = typer.Option("4,16,64", "--ranks", "-n", help="Numbers of ranks."),
     sizes: str = typer.Option("8,64,240", "--bytes", "-b", help="Sizes of messages."),
+    causes: bool = typer.Option(
+        False,
+        "--causes",
+        help="Measure flow control and the phase of polls too: five times as long.",
+    ),
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Compare the fitted model with detailed nodes: its error by pattern, size and interface."""
@@ -202,11 +216,12 @@ def fidelity(
             patterns=PATTERNS if pattern is None else split_names(pattern),
             ranks=_numbers("--ranks", ranks),
             sizes=_numbers("--bytes", sizes),
+            causes=causes,
             progress=lambda done, all_: waiting.update(f"{done} of {all_} schedules", done, all_),
         )
     finish(
         lambda: target.write(found.document),
-        lambda: None if target.to_stdout else _show_comparison(found),
+        lambda: None if target.to_stdout else _show_comparison(found, has_causes=causes),
     )
 
 
@@ -276,10 +291,20 @@ def _show_facts(name: str, facts: dict[str, Any]) -> None:
     )
 
 
-def _show_comparison(found: "Comparison") -> None:
-    """Print the errors by pattern and by size."""
+def _show_comparison(found: "Comparison", *, has_causes: bool) -> None:
+    """Print the errors by pattern, size and ranks, and how many makespans intervals hold."""
     title = "Mean error of the fitted makespan in percent: whole, without the program's part"
-    for columns, rows in (found.table(), found.by_size()):
+    for columns, rows in (found.table(), found.by_size(), found.by_ranks()):
         print_table(f"{title}, by {columns[0]}", columns, rows, columns[1:])
-    within_ = sum(row.is_within for row in found.rows)
-    say(f"{within_} of {len(found.rows)} detailed makespans are within the model's interval")
+    if has_causes:
+        columns, rows = found.causes()
+        title = "In percent: error of the model, of it flow control, and half of what phases change"
+        print_table(title, columns, rows, columns[1:])
+    columns, rows = found.coverage()
+    title = "Makespans in the interval of what other patterns of their size were off"
+    print_table(title, columns, rows, columns[1:])
+    held, of_parameters = sum(map(found.is_held, found.rows)), sum(r.is_within for r in found.rows)
+    say(
+        f"{held} of {len(found.rows)} detailed makespans are within it, {of_parameters} within"
+        " that of the parameters"
+    )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from narthex import _native, files
 from narthex.arguments import Settings, whole_number
 from narthex.errors import NarthexError, unknown
-from narthex.goal.parameters import Fitted, load, of_entry
+from narthex.goal.parameters import Fitted, calibrated, load, of_entry
 
 if TYPE_CHECKING:
     import polars
@@ -89,6 +89,7 @@ def run(
     threads: int = 1,
     runs: int = 2,
     eager_bytes: int | None = None,
+    fidelity: str | Path | None = None,
     calculation_scale: float = 1.0,
     progress: Progress | None = None,
 ) -> Execution:
@@ -98,15 +99,18 @@ def run(
     measured.
     Or on the fitted model "loggops", with `parameters` of a file or, without, those of a fit of
     the interface; messages of more than `eager_bytes` wait for their receivers, and
-    calculations take `calculation_scale` times as long.
+    calculations take `calculation_scale` times as long. With `fidelity`, a document of `narthex
+    goal fidelity`, the overheads have the program's part, and the makespan has the interval
+    of what the schedules of that document were off with this interface.
     """
     if executor not in EXECUTORS:
         raise unknown("executor", executor, EXECUTORS)
     if executor == "detailed":
-        if parameters is not None or eager_bytes is not None or calculation_scale != 1:
+        given = (parameters, eager_bytes, fidelity)
+        if any(each is not None for each in given) or calculation_scale != 1:
             raise NarthexError(
-                "parameters, the eager limit and the scale of calculations are those of the fitted"
-                " model: --executor loggops"
+                "parameters, the eager limit, fidelity and the scale of calculations are those of"
+                " the fitted model: --executor loggops"
             )
         return _on_nodes(schedule, machine, interface, set, seed, threads, runs, progress)
     if not isinstance(parameters, Fitted):
@@ -115,7 +119,18 @@ def run(
             if parameters is None
             else load(parameters, interface)
         )
-    return _fitted(schedule, parameters, eager_bytes, calculation_scale, progress)
+    calibration = None if fidelity is None else calibrated(fidelity, parameters.interface)
+    if calibration is not None:
+        parameters = parameters.with_program(calibration.program_ns)
+    found = _fitted(schedule, parameters, eager_bytes, calculation_scale, progress)
+    if calibration is not None:
+        span_ns = found.makespan_ns
+        found.document["makespan_ns"] |= {
+            "low": span_ns * calibration.low,
+            "high": span_ns * calibration.high,
+        }
+        found.document["fidelity"] = vars(calibration)
+    return found
 
 
 def fitted(

@@ -7,7 +7,7 @@ L_byte = max(O, G) - 2 O.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,19 @@ class Fitted:
     high: Lines
     eager_bytes: int = EAGER_BYTES
 
+    def with_program(self, part_ns: float) -> "Fitted":
+        """Return them with a program's part of a message in the overheads, half in either."""
+
+        def longer(lines: Lines) -> Lines:
+            overheads = {
+                name: {**lines[name], "first_ns": lines[name]["first_ns"] + part_ns / 2}
+                for name in ("send_overhead", "receive_overhead")
+            }
+            return {**lines, **overheads}
+
+        ends = {"low": longer(self.low), "high": longer(self.high)}
+        return replace(self, value=longer(self.value), **ends)
+
     def requests(self, calculation_scale: float, eager_bytes: int | None) -> list[dict[str, Any]]:
         """Return them as the simulator takes them: the value, then the ends if they differ."""
         sets = [self.value]
@@ -49,6 +62,34 @@ class Fitted:
             {**lines, "eager_bytes": eager, "calculation_scale": calculation_scale}
             for lines in sets
         ]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What nodes were over the model with one interface: for makespans of other schedules."""
+
+    interface: str
+    program_ns: float
+    """The program's part of a message, in both overheads."""
+    low: float
+    high: float
+    """The least and the most that nodes took over the model with the program's part."""
+    schedules: int
+
+
+def calibrated(file: str | Path, interface: str) -> Calibration:
+    """Read what `narthex goal fidelity --json FILE` found of an interface."""
+    try:
+        entries = json.loads(files.read(Path(file), "the fidelity", MOST_BYTES))["calibrations"]
+        found = {entry["interface"]: Calibration(**entry) for entry in entries}
+    except (ValueError, KeyError, TypeError):
+        raise NarthexError(
+            f"'{file}' has no calibrations; expected what 'narthex goal fidelity ... --json FILE'"
+            " writes"
+        ) from None
+    if interface not in found:
+        raise unknown(f"interface in '{file}'", interface, found)
+    return found[interface]
 
 
 def of_entry(entry: dict[str, Any]) -> Fitted:

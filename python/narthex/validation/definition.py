@@ -36,7 +36,7 @@ class Interface:
     set: list[str] = field(default_factory=list)
     """Differences from the machine for this interface alone."""
     workloads: list[str] = field(default_factory=list)
-    """At which workloads it is measured; at all if empty."""
+    """At which workloads it is measured; at all if empty. `*` stands for any part of a name."""
 
     @property
     def spelt(self) -> str:
@@ -249,11 +249,11 @@ class Experiment:
     occupations, in the region; in percent it is their share of it; or else:"""
     message_sizes: bool = False
     """The values are percentages: of the messages of the region by size."""
-    load: Literal["", "latency", "throughput"] = ""
+    load: Literal["", "latency", "saturation"] = ""
     """The value is what the machine's network does alone, without programs: the mean
-    latency of its packets in ns, or what each node receives in MB/s (of a permutation,
-    the node that receives least). A workload's arguments are the pattern and the offered
-    load. Each of `interfaces` is a name for a network; or else:"""
+    latency of its packets in ns, or the largest load that does not saturate it, in MB/s a node. A
+    workload's arguments are the pattern and, for a latency, the offered load. Each of
+    `interfaces` is a name for a network; or else:"""
     hardware: bool = False
     """The values are gates: of a design of hardware, without programs. Each of `interfaces` is a
     name for a design (`narthex hardware area`), a workload's argument the target on which it is

@@ -209,18 +209,25 @@ class _Runs:
         """Measure the machine's network under the workload's load."""
         start = time.monotonic()
         definition, change = self._definition, [cell.change] if cell.change else []
-        pattern, load = cell.workload.args
-        try:
-            found = loads.network(
+        pattern, *load = cell.workload.args
+
+        def measured(load: float) -> loads.NetworkLoad:
+            return loads.network(
                 definition.machine,
                 pattern=pattern,
-                loads=[float(load)],
+                loads=[load],
                 nodes=definition.nodes,
                 set=[*definition.set, *cell.interface.set, *self._settings, *change],
                 measured_cycles=definition.load_cycles,
                 seed=cell.seed,
             )
-            value = found.latency_ns() if definition.load == "latency" else found.received_mb_s()
+
+        try:
+            value = (
+                measured(float(load[0])).latency_ns()
+                if definition.load == "latency"
+                else loads.saturation_mb_s(measured)
+            )
             return Sample(value), time.monotonic() - start
         except NarthexError as error:
             names = definition.name, cell.interface.name, cell.workload.name, cell.seed

@@ -6,8 +6,9 @@ suggestion, and so is a name in a claim or comparison that is not measured.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 
@@ -130,6 +131,10 @@ def parse(name: str, file: Path) -> Experiment:
     experiment = replace(
         experiment,
         published=experiment.published or name,
+        interfaces=[
+            replace(each, workloads=list(_matching(each.workloads, every)))
+            for each in experiment.interfaces
+        ],
         claim=[replace(each, workloads=each.workloads or every) for each in experiment.claim],
         comparison=[replace(each, workloads=_over(each, every)) for each in experiment.comparison],
         derived=[replace(each, workloads=_over(each, every)) for each in experiment.derived],
@@ -138,6 +143,12 @@ def parse(name: str, file: Path) -> Experiment:
     _check_names(experiment, file)
     _check_derived(experiment, file)
     return experiment
+
+
+def _matching(patterns: list[str], every: list[str]) -> Iterator[str]:
+    """Yield the workloads that an interface names; what fits none stays, to be refused."""
+    for pattern in patterns:
+        yield from [name for name in every if fnmatchcase(name, pattern)] or [pattern]
 
 
 def _over(each: Comparison | Derived, every: list[str]) -> list[str]:
@@ -156,7 +167,9 @@ def _check_value(experiment: Experiment, file: Path) -> None:
         raise NarthexError(f"{file}: 'share_of' needs 'statistic' and the unit percent")
     for workload in experiment.workload:
         if experiment.load:
-            loads.check_workload(workload.args, f"{file}: workload '{workload.name}'")
+            is_latency = experiment.load == "latency"
+            place = f"{file}: workload '{workload.name}'"
+            loads.check_workload(workload.args, place, has_load=is_latency)
         elif experiment.hardware:
             _check_target(workload, file)
         elif not experiment.program_of(workload):

@@ -21,7 +21,7 @@ pub(super) enum Happening {
 }
 
 #[derive(Clone, Copy)]
-struct Waiting {
+struct PendingAccess {
     access: Access,
     block: usize,
     word: usize,
@@ -31,7 +31,7 @@ struct Waiting {
 struct Node<'a> {
     protocol: &'a Protocol,
     copies: [[(State, Block); BLOCKS]; CACHES],
-    waiting: [Option<Waiting>; CACHES],
+    waiting: [Option<PendingAccess>; CACHES],
     home: [Block; BLOCKS],
     /// What memory would hold if there were no caches.
     flat: [Block; BLOCKS],
@@ -55,7 +55,7 @@ impl<'a> Node<'a> {
                 self.grant(cache);
                 let evicts_nothing = access == Access::Evict && !self.copies[cache][block].0.is_readable();
                 if !evicts_nothing {
-                    self.begin(cache, Waiting { access, block, word, value });
+                    self.begin(cache, PendingAccess { access, block, word, value });
                 }
             }
             Happening::Grant { cache } => self.grant(cache),
@@ -71,7 +71,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn begin(&mut self, cache: usize, wanted: Waiting) {
+    fn begin(&mut self, cache: usize, wanted: PendingAccess) {
         let state = self.copies[cache][wanted.block].0;
         match self.protocol.access(state, wanted.access) {
             AccessAction::Ask(_) => self.waiting[cache] = Some(wanted),
@@ -94,8 +94,8 @@ impl<'a> Node<'a> {
         assert!(self.waiting[cache].is_none(), "one grant is enough");
     }
 
-    fn hit(&mut self, cache: usize, wanted: Waiting, next: State) {
-        let Waiting { access, block, word, value } = wanted;
+    fn hit(&mut self, cache: usize, wanted: PendingAccess, next: State) {
+        let PendingAccess { access, block, word, value } = wanted;
         let copy = &mut self.copies[cache][block];
         copy.0 = next;
         if access == Access::Store {

@@ -53,7 +53,7 @@ impl fmt::Display for Use {
 
 /// What an address is, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AddressKind {
     /// Mapped, for this purpose and with this protection.
     Inside(Use, Protection),
     /// In the first page, which is never mapped.
@@ -66,20 +66,20 @@ pub enum Place {
     Nowhere,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for AddressKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Inside(purpose, protection) => {
+            AddressKind::Inside(purpose, protection) => {
                 write!(f, "in {purpose} ({})", permissions(*protection))
             }
-            Place::NearNull => f.write_str("in the first page: a null pointer?"),
-            Place::BelowStack => write!(
+            AddressKind::NearNull => f.write_str("in the first page: a null pointer?"),
+            AddressKind::BelowStack => write!(
                 f,
                 "below the stack of {} MiB: endless recursion or a huge local array?",
                 STACK_BYTES >> 20
             ),
-            Place::NoDevice => f.write_str("in the device region, but no device is there"),
-            Place::Nowhere => f.write_str("not mapped"),
+            AddressKind::NoDevice => f.write_str("in the device region, but no device is there"),
+            AddressKind::Nowhere => f.write_str("not mapped"),
         }
     }
 }

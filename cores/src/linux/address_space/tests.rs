@@ -38,7 +38,7 @@ fn mappings_are_apart_and_not_reused_at_once() {
     space.unmap(&mut memory, first, 4096).expect("mapped");
     let third = space.map(&mut memory, Wanted::Anywhere, 1, Protection::READ_WRITE).expect("room");
     assert_eq!(third, second + 8192);
-    assert_eq!(space.place(first), Place::Nowhere);
+    assert_eq!(space.place(first), AddressKind::Nowhere);
 }
 
 #[test]

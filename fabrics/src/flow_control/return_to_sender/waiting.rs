@@ -28,15 +28,15 @@ impl Entry {
 /// The packets that wait, in the order in which they go. Where retries are
 /// independent, that is the order in which they came back.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct ReturnedPackets {
     retries: Retries,
     entries: VecDeque<Entry>,
 }
 
-impl Waiting {
+impl ReturnedPackets {
     /// No packet.
     pub fn new(retries: Retries) -> Self {
-        Waiting { retries, entries: VecDeque::new() }
+        ReturnedPackets { retries, entries: VecDeque::new() }
     }
 
     /// Whether nothing that others do changes when one is sent again.

@@ -51,7 +51,7 @@ enum Happening {
 
 /// What is next: when, at which node, whether it is the node's own, its place among the
 /// others of the instant, and its place in the list.
-type Next = Reverse<(Time, usize, bool, Place, usize)>;
+type Next = Reverse<(Time, usize, bool, ArrivalOrder, usize)>;
 
 /// The nodes' ports and what is to come, in the order of the machine's event queues: what
 /// arrives before what is a node's own.
@@ -86,7 +86,7 @@ impl World {
         World { ports, queue, happenings: Vec::new(), log: Vec::new(), frames: 0 }
     }
 
-    fn arrives(&mut self, time: Time, node: usize, place: Place, happening: Happening) {
+    fn arrives(&mut self, time: Time, node: usize, place: ArrivalOrder, happening: Happening) {
         self.insert((time, node, false, place), happening);
     }
 
@@ -94,7 +94,7 @@ impl World {
         self.insert((time, node, true, (NodeId(0), self.happenings.len() as u64)), happening);
     }
 
-    fn insert(&mut self, (time, node, own, place): (Time, usize, bool, Place), what: Happening) {
+    fn insert(&mut self, (time, node, own, place): (Time, usize, bool, ArrivalOrder), what: Happening) {
         self.queue.push(Reverse((time, node, own, place, self.happenings.len())));
         self.happenings.push(Some(what));
     }
@@ -188,14 +188,14 @@ impl World {
                 self.ports[usize::from(sender.0)].learn_of(now, &packet);
                 let order = packet.order();
                 let (node, arrival, place, frame, phase) = match packet {
-                    Dispersed::Returning { arrival, packet } => {
+                    RestoredPacket::Returning { arrival, packet } => {
                         let place = (NodeId(receiver as u16), order);
                         (usize::from(sender.0), arrival, place, Frame::Returned(packet), Phase::Arrival)
                     }
-                    Dispersed::Coming { arrival, packet, .. } => {
+                    RestoredPacket::Coming { arrival, packet, .. } => {
                         (receiver, arrival, (sender, order), Frame::Data(packet), Phase::Retry)
                     }
-                    Dispersed::Waiting { since, packet } => {
+                    RestoredPacket::Waiting { since, packet } => {
                         let sender = usize::from(sender.0);
                         self.ports[sender].wait_to_retry(since, packet);
                         self.depart(now, sender);

@@ -75,10 +75,10 @@ impl fmt::Display for Stimulus {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Stimulus::Access(Access { is_load: true, address, size, .. }) => {
-                write!(formatter, "load {size} bytes at {}", Place(*address))
+                write!(formatter, "load {size} bytes at {}", NamedAddress(*address))
             }
             Stimulus::Access(Access { address, size, value, .. }) => {
-                write!(formatter, "store {size} bytes {value:#x} at {}", Place(*address))
+                write!(formatter, "store {size} bytes {value:#x} at {}", NamedAddress(*address))
             }
             Stimulus::Arrives(message) => write!(formatter, "packet comes: {}", InWords(message)),
             Stimulus::Give { first, lines, owned } => {
@@ -92,9 +92,9 @@ impl fmt::Display for Stimulus {
 }
 
 /// An address, with what is there.
-struct Place(u64);
+struct NamedAddress(u64);
 
-impl fmt::Display for Place {
+impl fmt::Display for NamedAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let space =
             Space { tiles: u16::MAX, l2_bytes: super::MOST_L2_BYTES, locks: 512, dram_bytes: 1 << 26 };
@@ -122,18 +122,18 @@ impl fmt::Display for InWords<'_> {
                 formatter,
                 "write {of}, {cause:?}: {:02x?} at {}, acknowledged at {acknowledge:#x}",
                 bytes.as_slice(),
-                Place(*to)
+                NamedAddress(*to)
             ),
             Body::Read { from, bytes, to } => {
-                write!(formatter, "read {of}: {bytes} bytes at {} for {to:x?}", Place(*from))
+                write!(formatter, "read {of}: {bytes} bytes at {} for {to:x?}", NamedAddress(*from))
             }
             Body::Answer { to, value } => write!(formatter, "answer {of}: {value:#x} for tile {}", to.1),
             Body::Acknowledgement { to, bytes } => {
-                write!(formatter, "acknowledgement {of}: {bytes} bytes at {}", Place(*to))
+                write!(formatter, "acknowledgement {of}: {bytes} bytes at {}", NamedAddress(*to))
             }
             Body::Stored => write!(formatter, "stored {of}"),
             Body::Returned { to, bytes, .. } => {
-                write!(formatter, "returned {of}: {:02x?} at {}", bytes.as_slice(), Place(*to))
+                write!(formatter, "returned {of}: {:02x?} at {}", bytes.as_slice(), NamedAddress(*to))
             }
         }
     }

@@ -309,8 +309,8 @@ impl Bench {
         let Some(((at, _), event)) = self.events.pop_first() else { return false };
         self.now = at;
         match event {
-            Event::Timer(seat) => {
-                self.with_device(seat as u16, |device, context, _| device.timer(seat, context));
+            Event::Timer(port) => {
+                self.with_device(port as u16, |device, context, _| device.timer(port, context));
             }
             Event::Arrives(to, content) => {
                 let tile = if let End::Tile(tile) = to { tile } else { 0 };

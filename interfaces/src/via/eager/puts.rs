@@ -4,7 +4,7 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::super::copies::CopyState;
-use super::{Eager, Purpose, Rule, Statistics, Surroundings};
+use super::{ControllerContext, Eager, Purpose, Rule, Statistics};
 
 /// Bytes for a part of one block, or all of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ impl Put {
 impl Eager {
     /// Stores bytes at a host address. The number of the last put of them, which
     /// [`Eager::is_done`] understands.
-    pub fn put(&mut self, at: &mut Surroundings<'_>, address: u64, bytes: &[u8]) -> u64 {
+    pub fn put(&mut self, at: &mut ControllerContext<'_>, address: u64, bytes: &[u8]) -> u64 {
         let mut rest = bytes;
         let mut here = address;
         while !rest.is_empty() {
@@ -46,7 +46,7 @@ impl Eager {
 
     /// Stores bytes in the interface's memory, from `place` on. Where that is a copy, they
     /// are put at the host addresses of which it is. The number of the last put.
-    pub fn place(&mut self, at: &mut Surroundings<'_>, place: u64, bytes: &[u8]) -> u64 {
+    pub fn place(&mut self, at: &mut ControllerContext<'_>, place: u64, bytes: &[u8]) -> u64 {
         let (mut here, mut rest) = (place, bytes);
         while !rest.is_empty() {
             let to_end_of_block = self.build.block_bytes - here % self.build.block_bytes;
@@ -78,7 +78,7 @@ impl Eager {
 
     /// Does what needs no bus: bytes for blocks that are owned, and what was taken away
     /// with its bytes in it.
-    pub(super) fn settle(&mut self, at: &mut Surroundings<'_>) {
+    pub(super) fn settle(&mut self, at: &mut ControllerContext<'_>) {
         while let Some(put) = self.puts.front() {
             let block = put.block;
             if matches!(self.under_way, Some((_, address)) if address == block) {
@@ -109,7 +109,7 @@ impl Eager {
     }
 
     /// The bytes of the copy of a block.
-    fn held(&self, at: &Surroundings<'_>, block: u64) -> BlockData {
+    fn held(&self, at: &ControllerContext<'_>, block: u64) -> BlockData {
         let length = self.build.block_bytes as usize;
         match self.copies.copy_of(block) {
             Some(copy) => at.memory.read_block(copy, length),
@@ -120,7 +120,7 @@ impl Eager {
     /// What the oldest put needs of the bus.
     pub(super) fn issue_put(
         &mut self,
-        at: &mut Surroundings<'_>,
+        at: &mut ControllerContext<'_>,
         statistics: &mut Statistics,
     ) -> Option<(Purpose, Transaction)> {
         let put = self.puts.front()?;
@@ -154,7 +154,7 @@ impl Eager {
     /// The block of the oldest put is the interface's own.
     pub(super) fn acquired(
         &mut self,
-        at: &mut Surroundings<'_>,
+        at: &mut ControllerContext<'_>,
         address: u64,
         response: &Response,
         statistics: &mut Statistics,

@@ -12,7 +12,8 @@ use narthex_memory::cache::Cache;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
-    self, AddressMap, Composition, Home, Interconnect, InterconnectId, MemoryId, Names, Seat, Seats, Step,
+    self, AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, MemoryId,
+    Names, Step,
 };
 use narthex_memory::protocols::{self, Access, Request, State};
 use serde_json::json;
@@ -52,10 +53,10 @@ fn bus() -> Interconnect {
         },
     }))
     .expect("a sound bus");
-    let seats = vec![Seat::of_processor(HOST), Seat::of_device(NI, 0..u64::MAX)];
+    let ports = vec![AgentPort::of_processor(HOST), AgentPort::of_device(NI, 0..u64::MAX)];
     let homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
     let names = Names { name: "memory bus", prefix: "" };
-    SnoopingBus::new(names, Bus::new(&config, BLOCK as usize), Seats::new(seats), homes).into()
+    SnoopingBus::new(names, Bus::new(&config, BLOCK as usize), AgentPorts::new(ports), homes).into()
 }
 
 impl Bench {
@@ -108,10 +109,10 @@ impl Bench {
 
     fn with_eager<R>(
         &mut self,
-        call: impl FnOnce(&mut Eager, &mut Surroundings<'_>, &mut Statistics) -> R,
+        call: impl FnOnce(&mut Eager, &mut ControllerContext<'_>, &mut Statistics) -> R,
     ) -> R {
         let Bench { eager, timers, copies, statistics, now, .. } = self;
-        let result = call(eager, &mut Surroundings { now: *now, timers, memory: copies }, statistics);
+        let result = call(eager, &mut ControllerContext { now: *now, timers, memory: copies }, statistics);
         interconnects::ask(self, self.now, BUS, NI);
         result
     }
@@ -268,7 +269,7 @@ impl Agent for Controller<'_> {
 
     fn issue(&mut self, now: Time, _on: InterconnectId) -> Option<Transaction> {
         let Bench { eager, timers, copies, statistics, .. } = &mut *self.0;
-        let mut issued = eager.issue(&mut Surroundings { now, timers, memory: copies }, statistics)?;
+        let mut issued = eager.issue(&mut ControllerContext { now, timers, memory: copies }, statistics)?;
         issued.agent = NI;
         self.0.crosses(now, &issued);
         Some(issued)
@@ -285,7 +286,7 @@ impl Agent for Controller<'_> {
     }
 }
 
-impl Composition for Bench {
+impl InterconnectHost for Bench {
     type Agent<'a> = Either<Host<'a>, Controller<'a>>;
     type Memory<'a> = &'a mut HomeMemory;
 

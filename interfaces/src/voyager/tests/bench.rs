@@ -218,15 +218,15 @@ impl Bench {
         }
     }
 
-    /// The processor at a seat accesses the device: what a load gets; none while it is
+    /// The processor at a port accesses the device: what a load gets; none while it is
     /// refused.
-    fn access(&mut self, node: usize, seat: usize, transaction: &Transaction) -> Option<Result<u64, String>> {
+    fn access(&mut self, node: usize, port: usize, transaction: &Transaction) -> Option<Result<u64, String>> {
         let mut response = Response::default();
         let done = self.with_device(node, 0, |device, context, _| {
-            if device.refuse(seat, context, transaction).is_some() {
+            if device.refuse(port, context, transaction).is_some() {
                 return None;
             }
-            Some(device.access(seat, context, transaction, &mut response))
+            Some(device.access(port, context, transaction, &mut response))
         });
         self.serve_bus(node);
         done.map(|done| done.map(|_| response.value).map_err(|fault| fault.0))

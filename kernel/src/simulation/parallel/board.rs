@@ -19,7 +19,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::wait::Waiting;
+use super::wait::ThreadWait;
 use crate::simulation::window::{Departures, Flags, Summary};
 use crate::time::Time;
 
@@ -97,7 +97,7 @@ impl Board {
 
     /// Waits until all threads have finished a window; `None` if one has panicked.
     /// `posted` gets, in order, for whom each thread has left mail.
-    pub fn summary(&self, window: u64, waiting: &Waiting, posted: &mut Vec<Posted>) -> Option<Summary> {
+    pub fn summary(&self, window: u64, waiting: &ThreadWait, posted: &mut Vec<Posted>) -> Option<Summary> {
         let none = Flags { finished: true, has_finished: false, stopped: false };
         let (earliest, departures) = ([Time::NEVER; 2], Departures::NONE);
         let unfinished = Time::NEVER;

@@ -2,7 +2,7 @@
 
 use super::board::Posted;
 use super::orders::Order;
-use super::wait::Waiting;
+use super::wait::ThreadWait;
 use super::{Team, WINDOWS_PER_SAMPLE};
 use crate::partition::{Envelope, Partition};
 use crate::simulation::group::{Group, ThreadPosition};
@@ -88,7 +88,7 @@ impl<'team, 'slots, P: Partition> Member<'team, 'slots, P> {
 }
 
 /// Makes sure that no thread waits for one that has panicked.
-struct Alarm<'team>(&'team Waiting);
+struct Alarm<'team>(&'team ThreadWait);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {

@@ -44,7 +44,7 @@ use mail::Mail;
 use member::Member;
 use orders::{Dismissal, Order, Orders};
 use pace::{Pace, Way};
-use wait::Waiting;
+use wait::ThreadWait;
 
 /// Windows of which one is timed, to know how much work each partition makes.
 /// The two tiers take turns, often in a pattern: a prime number meets both.
@@ -73,7 +73,7 @@ struct Team<'slots, P: Partition> {
     first_tier: usize,
     board: Board,
     mail: Mail<P::Payload>,
-    waiting: Waiting,
+    waiting: ThreadWait,
     orders: Orders,
     /// Each thread can have a processor of its own.
     have_processors: bool,
@@ -92,7 +92,7 @@ pub(super) fn with_team<'slots, P: Partition, R>(
         first_tier,
         board: Board::new(count),
         mail: Mail::new(count),
-        waiting: Waiting::new(have_processors),
+        waiting: ThreadWait::new(have_processors),
         orders: Orders::new(count),
         have_processors,
     };

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
 
-use super::wait::Waiting;
+use super::wait::ThreadWait;
 use crate::simulation::group::ThreadPosition;
 use crate::simulation::window::Stretch;
 
@@ -88,7 +88,7 @@ impl Orders {
     }
 
     /// Waits until all have come to rest; `None` if one has panicked.
-    pub fn all_rest(&self, waiting: &Waiting) -> Option<()> {
+    pub fn all_rest(&self, waiting: &ThreadWait) -> Option<()> {
         waiting.until(|| self.at_work.load(Ordering::Acquire) == 0)
     }
 }
@@ -98,7 +98,7 @@ pub(super) struct Dismissal<'team> {
     /// What they wait for.
     pub orders: &'team Orders,
     /// How they wait for each other.
-    pub waiting: &'team Waiting,
+    pub waiting: &'team ThreadWait,
     /// They.
     pub workers: &'team [Thread],
 }

@@ -19,15 +19,15 @@ const LONGEST_SLEEP: Duration = Duration::from_micros(200);
 
 /// How the threads of a run wait for each other.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct ThreadWait {
     spins: u32,
     aborted: AtomicBool,
 }
 
-impl Waiting {
+impl ThreadWait {
     /// Waiting among threads that have a processor each, or do not.
     pub fn new(have_processors: bool) -> Self {
-        Waiting { spins: if have_processors { SPINS } else { 1 }, aborted: AtomicBool::new(false) }
+        ThreadWait { spins: if have_processors { SPINS } else { 1 }, aborted: AtomicBool::new(false) }
     }
 
     /// A thread has panicked: no other thread may wait for it.

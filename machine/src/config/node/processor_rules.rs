@@ -4,8 +4,9 @@
 use narthex_memory::home_memory::Ports;
 
 use super::rules::{Broken, broken, unknown};
-use super::{FIRMWARE, MemoryPart, NodeShape, PROGRAM, ProcessorPart, SECOND_LEVEL};
+use super::{FIRMWARE, MemoryPart, NodeShape, PROGRAM, ProcessorPart};
 use crate::config::MachineConfig;
+use crate::config::processor_caches::SECOND_LEVEL;
 
 impl NodeShape {
     pub(super) fn processor_problems(&self, machine: &MachineConfig) -> Vec<Broken> {
@@ -18,7 +19,7 @@ impl NodeShape {
             problems.push(broken("node.processors", message));
         }
         if machine.second_level_cache.is_some()
-            && !self.processors.values().any(ProcessorPart::has_second_level)
+            && !self.processors.values().any(|part| part.caches.iter().any(|table| table == SECOND_LEVEL))
         {
             let message =
                 "describes a cache that no processor has: expected it in node.processors.NAME.caches";
@@ -35,8 +36,10 @@ impl NodeShape {
                 ));
             }
             let caches =
-                part.cache_problem(machine).or_else(|| self.local_memory_problem(name, part, machine));
+                machine.named_cache_problem(part).or_else(|| self.local_memory_problem(name, part, machine));
             problems.extend(caches.map(|message| broken(&key("caches"), message)));
+            let store_buffer = machine.named_store_buffer_problem(part);
+            problems.extend(store_buffer.map(|message| broken(&key("store_buffer"), message)));
             if part.runs != PROGRAM && part.runs.strip_prefix(FIRMWARE).is_none_or(str::is_empty) {
                 let message =
                     format!("{:?} is not allowed; expected \"program\" or \"firmware/NAME\"", part.runs);
@@ -96,30 +99,5 @@ impl NodeShape {
         (ports == Some(Ports::Single)).then(|| {
             format!("[] is not allowed: the processor has a port of {memory}, and memories.{memory}.ports is \"single\"")
         })
-    }
-}
-
-impl ProcessorPart {
-    /// What is wrong with its caches, all of which are on a bus with one block size.
-    fn cache_problem(&self, machine: &MachineConfig) -> Option<String> {
-        let first = ["data_cache", "instruction_cache"];
-        let caches: Vec<&str> = self.caches.iter().map(String::as_str).collect();
-        let block = machine.data_cache.block;
-        match (&caches[..], &machine.second_level_cache) {
-            ([data, instructions, SECOND_LEVEL], None) if [*data, *instructions] == first => Some(format!(
-                "{SECOND_LEVEL:?} has no parameters: the machine's file has no [{SECOND_LEVEL}]"
-            )),
-            ([data, instructions, SECOND_LEVEL], Some(_)) if [*data, *instructions] == first => None,
-            (own, Some(second)) if *own == first && second.block != block => Some(format!(
-                "{caches:?} has blocks of {block} (data_cache.block) on its bus, and the coherence block is {} \
-                 ({SECOND_LEVEL}.block); expected equal blocks, or {SECOND_LEVEL:?} in the list",
-                second.block
-            )),
-            (own, _) if *own == first => None,
-            ([], _) if self.runs != PROGRAM => None,
-            _ => Some(format!(
-                "{caches:?} is not allowed; expected {first:?}, or the same with {SECOND_LEVEL:?} behind"
-            )),
-        }
     }
 }

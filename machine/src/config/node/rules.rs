@@ -17,7 +17,7 @@ impl NodeShape {
         problems.extend(self.processor_problems(machine));
         let lists = self.interface.on.iter();
         problems.extend(lists.filter_map(|on| self.unknown_interconnect("node.interface.on", on)));
-        problems.extend(self.seat_problems());
+        problems.extend(self.port_problems());
         problems.extend(self.device_problems(machine));
         problems
     }
@@ -40,7 +40,7 @@ impl NodeShape {
             match &part.on[..] {
                 [on] => problems.extend(self.unknown_interconnect(&on_key, on)),
                 more => {
-                    let message = format!("{more:?} is not allowed; a {name} has one seat");
+                    let message = format!("{more:?} is not allowed; a {name} has one port");
                     problems.push(broken(&on_key, message));
                 }
             }
@@ -53,16 +53,16 @@ impl NodeShape {
     }
 
     /// The rules that the places of whole devices break.
-    fn seat_problems(&self) -> Vec<Broken> {
+    fn port_problems(&self) -> Vec<Broken> {
         let mut problems = Vec::new();
-        for (section, DevicePart { on, .. }) in &self.interface.seats {
-            let key = format!("node.interface.seats.{section}");
+        for (section, DevicePart { on, .. }) in &self.interface.ports {
+            let key = format!("node.interface.ports.{section}");
             let whole =
                 || MODELS.iter().filter(|model| model.makes_devices()).map(|model| model.section.to_owned());
             if !whole().any(|known| known == *section) {
                 let known: Vec<String> = whole().collect();
                 problems
-                    .push(broken(&key, unknown(section, "interface with seats of its own", known.iter())));
+                    .push(broken(&key, unknown(section, "interface with ports of its own", known.iter())));
             }
             problems.extend(on.iter().filter_map(|on| self.unknown_interconnect(&format!("{key}.on"), on)));
         }
@@ -82,12 +82,12 @@ impl NodeShape {
             );
             problems.push(broken("node.interface.on", message));
         }
-        for (section, DevicePart { on, .. }) in &self.interface.seats {
+        for (section, DevicePart { on, .. }) in &self.interface.ports {
             if on.first() != Some(bus) {
                 let message = format!(
-                    "{on:?} is not allowed; its first seat is on {bus:?}, the bus of the program's processors"
+                    "{on:?} is not allowed; its first port is on {bus:?}, the bus of the program's processors"
                 );
-                problems.push(broken(&format!("node.interface.seats.{section}.on"), message));
+                problems.push(broken(&format!("node.interface.ports.{section}.on"), message));
             }
         }
         for (name, part) in &self.interconnects {
@@ -109,7 +109,11 @@ impl NodeShape {
 }
 
 /// What is wrong with a name that no part has, and what was probably meant.
-pub(super) fn unknown<'a>(name: &str, what: &str, known: impl Iterator<Item = &'a String> + Clone) -> String {
+pub(in crate::config) fn unknown<'a>(
+    name: &str,
+    what: &str,
+    known: impl Iterator<Item = &'a String> + Clone,
+) -> String {
     let names: Vec<&str> = known.map(String::as_str).collect();
     let hint = did_you_mean(name, names.iter().copied());
     format!("there is no {what} {name:?}; there are {}{hint}", names.join(", "))

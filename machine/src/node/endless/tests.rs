@@ -81,7 +81,7 @@ fn an_agent_that_is_granted_for_ever_and_issues_nothing_is_named() {
         [("hpca98", "CNI512Q", "memory bus"), ("isca96", "CNI512Q on io-bus", "I/O bus")]
     {
         let mut node = node(machine, interface);
-        let place = node.seat_of(0, 0);
+        let place = node.port_of(0, 0);
         narthex_memory::interconnects::ask(&mut node, Time::from_ps(1_000), place.on, place.agent);
         node.advance(&mut Outbox::new(1).with_end(Time::from_ps(1_000_000)));
         assert!(matches!(node.status(), Status::Stopped { .. }), "{interface}");

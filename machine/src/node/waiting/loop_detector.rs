@@ -50,7 +50,7 @@ pub(in crate::node) struct Candidate {
 /// Where a processor has stopped, and when to watch what follows.
 #[derive(Debug)]
 pub(super) struct LoopDetector {
-    places: [Place; NOTED],
+    places: [StopAddress; NOTED],
     changed: [ChangedRegister; NOTED],
     /// Of which of them all registers are kept.
     is_kept: [bool; NOTED],
@@ -95,7 +95,7 @@ impl LoopDetector {
     /// Nothing has stopped yet. What is in `stops` has no meaning.
     fn new(stops: Box<[StopRecord]>) -> Self {
         LoopDetector {
-            places: [Place::MAX; NOTED],
+            places: [StopAddress::MAX; NOTED],
             changed: [ChangedRegister::default(); NOTED],
             is_kept: [false; NOTED],
             stops,
@@ -123,7 +123,7 @@ impl LoopDetector {
         if processor.retired() < self.not_before {
             return None;
         }
-        let here = place_of(processor.pc());
+        let here = stop_address(processor.pc());
         let noted = noted_at(&self.places, here);
         if noted != 0
             && let Some(seen) = self.compare(noted, processor, uncached_loads)
@@ -207,15 +207,15 @@ impl LoopDetector {
 }
 
 /// Where a processor has stopped, as far as it distinguishes one place in a program from another.
-type Place = u32;
+type StopAddress = u32;
 
-fn place_of(pc: u64) -> Place {
-    (pc >> 1) as Place
+fn stop_address(pc: u64) -> StopAddress {
+    (pc >> 1) as StopAddress
 }
 
 /// A bit for each of the stops that is at this place. All are compared at once.
 #[inline(always)]
-fn noted_at(places: &[Place; NOTED], here: Place) -> u32 {
+fn noted_at(places: &[StopAddress; NOTED], here: StopAddress) -> u32 {
     (0..NOTED).fold(0, |noted, place| noted | u32::from(places[place] == here) << place)
 }
 

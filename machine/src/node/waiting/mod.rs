@@ -22,7 +22,7 @@
 //! **Why this is exact.** What a processor does next follows from its state, which
 //! [`narthex_cores::wait_loop`] compares, and from the blocks that it uses, whose
 //! changes disturb it. A turn that takes the bus also needs that no other agent uses
-//! it then, that no seat of a device is called otherwise, that it takes whole cycles of
+//! it then, that no port of a device is called otherwise, that it takes whole cycles of
 //! every bus, and that at both ends the buses are idle, and devices and bridge are in
 //! the same state ([`rest`]). An instant for which a device waits is an event of the
 //! node, which no computed turn reaches. Then the second turn is the first one again,
@@ -60,13 +60,13 @@ pub(super) const LOOK_OUT: Duration = Duration::from_ns(300);
 
 /// What is known about a processor's wait loop.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitLoop {
     detector: LoopDetector,
-    stage: Stage,
+    stage: WaitPhase,
 }
 
 #[derive(Debug, Default)]
-enum Stage {
+enum WaitPhase {
     /// The processor executes, and is looked at where it stops.
     #[default]
     Executing,
@@ -133,51 +133,51 @@ impl Sleepers {
     }
 }
 
-impl Waiting {
+impl WaitLoop {
     /// Whether the next instructions are executed one by one: watched, or followed.
     #[inline]
     pub fn is_stepping(&self) -> bool {
-        matches!(self.stage, Stage::Watching(_) | Stage::Followed)
+        matches!(self.stage, WaitPhase::Watching(_) | WaitPhase::Followed)
     }
 
     /// From now on a probe follows the program, or none does. At a turn, none can.
     pub fn follow(&mut self, follows: bool) {
         if !self.is_at_it() {
-            self.stage = if follows { Stage::Followed } else { Stage::Executing };
+            self.stage = if follows { WaitPhase::Followed } else { WaitPhase::Executing };
         }
     }
 
     /// Whether the next instructions are watched.
     pub fn is_watching(&self) -> bool {
-        matches!(self.stage, Stage::Watching(_))
+        matches!(self.stage, WaitPhase::Watching(_))
     }
 
     /// Whether the turn that is watched takes the bus.
     pub fn is_watching_bus(&self) -> bool {
-        matches!(&self.stage, Stage::Watching(watch) if watch.takes_bus)
+        matches!(&self.stage, WaitPhase::Watching(watch) if watch.takes_bus)
     }
 
     /// Whether turns are known that have not been computed yet.
     pub fn is_asleep(&self) -> bool {
-        matches!(self.stage, Stage::Asleep(_))
+        matches!(self.stage, WaitPhase::Asleep(_))
     }
 
     /// Whether the turns that are known take the bus.
     fn is_asleep_on_bus(&self) -> bool {
-        matches!(&self.stage, Stage::Asleep(sleep) if sleep.takes_bus)
+        matches!(&self.stage, WaitPhase::Asleep(sleep) if sleep.takes_bus)
     }
 
     /// Whether a turn is watched, or known.
     #[inline]
     pub fn is_at_it(&self) -> bool {
-        matches!(self.stage, Stage::Watching(_) | Stage::Asleep(_))
+        matches!(self.stage, WaitPhase::Watching(_) | WaitPhase::Asleep(_))
     }
 
     /// When a sleeping processor, whose time is `now`, does something by itself; none
     /// if it is not asleep.
     #[inline]
     pub fn wakes_at(&self, now: Time) -> Option<Time> {
-        let Stage::Asleep(sleep) = &self.stage else { return None };
+        let WaitPhase::Asleep(sleep) = &self.stage else { return None };
         let turn = &sleep.turn;
         let all = Duration::from_ps(turn.duration().as_ps().saturating_mul(turn.limit()));
         let longest = if turn.grows() { LONGEST_SLEEP.max(turn.duration()) } else { Duration::MAX };
@@ -254,9 +254,9 @@ impl Node {
         let unit = &self.processors[index];
         let Some(block) = unit.memory.translation().to_process(address) else { return };
         let uses = match &unit.waiting.stage {
-            Stage::Executing | Stage::Followed => false,
-            Stage::Watching(watch) => watch.uses(block..block + self.block_bytes()),
-            Stage::Asleep(sleep) => sleep.takes_bus || sleep.blocks.contains(&block),
+            WaitPhase::Executing | WaitPhase::Followed => false,
+            WaitPhase::Watching(watch) => watch.uses(block..block + self.block_bytes()),
+            WaitPhase::Asleep(sleep) => sleep.takes_bus || sleep.blocks.contains(&block),
         };
         if uses {
             self.disturb(now, index);
@@ -298,7 +298,7 @@ impl Node {
         if !unit.waiting.is_asleep() {
             return;
         }
-        let Stage::Asleep(sleep) = std::mem::take(&mut unit.waiting.stage) else { return };
+        let WaitPhase::Asleep(sleep) = std::mem::take(&mut unit.waiting.stage) else { return };
         let Sleep { turn, ledger, sums, takes_bus, .. } = *sleep;
         self.sleepers.wake(takes_bus);
         let waited = now.saturating_since(unit.processor.now());

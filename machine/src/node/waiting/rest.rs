@@ -31,8 +31,8 @@ impl Node {
         awaited.sort_unstable();
         let mut digest = Digest::default();
         digest.at(now, &awaited);
-        for place in &self.seats {
-            self.devices[place.device].hash_state(place.seat, &mut digest);
+        for place in &self.ports {
+            self.devices[place.device].hash_state(place.port, &mut digest);
         }
         self.interconnects.iter().for_each(|interconnect| interconnect.hash_state(&mut digest));
         Rest { state: digest.value(), network_changes: self.network.changes(), events: self.events.len() }

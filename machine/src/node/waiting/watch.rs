@@ -11,7 +11,7 @@ use narthex_memory::processor_memory::WaitReason;
 
 use super::loop_detector::Candidate;
 use super::rest::Rest;
-use super::{Sleep, Stage, Waiting};
+use super::{Sleep, WaitLoop, WaitPhase};
 use crate::activity::{Activities, Activity, Spent};
 use crate::node::processor::State;
 use crate::node::{Node, NodeProcessor};
@@ -62,7 +62,7 @@ impl Watch {
     }
 }
 
-impl Waiting {
+impl WaitLoop {
     /// The loop in which a processor may wait that has stopped so.
     #[inline(always)]
     pub(in crate::node) fn seems_to_wait(
@@ -72,8 +72,8 @@ impl Waiting {
         memory: &ProcessorMemory,
     ) -> Option<Candidate> {
         let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault);
-        // Loads under way are over in a later turn.
-        if is_call || memory.has_loads_under_way() {
+        // What is under way is over in a later turn.
+        if is_call || memory.has_accesses_under_way() {
             return None;
         }
         // A turn that misses its caches, or posts a store, is no turn of waiting.
@@ -109,7 +109,7 @@ impl Node {
             return unit.waiting.detector.in_vain(0, unit.processor.retired());
         }
         let watch = Watch { takes_bus, instructions, steps: 0, begun: None };
-        unit.waiting.stage = Stage::Watching(Box::new(watch));
+        unit.waiting.stage = WaitPhase::Watching(Box::new(watch));
         self.may_watch_bus |= takes_bus;
     }
 
@@ -152,13 +152,13 @@ impl Node {
         let unit = &mut self.processors[index];
         unit.state = State::Running;
         let begins = !unit.processor.is_resumed();
-        if begins && matches!(&unit.waiting.stage, Stage::Watching(watch) if watch.begun.is_none()) {
+        if begins && matches!(&unit.waiting.stage, WaitPhase::Watching(watch) if watch.begun.is_none()) {
             self.begin(index);
         }
-        let NodeProcessor { processor, memory, waiting, seats, process, .. } = &mut self.processors[index];
-        let Stage::Watching(watch) = &mut waiting.stage else { return (None, Verdict::Open) };
+        let NodeProcessor { processor, memory, waiting, ports, process, .. } = &mut self.processors[index];
+        let WaitPhase::Watching(watch) = &mut waiting.stage else { return (None, Verdict::Open) };
         watch.steps += 1;
-        let main = &mut self.memories[usize::from(seats.memory.0)].bytes;
+        let main = &mut self.memories[usize::from(ports.memory.0)].bytes;
         let mut port = memory.port(&self.processes[*process].pages, main);
         match &mut watch.begun {
             Some(begun) => begun.observation.step(processor, &mut port, until),
@@ -173,7 +173,7 @@ impl Node {
             return self.stop_watching(index);
         }
         let stage = std::mem::take(&mut self.processors[index].waiting.stage);
-        let Stage::Watching(mut watch) = stage else { return };
+        let WaitPhase::Watching(mut watch) = stage else { return };
         let at = self.start(index, watch.takes_bus);
         match &mut watch.begun {
             Some(begun) => begun.at = at,
@@ -184,7 +184,7 @@ impl Node {
                 watch.begun = Some(Begun { observation, at });
             }
         }
-        self.processors[index].waiting.stage = Stage::Watching(watch);
+        self.processors[index].waiting.stage = WaitPhase::Watching(watch);
     }
 
     /// Whether nothing is under way at the node but a processor.
@@ -205,7 +205,7 @@ impl Node {
     /// it was there, it sleeps from now on.
     fn fall_asleep(&mut self, index: usize, turn: Turn) {
         let stage = std::mem::take(&mut self.processors[index].waiting.stage);
-        let Stage::Watching(watch) = stage else { return };
+        let WaitPhase::Watching(watch) = stage else { return };
         let (takes_bus, steps) = (watch.takes_bus, watch.steps);
         let Some(Begun { at, observation }) = watch.begun else { return };
         let end = self.start(index, takes_bus);
@@ -228,11 +228,11 @@ impl Node {
                 let mut blocks: Vec<u64> = observation.used().map(block_of).collect();
                 blocks.sort_unstable();
                 blocks.dedup();
-                Stage::Asleep(Box::new(Sleep { turn, ledger, blocks, takes_bus, sums }))
+                WaitPhase::Asleep(Box::new(Sleep { turn, ledger, blocks, takes_bus, sums }))
             }
             _ => {
                 unit.waiting.detector.in_vain(steps, unit.processor.retired());
-                Stage::Executing
+                WaitPhase::Executing
             }
         };
         if let Some(until) = unit.waiting.wakes_at(unit.processor.now()) {
@@ -243,9 +243,9 @@ impl Node {
     /// What a processor does is no turn.
     pub(in crate::node) fn stop_watching(&mut self, index: usize) {
         let NodeProcessor { waiting, processor, .. } = &mut self.processors[index];
-        if let Stage::Watching(watch) = &waiting.stage {
+        if let WaitPhase::Watching(watch) = &waiting.stage {
             waiting.detector.in_vain(watch.steps, processor.retired());
-            waiting.stage = Stage::Executing;
+            waiting.stage = WaitPhase::Executing;
         }
     }
 

@@ -47,9 +47,9 @@ impl Plan for Config {
     }
 
     fn build(&self, site: Site) -> Interconnect {
-        let Site { names, seats, homes, above, block_bytes, .. } = site;
+        let Site { names, ports, homes, above, block_bytes, .. } = site;
         let Above { on, plan, bridge } = above.expect("a bridge is in front of it");
         let timing = plan.bridge_timing(self, block_bytes).expect("checked with the machine");
-        BridgedBus::new(names, (on, bridge), (Bridge::new(self), timing), seats, homes).into()
+        BridgedBus::new(names, (on, bridge), (Bridge::new(self), timing), ports, homes).into()
     }
 }

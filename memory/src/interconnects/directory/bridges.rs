@@ -16,7 +16,7 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    Composition, InterconnectId, Rules, end_above, end_read_above, go_on_crossing, request, start_crossing,
+    InterconnectHost, InterconnectId, InterconnectModel, end_above, end_read_above, go_on_crossing, request, start_crossing,
 };
 use super::Directory;
 use crate::agent::Agent;
@@ -58,7 +58,7 @@ impl Directory {
     }
 
     /// An access to what is behind a bridge has come to it.
-    pub(super) fn come_to_bridge<C: Composition>(
+    pub(super) fn come_to_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -70,7 +70,7 @@ impl Directory {
     }
 
     /// The oldest access that waits at a bridge crosses it, if it may.
-    fn start_next_crossing<C: Composition>(
+    fn start_next_crossing<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -93,7 +93,7 @@ impl Directory {
     }
 
     /// Accesses that are over at their bridges are answered.
-    pub(super) fn end_crossings<C: Composition>(composition: &mut C, now: Time, on: InterconnectId) {
+    pub(super) fn end_crossings<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let is_over = |port: &&mut BridgePort| port.ends_at.is_some_and(|at| at <= now);
         while let Some(port) = Self::of(composition, on).state.bridges.iter_mut().find(is_over) {
             port.ends_at = None;
@@ -109,7 +109,7 @@ impl Directory {
     }
 
     /// A bridge may issue what is next of what comes from behind it.
-    pub(super) fn carry_for_bridge<C: Composition>(
+    pub(super) fn carry_for_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -126,7 +126,7 @@ impl Directory {
     }
 
     /// A transaction is over, and its agent, or bridge, has the answer.
-    pub(super) fn complete<C: Composition>(
+    pub(super) fn complete<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,

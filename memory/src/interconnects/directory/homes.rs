@@ -2,15 +2,15 @@
 
 use narthex_kernel::Time;
 
-use super::super::{Composition, Home as Part, InterconnectId, Supplier, at_home};
+use super::super::{InterconnectHost, Home as Part, InterconnectId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Carried, Entry, HomeId, HomePort, Lane, Message, Place, Slot, Waiting};
+use crate::directory::{Carried, Entry, HomeId, HomePort, Lane, Message, Endpoint, Slot, QueuedRequest};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Transaction};
 
 impl Directory {
-    pub(super) fn at_home<C: Composition>(
+    pub(super) fn at_home<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -20,14 +20,14 @@ impl Directory {
         let block = carried.message.block;
         let home = &mut Self::of(composition, on).homes[usize::from(id.0)];
         if carried.message.body.lane() == Lane::Request && home.entry(block).is_busy() {
-            home.waiting.push(Waiting { since: now, carried });
+            home.waiting.push(QueuedRequest { since: now, carried });
             Self::of(composition, on).state.statistics.blocked.increment();
             return;
         }
         let mut next = carried;
         while !Self::work(composition, now, on, id, next).is_busy() {
             let own = Self::of(composition, on);
-            let Some(Waiting { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block) else {
+            let Some(QueuedRequest { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block) else {
                 break;
             };
             own.state.statistics.blocked_time.add(now - since);
@@ -36,7 +36,7 @@ impl Directory {
     }
 
     /// A home does what its table says about a message; what it knows then.
-    fn work<C: Composition>(
+    fn work<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -69,7 +69,7 @@ struct Port<'a, C> {
     message: Message<Slot>,
 }
 
-impl<C: Composition> Port<'_, C> {
+impl<C: InterconnectHost> Port<'_, C> {
     /// A memory moves one block at a time.
     fn wait_for_memory(&mut self) {
         if let Part::Memory(_) = self.part {
@@ -80,7 +80,7 @@ impl<C: Composition> Port<'_, C> {
     }
 }
 
-impl<C: Composition> HomePort<Slot> for Port<'_, C> {
+impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
     fn fetch(&mut self, requester: AgentId, kind: Kind) -> Slot {
         let block = self.message.block;
         let transaction = Transaction::block(requester, kind, block);
@@ -114,8 +114,8 @@ impl<C: Composition> HomePort<Slot> for Port<'_, C> {
         self.at += at_home(self.composition, self.part).home(self.at, &transaction).delay;
     }
 
-    fn send(&mut self, to: Place, message: Message<Slot>) {
-        let way = (Place::Home(self.id), to);
+    fn send(&mut self, to: Endpoint, message: Message<Slot>) {
+        let way = (Endpoint::Home(self.id), to);
         Directory::send(self.composition, self.at, self.on, way, Carried { message, hops: self.hops });
     }
 }

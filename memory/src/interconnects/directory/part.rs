@@ -72,8 +72,8 @@ impl Plan for Planned {
     }
 
     fn build(&self, site: Site) -> Interconnect {
-        let Site { names, seats, homes, controllers, tiles, bridges, .. } = site;
+        let Site { names, ports, homes, controllers, tiles, bridges, .. } = site;
         let homes = Homes { ranges: homes.without_rest(), interleaved: controllers, tiles };
-        Directory::new(names, &self.config, self.table, seats, homes).with_bridges(&bridges).into()
+        Directory::new(names, &self.config, self.table, ports, homes).with_bridges(&bridges).into()
     }
 }

@@ -2,16 +2,16 @@
 
 use narthex_kernel::{Duration, Time};
 
-use super::super::{Composition, Home as Part, InterconnectId, Observation, Rules, Step, Supplier, at_home};
+use super::super::{InterconnectHost, Home as Part, InterconnectId, Observation, InterconnectModel, Step, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Asked, Body, Carried, Hops, Message, Place, Slot, Underway, answer};
+use crate::directory::{Asked, Body, Carried, Hops, Message, Endpoint, Slot, DirectoryTransaction, answer};
 use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 impl Directory {
     /// A transaction begins.
-    pub(super) fn begin<C: Composition>(
+    pub(super) fn begin<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -37,7 +37,7 @@ impl Directory {
         let asked = (!transaction.kind.is_uncached()).then(|| Asked::new(transaction.kind, slot));
         let requester = own.requester(agent);
         let is_over = transaction.kind == Kind::WriteBack;
-        requester.underway.push(Underway {
+        requester.underway.push(DirectoryTransaction {
             transaction: transaction.clone(),
             since: now,
             asked,
@@ -54,18 +54,18 @@ impl Directory {
     }
 
     /// Sends what no older transaction of its agent keeps any more.
-    fn send_requests<C: Composition>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn send_requests<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         while let Some(place) = Self::of(composition, on).requester(agent).next_to_send() {
             let own = Self::of(composition, on);
             let underway = &mut own.requester(agent).underway[place];
             underway.is_sent = true;
-            let &mut Underway { slot, ref transaction, .. } = underway;
+            let &mut DirectoryTransaction { slot, ref transaction, .. } = underway;
             let &Transaction { kind, tag, address: block, .. } = transaction;
             let bytes = transaction.data_bytes(0) as u16;
             if kind.is_uncached()
-                && let Some(seat) = own.tiles.as_ref().and_then(|tiles| tiles.seat(agent, block))
+                && let Some(port) = own.tiles.as_ref().and_then(|tiles| tiles.port(agent, block))
             {
-                if let Some(time) = Self::serve_access(composition, now, on, (agent, tag), Part::Agent(seat))
+                if let Some(time) = Self::serve_access(composition, now, on, (agent, tag), Part::Agent(port))
                 {
                     Self::send_answer(composition, now + time, on, (agent, tag));
                 }
@@ -75,7 +75,7 @@ impl Directory {
                 true => Body::Access { kind, tag, bytes },
                 false => Body::Request { kind, data: slot },
             };
-            let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
+            let way = (Endpoint::Requester(agent), Endpoint::Home(own.home_of(block)));
             let message = Message { block, requester: agent, body };
             Self::send(composition, now, on, way, Carried { message, hops: 1 });
         }
@@ -83,7 +83,7 @@ impl Directory {
 
     /// An access that no cache sees is at its home, or at the device in the processor's own tile: after
     /// which time its answer is there; none if it is held.
-    pub(super) fn serve_access<C: Composition>(
+    pub(super) fn serve_access<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -105,7 +105,7 @@ impl Directory {
 
     /// The answer to an access leaves where it was made. Nobody but its processor hears of one in its
     /// own tile, which waits for it.
-    pub(super) fn send_answer<C: Composition>(
+    pub(super) fn send_answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
@@ -120,12 +120,12 @@ impl Directory {
         }
         let body = Body::Answer { kind, tag, bytes: transaction.data_bytes(0) as u16 };
         let carried = Carried { message: Message { block, requester: agent, body }, hops: 2 };
-        let way = (Place::Home(own.home_of(block)), Place::Requester(agent));
+        let way = (Endpoint::Home(own.home_of(block)), Endpoint::Requester(agent));
         Self::send(composition, at, on, way, carried);
     }
 
     /// A response has come for a transaction of a block.
-    pub(super) fn responded<C: Composition>(
+    pub(super) fn responded<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -147,14 +147,14 @@ impl Directory {
     }
 
     /// A transaction is over.
-    pub(super) fn end<C: Composition>(
+    pub(super) fn end<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
         (agent, place): (AgentId, usize),
     ) {
         let own = Self::of(composition, on);
-        let Underway { transaction, since, asked, mut response, hops, .. } =
+        let DirectoryTransaction { transaction, since, asked, mut response, hops, .. } =
             own.requester(agent).underway.remove(place);
         let (kind, block) = (transaction.kind, transaction.address);
         if let Some(asked) = asked {
@@ -162,7 +162,7 @@ impl Directory {
             response.data = asked.data.map(|slot| own.state.blocks.take(slot));
             response.shared = asked.shared;
             if kind != Kind::WriteBack && own.table.tracks_copies() {
-                let way = (Place::Requester(agent), Place::Home(own.home_of(block)));
+                let way = (Endpoint::Requester(agent), Endpoint::Home(own.home_of(block)));
                 let done = Message { block, requester: agent, body: Body::Done };
                 Self::send(composition, now, on, way, Carried { message: done, hops: hops + 1 });
             }
@@ -193,7 +193,7 @@ impl Directory {
     }
 
     /// A home asks a cache for its block, or takes its copy away.
-    pub(super) fn forwarded<C: Composition>(
+    pub(super) fn forwarded<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -209,7 +209,7 @@ impl Directory {
         Self::answer_forward(composition, now, on, agent, carried);
     }
 
-    pub(super) fn answer_forward<C: Composition>(
+    pub(super) fn answer_forward<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -233,10 +233,10 @@ impl Directory {
         });
         let at = if answered.0.is_some() { now + delay } else { now };
         let own = Self::of(composition, on);
-        let (name, home) = (own.table.stable.name, Place::Home(own.home_of(block)));
+        let (name, home) = (own.table.stable.name, Endpoint::Home(own.home_of(block)));
         let sent = answer(&message, home, answered, |to, message| {
             let carried = Carried { message, hops: hops + 1 };
-            Self::send(composition, at, on, (Place::Requester(agent), to), carried);
+            Self::send(composition, at, on, (Endpoint::Requester(agent), to), carried);
         });
         if let Err(unexpected) = sent {
             panic!("{name}: {unexpected}; coherence has been broken before");
@@ -245,7 +245,7 @@ impl Directory {
 
     /// What bytes on their way home answer, if the agent has the block there: those that
     /// it supplies, and a copy for memory.
-    fn bytes_on_their_way<C: Composition>(
+    fn bytes_on_their_way<C: InterconnectHost>(
         composition: &mut C,
         on: InterconnectId,
         agent: AgentId,

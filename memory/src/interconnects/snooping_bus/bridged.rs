@@ -12,7 +12,7 @@ use super::SnoopingBus;
 use crate::agent::Agent;
 use crate::bridge::OnMemory;
 use crate::interconnects::{
-    Composition, Home, InterconnectId, Observation, Snooped, Step, Underway, at_home, block_transaction,
+    InterconnectHost, Home, InterconnectId, Observation, Snooped, Step, CarriedTransaction, at_home, block_transaction,
     go_on_crossing, request, snoop, start_crossing,
 };
 use crate::transaction::Transaction;
@@ -20,7 +20,7 @@ use crate::transaction::Transaction;
 impl SnoopingBus {
     /// A transaction for an address behind the bridge has the bus.
     #[inline(never)]
-    pub(super) fn begin_crossing<C: Composition>(
+    pub(super) fn begin_crossing<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -33,7 +33,7 @@ impl SnoopingBus {
             snoop(composition, now, on, &transaction, &mut snooped);
         }
         let time = start_crossing(composition, now, behind, &transaction);
-        let mut underway = Underway::unanswered(transaction);
+        let mut underway = CarriedTransaction::unanswered(transaction);
         underway.response.shared = snooped.reply.shares;
         let bus = Self::of(composition, on);
         (bus.underway, bus.bridged_since) = (Some(underway), now);
@@ -45,12 +45,12 @@ impl SnoopingBus {
 
     /// It is over on the bus.
     #[inline(never)]
-    pub(super) fn end_crossing<C: Composition>(
+    pub(super) fn end_crossing<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
         behind: InterconnectId,
-        Underway { transaction, response, .. }: &Underway,
+        CarriedTransaction { transaction, response, .. }: &CarriedTransaction,
     ) {
         if transaction.kind.is_posted() {
             composition.interconnect(behind).bridge_mut().post();
@@ -66,7 +66,7 @@ impl SnoopingBus {
 
     /// The bridge has the bus.
     #[inline(never)]
-    pub(super) fn carry_for_bridge<C: Composition>(
+    pub(super) fn carry_for_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -85,7 +85,7 @@ impl SnoopingBus {
     }
 
     /// A write or an invalidation from behind the bridge is on the bus.
-    fn write_for_bridge<C: Composition>(
+    fn write_for_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -103,7 +103,7 @@ impl SnoopingBus {
     }
 
     /// A read from behind the bridge has both interconnects.
-    fn read_for_bridge<C: Composition>(
+    fn read_for_bridge<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,

@@ -2,13 +2,13 @@
 //!
 //! The outcome of a transaction on a block is known when it has been snooped. If its agent does
 //! nothing until it is over, and nobody can do anything to it, it may have its answer at once
-//! ([`Composition::may_answer_early`]), and the bus is taken until the end all the same. The release is a step of its own only if another agent asks for
+//! ([`InterconnectHost::may_answer_early`]), and the bus is taken until the end all the same. The release is a step of its own only if another agent asks for
 //! the bus meanwhile: then in the place that it would have had.
 
-use narthex_kernel::{Place, Time};
+use narthex_kernel::{EventPlace, Time};
 
 use super::SnoopingBus;
-use crate::interconnects::{Composition, InterconnectId, Step};
+use crate::interconnects::{InterconnectHost, InterconnectId, Step};
 use crate::transaction::AgentId;
 
 /// A transaction whose agent was answered early.
@@ -18,13 +18,13 @@ pub(super) struct Early {
     /// When it is over.
     pub end: Time,
     /// The place of its release; kept before anything else happens.
-    pub place: Option<Place>,
+    pub place: Option<EventPlace>,
 }
 
 impl SnoopingBus {
     /// An agent whose transaction is over at `end` is answered now.
     #[inline(always)]
-    pub(super) fn answered_early<C: Composition>(
+    pub(super) fn answered_early<C: InterconnectHost>(
         composition: &mut C,
         end: Time,
         on: InterconnectId,
@@ -41,7 +41,7 @@ impl SnoopingBus {
     /// The bus is asked for: a transaction whose agent was answered early is over, or its end is
     /// scheduled.
     #[inline(always)]
-    pub(super) fn end_early<C: Composition>(
+    pub(super) fn end_early<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -59,7 +59,7 @@ impl SnoopingBus {
     /// The end of a transaction whose agent was answered early is a step.
     #[cold]
     #[inline(never)]
-    pub(super) fn release_early<C: Composition>(composition: &mut C, on: InterconnectId) {
+    pub(super) fn release_early<C: InterconnectHost>(composition: &mut C, on: InterconnectId) {
         let bus = Self::of(composition, on);
         let Some(Early { end, place: Some(place), .. }) = bus.early.take() else { return };
         bus.bus.keep_until_released();
@@ -75,7 +75,7 @@ impl SnoopingBus {
 
     /// If an exchange was answered early just now, its release gets the place that `keep` keeps.
     #[inline(always)]
-    pub fn keep_place(&mut self, keep: impl FnOnce() -> Place) {
+    pub fn keep_place(&mut self, keep: impl FnOnce() -> EventPlace) {
         if let Some(Early { place: place @ None, .. }) = &mut self.early {
             *place = Some(keep());
         }

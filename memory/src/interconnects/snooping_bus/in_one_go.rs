@@ -1,10 +1,10 @@
 //! Transactions of an agent that is alone, in one go.
 //!
 //! Where nothing else happens before a transaction is over
-//! ([`Composition::is_free_before`]), it is granted, snooped, answered and released in one
+//! ([`InterconnectHost::is_free_before`]), it is granted, snooped, answered and released in one
 //! go, and so is the next one that its agent asks for at the end, such as the read for which a
 //! write-back has made room. If they concern nobody but a memory, no transaction is formed at
-//! all: the agent exchanges blocks with that memory ([`Exchange`]), in the time and with the
+//! all: the agent exchanges blocks with that memory ([`DirectFill`]), in the time and with the
 //! counts of the transactions. An access to a device's register is not issued before the device
 //! has answered it.
 
@@ -12,9 +12,9 @@ use narthex_kernel::{Duration, Time};
 
 use super::SnoopingBus;
 use crate::agent::Agent;
-use crate::interconnects::{Composition, Home, InterconnectId, MemoryId, Step, Underway, complete};
+use crate::interconnects::{InterconnectHost, Home, InterconnectId, MemoryId, Step, CarriedTransaction, complete};
 use crate::kind::Kind;
-use crate::processor_memory::Exchange;
+use crate::processor_memory::DirectFill;
 use crate::transaction::{AgentId, Transaction};
 
 /// When the transactions of an exchange are granted and over: the first one, if that writes
@@ -27,10 +27,10 @@ pub(crate) struct Crossing {
 }
 
 impl SnoopingBus {
-    /// Carries the transactions of an agent that are an [`Exchange`] with memory, if they
+    /// Carries the transactions of an agent that are an [`DirectFill`] with memory, if they
     /// concern nobody else and nothing else happens before their end; says whether it has.
     #[inline(always)]
-    pub(super) fn exchange<C: Composition>(
+    pub(super) fn exchange<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -45,7 +45,7 @@ impl SnoopingBus {
         }
         let steps = Self::of(composition, on).cross(now, &exchange, &crossing);
         (0..steps).for_each(|_| composition.pass(crossing.end));
-        composition.agent(agent).make_exchange((crossing.granted, crossing.end), on, memory, &exchange);
+        composition.agent(agent).make_direct_fill((crossing.granted, crossing.end), on, memory, &exchange);
         true
     }
 
@@ -61,10 +61,10 @@ impl SnoopingBus {
         &self,
         now: Time,
         agent: AgentId,
-        exchange: &Exchange,
+        exchange: &DirectFill,
         (memory, access_cycles): (MemoryId, u64),
     ) -> Option<Crossing> {
-        if self.refusals.is_some() || self.seats.may_snarf(agent) {
+        if self.refusals.is_some() || self.ports.may_snarf(agent) {
             return None;
         }
         if !self.is_private(agent, memory, exchange.fetched) {
@@ -86,13 +86,13 @@ impl SnoopingBus {
     /// Whether a block concerns nobody but an agent and this memory.
     #[inline(always)]
     fn is_private(&self, agent: AgentId, memory: MemoryId, block: u64) -> bool {
-        self.homes.home(block) == Home::Memory(memory) && self.seats.is_private(agent, block)
+        self.homes.home(block) == Home::Memory(memory) && self.ports.is_private(agent, block)
     }
 
     /// Counts the transactions of an exchange for which its agent asks at `now`: in how many
     /// steps they would be carried.
     #[inline(always)]
-    pub(crate) fn cross(&mut self, now: Time, exchange: &Exchange, crossing: &Crossing) -> u64 {
+    pub(crate) fn cross(&mut self, now: Time, exchange: &DirectFill, crossing: &Crossing) -> u64 {
         let &Crossing { granted, between, end } = crossing;
         self.bus.carried(exchange.kind(), end - between);
         if exchange.written_back.is_none() {
@@ -107,7 +107,7 @@ impl SnoopingBus {
     /// Carries an agent's access to a register of a device on this bus, if nothing else happens
     /// before its end: when that is.
     #[inline(always)]
-    pub(super) fn access_register<C: Composition>(
+    pub(super) fn access_register<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -135,7 +135,7 @@ impl SnoopingBus {
     #[inline(always)]
     pub(crate) fn grant_access(&self, now: Time, access: &Transaction) -> Option<(AgentId, Time)> {
         let Home::Agent(device) = self.homes.home(access.address) else { return None };
-        let is_done_at_end = self.refusals.is_none() && !self.seats.may_hold();
+        let is_done_at_end = self.refusals.is_none() && !self.ports.may_hold();
         let granted = self.bus.grant_if_idle(now).filter(|_| is_done_at_end)?;
         Some((device, granted))
     }
@@ -165,14 +165,14 @@ impl SnoopingBus {
     }
 
     /// The access is over that has taken the bus: others that wait have it next.
-    pub fn end_alone<C: Composition>(composition: &mut C, end: Time, on: InterconnectId) {
+    pub fn end_alone<C: InterconnectHost>(composition: &mut C, end: Time, on: InterconnectId) {
         let next = Self::of(composition, on).bus.release(end);
         Self::carry_on(composition, on, next);
     }
 
     /// Carries transactions from the next grant on, while nothing else happens before they are over.
     #[inline(always)]
-    pub(super) fn carry_on<C: Composition>(composition: &mut C, on: InterconnectId, mut next: Option<Time>) {
+    pub(super) fn carry_on<C: InterconnectHost>(composition: &mut C, on: InterconnectId, mut next: Option<Time>) {
         while let Some(at) = next {
             if !composition.is_free_before(at) {
                 return composition.schedule(at, on, Step::Grant);
@@ -185,7 +185,7 @@ impl SnoopingBus {
     /// before its end: when it is granted next, if an agent waits for it then. None if
     /// steps are scheduled instead.
     #[inline(always)]
-    pub(super) fn carry_at_once<C: Composition>(
+    pub(super) fn carry_at_once<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -194,7 +194,7 @@ impl SnoopingBus {
         let agent = Self::of(composition, on).bus.grant().expect("an agent waits");
         let (transaction, home, answer) = Self::begin(composition, now, on, agent)?;
         let end = Self::end_of(composition, now, on, &transaction, &answer);
-        let underway = Underway::answered(transaction, answer.response);
+        let underway = CarriedTransaction::answered(transaction, answer.response);
         if !composition.is_free_before(end) {
             Self::occupy_until(composition, end, on, underway);
             return None;

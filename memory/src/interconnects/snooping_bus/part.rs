@@ -77,9 +77,9 @@ impl Plan for Config {
     }
 
     fn build(&self, site: Site) -> Interconnect {
-        let Site { names, seats, homes, bridges, block_bytes, .. } = site;
-        let refuses = seats.iter().any(|seat| seat.refuses);
-        let bus = SnoopingBus::new(names, Bus::new(self, block_bytes), seats, homes);
+        let Site { names, ports, homes, bridges, block_bytes, .. } = site;
+        let refuses = ports.iter().any(|port| port.refuses);
+        let bus = SnoopingBus::new(names, Bus::new(self, block_bytes), ports, homes);
         let bus = match self.retry_cycles.filter(|_| refuses) {
             Some(cycles) => bus.with_refusals(cycles),
             None => bus,

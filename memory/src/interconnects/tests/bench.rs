@@ -1,7 +1,7 @@
 //! Interconnects with a processor, another one, a device and a memory on them, whose
 //! answers the tests state, and what they see.
 
-use narthex_kernel::{Clock, EventQueue, Place};
+use narthex_kernel::{Clock, EventPlace, EventQueue};
 
 use super::super::bridged_bus::BridgedBus;
 use super::super::private_path::PrivatePath;
@@ -98,7 +98,7 @@ pub(super) enum Seen {
     Accessed(Kind),
     /// With whether it is shared, and the first byte of the answer.
     Completed(AgentId, Kind, bool, Option<u8>),
-    GrantedInVain(AgentId),
+    UnusedGrant(AgentId),
     /// Whose transaction, by whom.
     Refused(AgentId, AgentId),
     Kept,
@@ -133,8 +133,8 @@ pub(super) fn names(name: &'static str) -> Names {
     Names { name, prefix: "" }
 }
 
-pub(super) fn device() -> Seat {
-    Seat::of_device(DEVICE, HOME..HOME + 0x1000)
+pub(super) fn device() -> AgentPort {
+    AgentPort::of_device(DEVICE, HOME..HOME + 0x1000)
 }
 
 pub(super) fn homes(home: Home) -> AddressMap {
@@ -171,29 +171,34 @@ impl Bench {
 
     /// Two processors, a memory and a device on one bus.
     pub(super) fn on_one_bus() -> Self {
-        let seats = Seats::new(vec![Seat::of_processor(PROCESSOR), Seat::of_processor(OTHER), device()]);
+        let ports = AgentPorts::new(vec![
+            AgentPort::of_processor(PROCESSOR),
+            AgentPort::of_processor(OTHER),
+            device(),
+        ]);
         let map = homes(Home::Agent(DEVICE)).with_rest(Home::Memory(MEMORY));
         let bus = Bus::new(&memory_bus(), BLOCK_BYTES);
-        Self::with(vec![SnoopingBus::new(names("memory bus"), bus, seats, map).into()], BUS)
+        Self::with(vec![SnoopingBus::new(names("memory bus"), bus, ports, map).into()], BUS)
     }
 
     /// The device is behind a bridge.
     pub(super) fn behind_a_bridge() -> Self {
-        let seats = Seats::new(vec![Seat::of_processor(PROCESSOR), Seat::of_processor(OTHER)]);
+        let ports = AgentPorts::new(vec![AgentPort::of_processor(PROCESSOR), AgentPort::of_processor(OTHER)]);
         let map = homes(Home::Beyond(SECOND)).with_rest(Home::Memory(MEMORY));
         let bus = Bus::new(&memory_bus(), BLOCK_BYTES);
-        let upper = SnoopingBus::new(names("memory bus"), bus, seats, map).with_bridge(BRIDGE, SECOND);
+        let upper = SnoopingBus::new(names("memory bus"), bus, ports, map).with_bridge(BRIDGE, SECOND);
         let parts = (Bridge::new(&io_bus()), Timing::new(&memory_bus(), &io_bus(), BLOCK_BYTES));
-        let (seats, map) = (Seats::new(vec![device()]), homes(Home::Agent(DEVICE)));
-        let lower = BridgedBus::new(names("I/O bus"), (BUS, BRIDGE), parts, seats, map);
+        let (ports, map) = (AgentPorts::new(vec![device()]), homes(Home::Agent(DEVICE)));
+        let lower = BridgedBus::new(names("I/O bus"), (BUS, BRIDGE), parts, ports, map);
         Self::with(vec![upper.into(), lower.into()], SECOND)
     }
 
     /// The first processor reaches the device's registers by a path of its own.
     pub(super) fn with_a_private_path() -> Self {
-        let seats = Seats::new(vec![Seat::of_processor(PROCESSOR), Seat::of_device(DEVICE, 0..0)]);
+        let ports =
+            AgentPorts::new(vec![AgentPort::of_processor(PROCESSOR), AgentPort::of_device(DEVICE, 0..0)]);
         let bus = Bus::with_occupancy(Clock::with_period(Duration::from_ns(5)), |_| 2);
-        let path = PrivatePath::new(names("private bus"), bus, seats, homes(Home::Agent(DEVICE)));
+        let path = PrivatePath::new(names("private bus"), bus, ports, homes(Home::Agent(DEVICE)));
         let mut bench = Self::with(vec![path.into()], BUS);
         bench.agents[0].on = Some(BUS);
         bench
@@ -334,7 +339,7 @@ impl Agent for Scripted<'_> {
     }
 }
 
-impl Composition for Bench {
+impl InterconnectHost for Bench {
     type Agent<'a> = Scripted<'a>;
     type Memory<'a> = &'a mut HomeMemory;
 
@@ -367,15 +372,15 @@ impl Composition for Bench {
         self.early == Some(agent)
     }
 
-    fn keep_place(&mut self) -> Place {
+    fn keep_place(&mut self) -> EventPlace {
         self.due.keep_place()
     }
 
-    fn schedule_in(&mut self, place: Place, at: Time, on: InterconnectId, step: Step) {
+    fn schedule_in(&mut self, place: EventPlace, at: Time, on: InterconnectId, step: Step) {
         self.due.schedule_in(place, at, (on, step));
     }
 
-    fn has_passed(&self, at: Time, place: Place) -> bool {
+    fn has_passed(&self, at: Time, place: EventPlace) -> bool {
         self.due.has_passed(at, place)
     }
 
@@ -395,7 +400,7 @@ impl Composition for Bench {
             Observation::Held(_) => return,
             Observation::Kept => Seen::Kept,
             Observation::Released => Seen::Released,
-            Observation::GrantedInVain(agent) => Seen::GrantedInVain(agent),
+            Observation::UnusedGrant(agent) => Seen::UnusedGrant(agent),
             Observation::Refused { transaction, by, .. } => Seen::Refused(transaction.agent, by),
         };
         self.seen.push((nanoseconds(at), seen));

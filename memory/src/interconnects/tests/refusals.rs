@@ -7,12 +7,13 @@ use crate::interconnects::snooping_bus::SnoopingBus;
 
 /// Two processors and a device of which each may refuse, on one bus.
 fn bench() -> Bench {
-    let seats = [Seat::of_processor(PROCESSOR), Seat::of_processor(OTHER), device()].map(Seat::refusing);
+    let ports = [AgentPort::of_processor(PROCESSOR), AgentPort::of_processor(OTHER), device()]
+        .map(AgentPort::refusing);
     let map = homes(Home::Agent(DEVICE)).with_rest(Home::Memory(MEMORY));
     let bus = SnoopingBus::new(
         names("memory bus"),
         Bus::new(&memory_bus(), BLOCK_BYTES),
-        Seats::new(seats.into()),
+        AgentPorts::new(ports.into()),
         map,
     );
     Bench::with(vec![bus.with_refusals(3).into()], BUS)

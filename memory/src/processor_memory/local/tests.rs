@@ -48,8 +48,8 @@ impl Bench {
     }
 }
 
-fn late(cycles: u32, port_cycles: u32) -> Late {
-    Late { cycles, port_cycles, register: None }
+fn late(cycles: u32, port_cycles: u32) -> LowerLevelLatency {
+    LowerLevelLatency { cycles, port_cycles, register: None }
 }
 
 #[test]

@@ -57,8 +57,8 @@ fn block_buffers_change_nothing_where_no_block_goes_to_a_device_or_comes_from_on
 fn processors_memories_that_are_made_alike_are_fixed_alike() {
     let one = bench(UncachedStores::Posted).own;
     let with_base = one.clone().with_translation(Translation::of_process(1, 0..0));
-    assert!(one.fixed() == bench(UncachedStores::Posted).own.fixed());
-    assert!(one.fixed() != bench(UncachedStores::Blocking).own.fixed());
-    assert!(one.fixed() != with_base.fixed());
-    assert!(one.fixed() != one.clone().with_block_buffers(Duration::ZERO).fixed());
+    assert!(one.config_identity() == bench(UncachedStores::Posted).own.config_identity());
+    assert!(one.config_identity() != bench(UncachedStores::Blocking).own.config_identity());
+    assert!(one.config_identity() != with_base.config_identity());
+    assert!(one.config_identity() != one.clone().with_block_buffers(Duration::ZERO).config_identity());
 }

@@ -5,7 +5,7 @@ use proptest::sample::select;
 
 use super::*;
 use crate::access_tags::Tag;
-use crate::port::Late;
+use crate::port::LowerLevelLatency;
 use crate::processor_memory::second_level::{CachePort, Config, Inclusion, Obtained, Stores};
 use crate::protocols::Access;
 
@@ -43,8 +43,8 @@ pub(super) fn two_levels() -> Bench {
     levels(&first_config(), &second_config())
 }
 
-pub(super) fn late(port_cycles: u32) -> Late {
-    Late { cycles: LATENCY, port_cycles, register: None }
+pub(super) fn late(port_cycles: u32) -> LowerLevelLatency {
+    LowerLevelLatency { cycles: LATENCY, port_cycles, register: None }
 }
 
 impl Bench {
@@ -177,6 +177,17 @@ fn a_line_that_is_locked_sends_its_block_home_and_takes_those_above_with_it() {
 }
 
 #[test]
+fn a_grant_for_blocks_that_locks_a_line_without_a_transaction_issues_no_uncached_access() {
+    let mut bench = levels(&first_config(), &Config { associativity: 2, ..second_config() });
+    assert_eq!(bench.port().load(REGISTERS, 8), Outcome::Wait);
+    assert_eq!(bench.own.lock_lines(&[(0, 0)]), Ok(0));
+    assert_eq!(bench.own.issue(Traffic::Blocks), None);
+    assert!(!bench.own.is_locking() && !bench.own.wants(Traffic::Blocks));
+    let load = bench.own.issue(Traffic::Uncached).expect("it has a path of its own");
+    assert_eq!(load.kind, Kind::UncachedLoad);
+}
+
+#[test]
 fn a_set_keeps_its_last_line_and_then_nothing_is_locked() {
     let mut bench = levels(&first_config(), &Config { associativity: 2, ..second_config() });
     assert_eq!(bench.own.lock_lines(&[(3, 0), (4, 0), (4, 1)]).unwrap_err().set, 4);
@@ -248,7 +259,7 @@ fn a_load_that_is_served_late_leaves_a_block_that_was_stored_to_since_as_it_is()
 fn a_write_through_store_goes_to_the_second_level_and_brings_no_block_in() {
     let second = Config { data_cache_stores: Stores::WriteThrough, ..second_config() };
     let mut bench = levels(&first_config(), &second);
-    let through = Outcome::Late((), Late { cycles: 0, port_cycles: 1, register: None });
+    let through = Outcome::Late((), LowerLevelLatency { cycles: 0, port_cycles: 1, register: None });
     assert_eq!(bench.kinds(|port| port.store(DATA, 8, 5)), (through, vec![Kind::ReadExclusive]));
     assert_eq!(bench.port().load_hit::<8>(DATA), None);
     assert_eq!(bench.port().load(DATA, 8), Outcome::Late(5, late(1)));

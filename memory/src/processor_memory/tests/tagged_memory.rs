@@ -119,7 +119,7 @@ enum Step {
     SetTag { place: u64, tag: Tag },
     Load { address: u64, size: usize },
     Store { address: u64, size: usize, value: u64 },
-    Exchange { address: u64, value: u64 },
+    DirectFill { address: u64, value: u64 },
     Snoop { address: u64, exclusive: bool },
 }
 
@@ -137,7 +137,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (address(), size()).prop_map(|(address, size)| Step::Load { address, size }),
         3 => (address(), size(), any::<u64>())
             .prop_map(|(address, size, value)| Step::Store { address, size, value }),
-        1 => (address(), any::<u64>()).prop_map(|(address, value)| Step::Exchange { address, value }),
+        1 => (address(), any::<u64>()).prop_map(|(address, value)| Step::DirectFill { address, value }),
         1 => (address(), any::<bool>())
             .prop_map(|(address, exclusive)| Step::Snoop { address, exclusive }),
     ]
@@ -235,7 +235,7 @@ fn take(bench: &mut Bench, model: &mut Model, step: &Step) -> Result<(), TestCas
                 );
             }
         }
-        Step::Exchange { address, value } => {
+        Step::DirectFill { address, value } => {
             let address = address & !7;
             let refusing = model.refusing(address, 8, Tag::Write);
             let outcome = bench.outcome(|port| port.load_for_update(BASE + address, 8));

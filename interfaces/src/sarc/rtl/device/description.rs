@@ -7,7 +7,7 @@ use narthex_kernel::{Archive, Archived, Damage, Time};
 
 use super::{OF_TILE, RtlSarc};
 use crate::address_names::AddressName;
-use crate::description::{DeviceDescription, DeviceSeat, Engine, LargestPacket, Layout};
+use crate::description::{DeviceDescription, DevicePort, Engine, LargestPacket, Layout};
 use crate::queue::QueueState;
 use crate::sarc::registers::LINE_BYTES;
 use crate::sarc::rtl::packets;
@@ -18,12 +18,12 @@ impl DeviceDescription for RtlSarc {
         self.around.largest_packet()
     }
 
-    fn seats(&self) -> Vec<DeviceSeat> {
-        self.around.seats()
+    fn ports(&self) -> Vec<DevicePort> {
+        self.around.ports()
     }
 
-    fn part(&self, seat: usize) -> &'static str {
-        self.around.part(seat)
+    fn part(&self, port: usize) -> &'static str {
+        self.around.part(port)
     }
 
     fn calls_name(&self) -> Option<&'static str> {
@@ -64,12 +64,12 @@ impl DeviceDescription for RtlSarc {
         packets::announced(self.under_way.get(content & !OF_TILE).first).0.as_str()
     }
 
-    fn engine(&self, seat: usize, _now: Time) -> Option<Engine> {
-        Some(Engine { doing: (!self.tiles[seat].is_quiet()).then_some("works"), messages: 0 })
+    fn engine(&self, port: usize, _now: Time) -> Option<Engine> {
+        Some(Engine { doing: (!self.tiles[port].is_quiet()).then_some("works"), messages: 0 })
     }
 
-    fn hash_state(&self, seat: usize, mut hasher: &mut dyn Hasher) {
-        self.tiles[seat].hash_state(&mut hasher);
+    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
+        self.tiles[port].hash_state(&mut hasher);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
@@ -80,9 +80,9 @@ impl DeviceDescription for RtlSarc {
         vec![&mut self.statistics]
     }
 
-    fn queue(&self, seat: usize) -> QueueState {
+    fn queue(&self, port: usize) -> QueueState {
         let note =
-            format!("the hardware {} in cycle {}: {}", self.name, self.next, self.tiles[seat].standing());
+            format!("the hardware {} in cycle {}: {}", self.name, self.next, self.tiles[port].standing());
         QueueState::of("packets under way", self.under_way.count() as u64, None).with_note(note)
     }
 }

@@ -45,7 +45,7 @@ use crate::device_call::{CallError, DeviceCall, OperatingSystem};
 use crate::half::{Context, RegisterFault};
 use crate::on_chip::{End, FirstLevel, Packet};
 use crate::rtl::simulation::Design;
-use crate::sarc::device::{Sarc, UnderWay};
+use crate::sarc::device::{PacketsInFlight, Sarc};
 use crate::sarc::events::Reader;
 use crate::sarc::lines::{LineState, Lines};
 use crate::sarc::messages::{Body, Cause, Message, PacketKind};
@@ -97,7 +97,7 @@ pub struct RtlSarc {
     next: u64,
     /// For which instant it has asked to be called.
     called_at: Time,
-    under_way: UnderWay<Travelling>,
+    under_way: PacketsInFlight<Travelling>,
     /// The packet that each tile is sending; none if it goes nowhere.
     sending: Vec<Option<u32>>,
     is_recorded: bool,
@@ -132,7 +132,7 @@ impl RtlSarc {
             tiles: (0..count).map(tile).collect::<Result<_, _>>()?,
             next: 1,
             called_at: Time::ZERO,
-            under_way: UnderWay::default(),
+            under_way: PacketsInFlight::default(),
             sending: vec![None; count.into()],
             is_recorded: false,
             statistics: Statistics::default(),
@@ -396,13 +396,13 @@ impl Device for RtlSarc {
     }
 
     /// Of the lock box, which alone answers at once.
-    fn access_time(&self, seat: usize, kind: Kind) -> Duration {
-        self.around.access_time(seat, kind)
+    fn access_time(&self, port: usize, kind: Kind) -> Duration {
+        self.around.access_time(port, kind)
     }
 
     fn access(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         transaction: &Transaction,
         response: &mut Response,
@@ -412,11 +412,11 @@ impl Device for RtlSarc {
         let (process, address) = split(transaction.address);
         let is_store = kind == Kind::UncachedStore;
         let need = if is_store { Need::Store } else { Need::Load };
-        let place = self.around.translate(seat as u16, address, size.into(), need).map_err(RegisterFault)?;
+        let place = self.around.translate(port as u16, address, size.into(), need).map_err(RegisterFault)?;
         let is_lock = matches!(self.around.space.at(place), Some(Spot::Lock(_)));
         if is_lock || !matches!(kind, Kind::UncachedLoad | Kind::UncachedStore) {
             self.statistics.locks.increment();
-            return self.around.access(seat, context, transaction, response);
+            return self.around.access(port, context, transaction, response);
         }
         if !place.is_multiple_of(size.into()) {
             let problem = format!("an access of {size} bytes at {place:#x}: the hardware takes aligned ones");
@@ -426,15 +426,15 @@ impl Device for RtlSarc {
             // The first level sees its own processor give a line another role.
             self.clear_first_level(context, own, line as usize);
         }
-        let tile = &mut self.tiles[seat];
+        let tile = &mut self.tiles[port];
         tile.request(Request { address: place, is_store, bytes: size as u8, value, process });
         self.await_edge(context);
         Ok(AccessReply::Held)
     }
 
-    fn timer(&mut self, _seat: usize, context: &mut Context<'_>) {
+    fn timer(&mut self, _port: usize, context: &mut Context<'_>) {
         self.catch_up(context);
-        // Its controllers' instants come to the first seat.
+        // Its controllers' instants come to the first port.
         self.around.timer(0, context);
         self.await_edge(context);
     }
@@ -459,7 +459,7 @@ impl Device for RtlSarc {
 
     fn call(
         &mut self,
-        seat: usize,
+        port: usize,
         context: &mut Context<'_>,
         call: &DeviceCall,
         system: &mut dyn OperatingSystem,
@@ -467,7 +467,7 @@ impl Device for RtlSarc {
         self.catch_up(context);
         self.statistics.calls.increment();
         let job = context.network.job().clone();
-        let answered = self.with_lines(&job, |around| around.call(seat, context, call, system));
+        let answered = self.with_lines(&job, |around| around.call(port, context, call, system));
         self.await_edge(context);
         answered
     }

@@ -11,7 +11,7 @@ use super::*;
 use crate::agent::{Agent, Either};
 use crate::bridge::{Bridge, Timing};
 use crate::cache;
-use crate::directory::{Carried, Hops, Place, protocols};
+use crate::directory::{Carried, Endpoint, Hops, protocols};
 use crate::home_memory::HomeMemory;
 use crate::main_memory::MainMemory;
 use crate::pages::{PageAttributes, PageKind, PageTable};
@@ -97,7 +97,7 @@ pub(super) fn settings_config(settings: &Settings) -> Config {
 #[derive(Clone)]
 enum Happening {
     Step(InterconnectId, Step),
-    Arrive(Place, Carried),
+    Arrive(Endpoint, Carried),
     Begin(usize, Do),
     Device(Transaction),
 }
@@ -159,8 +159,8 @@ impl Chip {
 
     pub(super) fn with(settings: Settings) -> Self {
         let device = AgentId(settings.processors as u8);
-        let seats = (0..device.0).map(|number| Seat::of_processor(AgentId(number)));
-        let seats = Seats::new(seats.chain([Seat::of_device(device, 0..0)]).collect());
+        let ports = (0..device.0).map(|number| AgentPort::of_processor(AgentId(number)));
+        let ports = AgentPorts::new(ports.chain([AgentPort::of_device(device, 0..0)]).collect());
         let mut ranges = AddressMap::default();
         for range in [DEVICE_BLOCK..DEVICE_BLOCK + 0x1000, REGISTERS..REGISTERS + 0x1000] {
             ranges.add(range, Home::Agent(device)).unwrap();
@@ -169,7 +169,7 @@ impl Chip {
         let homes = Homes { ranges, interleaved, tiles: None };
         let names = Names { name: "chip", prefix: "" };
         let table = protocols::by_name(settings.protocol).unwrap();
-        let directory = Directory::new(names, &settings_config(&settings), table, seats, homes);
+        let directory = Directory::new(names, &settings_config(&settings), table, ports, homes);
         let memory = HomeMemory {
             bytes: MainMemory::default(),
             access_time: Duration::from_ns(50),
@@ -208,18 +208,19 @@ impl Chip {
             map.add(REGISTERS..REGISTERS + 0x1000, home).unwrap();
             map
         };
-        let seats = Seats::new((0..device.0).map(|number| Seat::of_processor(AgentId(number))).collect());
+        let ports =
+            AgentPorts::new((0..device.0).map(|number| AgentPort::of_processor(AgentId(number))).collect());
         let homes =
             Homes { ranges: registers(Home::Beyond(behind)), interleaved: vec![MemoryId(0)], tiles: None };
         let settings = settings_config(&Settings::of("MESI", processors));
         let table = protocols::by_name("MESI").unwrap();
         let names = |name| Names { name, prefix: "" };
-        let directory = Directory::new(names("chip"), &settings, table, seats, homes);
+        let directory = Directory::new(names("chip"), &settings, table, ports, homes);
         let timing = Timing::behind_messages(settings.clock.clock(), &io_bus(), BLOCK_BYTES);
-        let seats = Seats::new(vec![Seat::of_device(device, 0..0)]);
+        let ports = AgentPorts::new(vec![AgentPort::of_device(device, 0..0)]);
         let parts = (Bridge::new(&io_bus()), timing);
         let bus =
-            BridgedBus::new(names("I/O bus"), (ON, bridge), parts, seats, registers(Home::Agent(device)));
+            BridgedBus::new(names("I/O bus"), (ON, bridge), parts, ports, registers(Home::Agent(device)));
         chip.interconnects = vec![directory.with_bridges(&[(bridge, behind)]).into(), bus.into()];
         chip
     }
@@ -474,7 +475,7 @@ impl Agent for Device<'_> {
     }
 }
 
-impl Composition for Chip {
+impl InterconnectHost for Chip {
     type Agent<'a> = Either<ProcessorAgent<'a>, Device<'a>>;
     type Memory<'a> = &'a mut HomeMemory;
 
@@ -498,7 +499,7 @@ impl Composition for Chip {
         self.due.schedule(at, Happening::Step(on, step));
     }
 
-    fn carry(&mut self, at: Time, _on: InterconnectId, from: Place, to: Place, carried: Carried) {
+    fn carry(&mut self, at: Time, _on: InterconnectId, from: Endpoint, to: Endpoint, carried: Carried) {
         assert!(from != to && at >= self.now);
         let nanoseconds = self.random.as_mut().map_or(10, |random| 1 + random.below(60));
         self.due.schedule(at + Duration::from_ns(nanoseconds), Happening::Arrive(to, carried));

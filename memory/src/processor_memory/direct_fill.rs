@@ -15,7 +15,7 @@ use crate::protocols::{Access, Request};
 
 /// The blocks that a miss exchanges, at the node's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct DirectFill {
     line: Line,
     request: Request,
     /// The block that the processor needs.
@@ -24,7 +24,7 @@ pub struct Exchange {
     pub written_back: Option<u64>,
 }
 
-impl Exchange {
+impl DirectFill {
     /// The kind of the transaction that fetches the block.
     #[inline]
     pub fn kind(&self) -> Kind {
@@ -38,26 +38,26 @@ impl Exchange {
 impl ProcessorMemory {
     /// What the processor waits for, if that is a block which the only cache of data lacks.
     #[inline(always)]
-    pub fn exchange(&self) -> Option<Exchange> {
+    pub fn exchange(&self) -> Option<DirectFill> {
         let Some(Pending::Data { address, access, .. }) = self.pending else { return None };
-        self.exchange_for(address, access)
+        self.direct_fill_for(address, access)
     }
 
     /// What an access would wait for, if that is such a block.
     #[inline(always)]
-    pub(super) fn exchange_for(&self, address: u64, access: Access) -> Option<Exchange> {
+    pub(super) fn direct_fill_for(&self, address: u64, access: Access) -> Option<DirectFill> {
         if !self.has_nothing_beside() {
             return None;
         }
         let (line, request, dirty) = self.data.line_for_miss(address, access)?;
         let fetched = self.translation.to_node(self.data.block_of(address));
         let written_back = dirty.map(|block| self.translation.to_node(block));
-        Some(Exchange { line, request, fetched, written_back })
+        Some(DirectFill { line, request, fetched, written_back })
     }
 
     /// Makes an exchange that it has asked for: the processor repeats its access now.
     #[inline(always)]
-    pub fn make_exchange(&mut self, exchange: &Exchange, memory: &mut MainMemory) {
+    pub fn make_direct_fill(&mut self, exchange: &DirectFill, memory: &mut MainMemory) {
         let Some(Pending::Data { address, most, .. }) = self.pending.take() else {
             unreachable!("the processor waits for a block")
         };
@@ -70,11 +70,11 @@ impl ProcessorMemory {
         &mut self,
         address: u64,
         most: Tag,
-        exchange: &Exchange,
+        exchange: &DirectFill,
         memory: &mut MainMemory,
     ) {
         let most = self.most_allowed(address, most);
-        let &Exchange { line, request, fetched, written_back } = exchange;
+        let &DirectFill { line, request, fetched, written_back } = exchange;
         if let Some(block) = written_back {
             memory.write(block, self.data.line_bytes(line));
         }

@@ -2,11 +2,11 @@
 //! interconnects, and when their steps happen. What each agent does stands in `agents.rs`.
 
 use narthex_interfaces::registers::Addresses;
-use narthex_kernel::{Place, Time};
+use narthex_kernel::{EventPlace, Time};
 use narthex_memory::agent::Either;
 use narthex_memory::directory::{self, Carried};
 use narthex_memory::interconnects::{
-    self, Composition, Interconnect, InterconnectId, MemoryId, Observation, Step, Supplier,
+    self, Interconnect, InterconnectHost, InterconnectId, MemoryId, Observation, Step, Supplier,
 };
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, Transaction};
@@ -20,23 +20,23 @@ use crate::activity::Resource;
 pub enum Agent {
     /// A processor.
     Processor(usize),
-    /// A seat of a device, by its place among all seats: those of the network
+    /// A port of a device, by its place among all ports: those of the network
     /// interface come first, of which each even one sends.
-    Seat(usize),
+    Port(usize),
     /// A bridge on a directory.
     Bridge,
 }
 
-/// The seat of an agent that is a device's.
+/// The port of an agent that is a device's.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SeatPlace {
+pub(super) struct PortPlace {
     /// Its number among the agents.
     pub agent: AgentId,
     /// Where it is.
     pub on: InterconnectId,
     /// Which device it belongs to, and its number there.
     pub device: usize,
-    pub seat: usize,
+    pub port: usize,
     /// The process that uses it.
     pub process: u8,
     /// It is the port of an engine.
@@ -49,15 +49,15 @@ impl Node {
         AgentId(index as u8)
     }
 
-    /// The seat with this number among the agents; none if that is a processor.
+    /// The port with this number among the agents; none if that is a processor.
     #[inline]
-    pub(super) fn seat(&self, agent: AgentId) -> Option<SeatPlace> {
-        usize::from(agent.0).checked_sub(self.processors.len()).map(|place| self.seats[place])
+    pub(super) fn port(&self, agent: AgentId) -> Option<PortPlace> {
+        usize::from(agent.0).checked_sub(self.processors.len()).map(|place| self.ports[place])
     }
 
-    /// The place among all seats of a seat of a device.
-    pub(super) fn seat_of(&self, device: usize, seat: usize) -> SeatPlace {
-        self.seats[self.first_seats[device] + seat]
+    /// The place among all ports of a port of a device.
+    pub(super) fn port_of(&self, device: usize, port: usize) -> PortPlace {
+        self.ports[self.first_ports[device] + port]
     }
 
     /// What an agent belongs to.
@@ -65,7 +65,7 @@ impl Node {
         let number = usize::from(agent.0);
         match number.checked_sub(self.processors.len()) {
             None => Agent::Processor(number),
-            Some(seat) if seat < self.seats.len() => Agent::Seat(seat),
+            Some(port) if port < self.ports.len() => Agent::Port(port),
             Some(_) => Agent::Bridge,
         }
     }
@@ -80,9 +80,9 @@ impl Node {
     #[inline(always)]
     pub(super) fn ask_for_processor(&mut self, index: usize, now: Time) {
         let agent = self.agent_of_processor(index);
-        let NodeProcessor { seats, memory, .. } = &self.processors[index];
-        let (caches, traffic) = seats.caches;
-        let path = seats.private.filter(|_| memory.wants(Traffic::Uncached));
+        let NodeProcessor { ports, memory, .. } = &self.processors[index];
+        let (caches, traffic) = ports.caches;
+        let path = ports.private.filter(|_| memory.wants(Traffic::Uncached));
         if memory.wants(traffic) {
             interconnects::request(self, now, caches, agent);
         }
@@ -95,9 +95,9 @@ impl Node {
     /// nothing else happens meanwhile, its transactions are carried at once.
     #[inline(always)]
     pub(super) fn ask_at_stop(&mut self, index: usize, now: Time) {
-        let NodeProcessor { seats, memory, .. } = &self.processors[index];
-        let (caches, traffic) = seats.caches;
-        if now >= self.horizons.free_until || seats.private.is_some() {
+        let NodeProcessor { ports, memory, .. } = &self.processors[index];
+        let (caches, traffic) = ports.caches;
+        if now >= self.horizons.free_until || ports.private.is_some() {
             self.ask_for_processor(index, now);
         } else if memory.wants(traffic) {
             interconnects::request_alone(self, now, caches, self.agent_of_processor(index));
@@ -110,7 +110,7 @@ impl Node {
     fn note_supplier(&mut self, index: usize, supplier: Supplier) {
         let resource = match supplier {
             Supplier::Memory(_) => Resource::Memory,
-            Supplier::Agent(agent) if self.seat(agent).is_some() => Resource::Interface,
+            Supplier::Agent(agent) if self.port(agent).is_some() => Resource::Interface,
             Supplier::Agent(_) => Resource::Cache,
         };
         let unit = &mut self.processors[index];
@@ -120,7 +120,7 @@ impl Node {
     }
 }
 
-impl Composition for Node {
+impl InterconnectHost for Node {
     type Agent<'a> = Either<ProcessorAgent<'a>, PortAgent<'a>>;
     type Memory<'a> = MemoryAgent<'a>;
 
@@ -185,16 +185,16 @@ impl Composition for Node {
     }
 
     #[inline]
-    fn keep_place(&mut self) -> Place {
+    fn keep_place(&mut self) -> EventPlace {
         self.events.keep_place()
     }
 
-    fn schedule_in(&mut self, place: Place, at: Time, on: InterconnectId, step: Step) {
+    fn schedule_in(&mut self, place: EventPlace, at: Time, on: InterconnectId, step: Step) {
         self.events.schedule_in(place, at, Event::Interconnect(on, step));
     }
 
     #[inline]
-    fn has_passed(&self, at: Time, place: Place) -> bool {
+    fn has_passed(&self, at: Time, place: EventPlace) -> bool {
         self.events.has_passed(at, place)
     }
 
@@ -208,8 +208,8 @@ impl Composition for Node {
         &mut self,
         at: Time,
         _on: InterconnectId,
-        from: directory::Place,
-        to: directory::Place,
+        from: directory::Endpoint,
+        to: directory::Endpoint,
         carried: Carried,
     ) {
         self.carry_message(at, (from, to), carried);
@@ -228,7 +228,7 @@ impl Composition for Node {
         {
             match supplier {
                 Some(Supplier::Memory(_)) => self.statistics.from_memory.increment(),
-                Some(Supplier::Agent(agent)) if self.seat(agent).is_some() => {
+                Some(Supplier::Agent(agent)) if self.port(agent).is_some() => {
                     self.statistics.from_interface.increment();
                 }
                 Some(Supplier::Agent(_)) | None => {}
@@ -242,7 +242,7 @@ impl Composition for Node {
 
     #[inline]
     fn observe(&mut self, at: Time, on: InterconnectId, seen: Observation<'_>) {
-        if let Observation::GrantedInVain(agent) = seen {
+        if let Observation::UnusedGrant(agent) = seen {
             self.note_vain_grant(at, on, agent);
         } else if self.probe.is_attached() {
             self.report_observation(at, on, seen);

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::transaction::{AgentId, Transaction};
 
-/// The seat of an agent.
+/// The port of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Seat {
+pub struct AgentPort {
     /// Whose it is.
     pub agent: AgentId,
     /// The agent snoops transactions on the blocks in here, and on no others.
@@ -19,27 +19,27 @@ pub struct Seat {
     pub holds: bool,
 }
 
-impl Seat {
-    /// The seat of a processor's caches, which may hold any block.
+impl AgentPort {
+    /// The port of a processor's caches, which may hold any block.
     pub fn of_processor(agent: AgentId) -> Self {
-        Seat { agent, concern: 0..u64::MAX, snarfs: true, refuses: false, holds: false }
+        AgentPort { agent, concern: 0..u64::MAX, snarfs: true, refuses: false, holds: false }
     }
 
-    /// The seat of a device, which cares for the blocks in `concern`.
+    /// The port of a device, which cares for the blocks in `concern`.
     pub fn of_device(agent: AgentId, concern: Range<u64>) -> Self {
-        Seat { agent, concern, snarfs: false, refuses: false, holds: false }
+        AgentPort { agent, concern, snarfs: false, refuses: false, holds: false }
     }
 
-    /// The same seat, whose agent may refuse transactions.
+    /// The same port, whose agent may refuse transactions.
     pub fn refusing(self) -> Self {
-        Seat { refuses: true, ..self }
+        AgentPort { refuses: true, ..self }
     }
 }
 
-/// The seats of an interconnect, in the order in which their agents snoop.
+/// The ports of an interconnect, in the order in which their agents snoop.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Seats {
-    seats: Vec<Seat>,
+pub struct AgentPorts {
+    ports: Vec<AgentPort>,
     /// Agents whose block transactions nobody snoops.
     hidden: Vec<AgentId>,
     /// Blocks that concern others than the agents of whole memory are all in here.
@@ -80,24 +80,25 @@ impl Agents {
     }
 }
 
-impl Seats {
-    /// These seats, in this order.
-    pub fn new(seats: Vec<Seat>) -> Self {
-        let agents =
-            |is: fn(&Seat) -> bool| Agents::of(seats.iter().filter(|seat| is(seat)).map(|seat| seat.agent));
-        let of_all = agents(|seat| seat.concern == (0..u64::MAX));
-        let snarfing = agents(|seat| seat.snarfs);
+impl AgentPorts {
+    /// These ports, in this order.
+    pub fn new(ports: Vec<AgentPort>) -> Self {
+        let agents = |is: fn(&AgentPort) -> bool| {
+            Agents::of(ports.iter().filter(|port| is(port)).map(|port| port.agent))
+        };
+        let of_all = agents(|port| port.concern == (0..u64::MAX));
+        let snarfing = agents(|port| port.snarfs);
         let parts =
-            seats.iter().map(|seat| &seat.concern).filter(|part| **part != (0..u64::MAX) && !part.is_empty());
+            ports.iter().map(|port| &port.concern).filter(|part| **part != (0..u64::MAX) && !part.is_empty());
         let hull = parts.cloned().reduce(|all, part| all.start.min(part.start)..all.end.max(part.end));
-        let hold = seats.iter().any(|seat| seat.holds);
-        Seats { hull: hull.unwrap_or_default(), of_all, snarfing, hold, seats, hidden: Vec::new() }
+        let hold = ports.iter().any(|port| port.holds);
+        AgentPorts { hull: hull.unwrap_or_default(), of_all, snarfing, hold, ports, hidden: Vec::new() }
     }
 
-    /// The same seats, of which nobody snoops the transactions of these agents, nor
+    /// The same ports, of which nobody snoops the transactions of these agents, nor
     /// refuses them: they go to the block's home.
     pub fn hiding(self, hidden: Vec<AgentId>) -> Self {
-        Seats { hidden, ..self }
+        AgentPorts { hidden, ..self }
     }
 
     /// Whether an access may be held.
@@ -107,8 +108,8 @@ impl Seats {
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Seat> {
-        self.seats.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &AgentPort> {
+        self.ports.iter()
     }
 
     /// Whether an agent's transactions on the block at an address surely concern no other
@@ -118,14 +119,14 @@ impl Seats {
         !self.of_all.has_other_than(issuer) && !self.hull.contains(&address)
     }
 
-    /// The first seat from place `next` on whose agent a transaction concerns,
+    /// The first port from place `next` on whose agent a transaction concerns,
     /// but for the one that issued it: its place, and the agent.
     #[inline]
     pub(crate) fn concerned(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
         if self.is_private(transaction.agent, transaction.address) {
             return None;
         }
-        self.find(next, transaction.agent, |seat| seat.concern.contains(&transaction.address))
+        self.find(next, transaction.agent, |port| port.concern.contains(&transaction.address))
     }
 
     /// Whether an agent may snarf, but for the one that issued.
@@ -134,34 +135,39 @@ impl Seats {
         self.snarfing.has_other_than(issuer)
     }
 
-    /// The first seat from place `next` on whose agent may snarf, but for the one
+    /// The first port from place `next` on whose agent may snarf, but for the one
     /// that issued: its place, and the agent.
     #[inline]
     pub(crate) fn snarfing(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
         if !self.may_snarf(transaction.agent) {
             return None;
         }
-        self.find(next, transaction.agent, |seat| seat.snarfs)
+        self.find(next, transaction.agent, |port| port.snarfs)
     }
 
-    /// The first seat from place `next` on whose agent may refuse a transaction on
+    /// The first port from place `next` on whose agent may refuse a transaction on
     /// its blocks, but for the one that issued: its place, and the agent.
     pub(crate) fn refusing(&self, next: usize, transaction: &Transaction) -> Option<(usize, AgentId)> {
         let address = transaction.address;
-        self.find(next, transaction.agent, |seat| seat.refuses && seat.concern.contains(&address))
+        self.find(next, transaction.agent, |port| port.refuses && port.concern.contains(&address))
     }
 
     /// Whether an agent may refuse transactions.
     pub(crate) fn refuses(&self, agent: AgentId) -> bool {
-        self.seats.iter().any(|seat| seat.agent == agent && seat.refuses)
+        self.ports.iter().any(|port| port.agent == agent && port.refuses)
     }
 
-    fn find(&self, next: usize, issuer: AgentId, is: impl Fn(&Seat) -> bool) -> Option<(usize, AgentId)> {
+    fn find(
+        &self,
+        next: usize,
+        issuer: AgentId,
+        is: impl Fn(&AgentPort) -> bool,
+    ) -> Option<(usize, AgentId)> {
         if self.hidden.contains(&issuer) {
             return None;
         }
         let place =
-            next + self.seats.get(next..)?.iter().position(|seat| seat.agent != issuer && is(seat))?;
-        Some((place, self.seats[place].agent))
+            next + self.ports.get(next..)?.iter().position(|port| port.agent != issuer && is(port))?;
+        Some((place, self.ports[place].agent))
     }
 }

@@ -1,11 +1,11 @@
 //! What holds the parts of a node: it hands its agents, memories and interconnects out by their
 //! numbers to the rules of an interconnect, keeps the clock for them, and sees what an observer may.
 
-use narthex_kernel::{Place as EventPlace, Time};
+use narthex_kernel::{EventPlace, Time};
 
 use super::{Interconnect, InterconnectId, MemoryId, Step};
 use crate::agent::Agent;
-use crate::directory::{Carried, Place};
+use crate::directory::{Carried, Endpoint};
 use crate::transaction::{AgentId, Transaction};
 
 /// The agent or memory that delivered a block's bytes, or takes them.
@@ -37,7 +37,7 @@ pub enum Observation<'a> {
     /// It was taken or kept, and is free again without a transaction.
     Released,
     /// An agent was granted it, and issued nothing.
-    GrantedInVain(AgentId),
+    UnusedGrant(AgentId),
     /// A transaction has an interconnect from one instant to another, and is not
     /// carried, because an agent refuses it.
     Refused {
@@ -52,7 +52,7 @@ pub enum Observation<'a> {
 
 /// What holds the parts of a node, and lets the rules of an interconnect reach
 /// them.
-pub trait Composition {
+pub trait InterconnectHost {
     /// An agent that asks for interconnects, with what it is lent.
     type Agent<'a>: Agent
     where
@@ -117,7 +117,7 @@ pub trait Composition {
     /// A message leaves a requester or a home of a directory at `at`, which is not before
     /// now. Once it has come to its place, [`directory::Directory::arrive`] takes it. No
     /// order is asked of messages.
-    fn carry(&mut self, _at: Time, _on: InterconnectId, _from: Place, _to: Place, _carried: Carried) {
+    fn carry(&mut self, _at: Time, _on: InterconnectId, _from: Endpoint, _to: Endpoint, _carried: Carried) {
         unreachable!("no directory is here")
     }
 

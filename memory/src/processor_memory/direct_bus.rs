@@ -2,21 +2,21 @@
 //! registers, by itself.
 //!
 //! While it runs, nothing happens at its node up to an instant that the node knows. A miss that
-//! is an [`Exchange`](super::Exchange) is then over before anything else, or at least nobody can
+//! is an [`DirectFill`](super::DirectFill) is then over before anything else, or at least nobody can
 //! notice that it is not: the processor need not stop for it. Its port makes the exchange where
 //! it finds the miss, and says when the access is made ([`Port::serve`]). What the node has to know
 //! of that is collected here, until the processor stops for something else. One that is answered early
 //! is the last of these, because it ends behind all that the processor may do then.
 //!
 //! An access to a register changes a device as well. What that wants of its node then
-//! ([`Consequence`]) comes before anything else that the processor does.
+//! ([`MmioEffect`]) comes before anything else that the processor does.
 //!
 //! [`Port::serve`]: crate::port::Port::serve
 
 use narthex_kernel::{Duration, Time};
 
 use super::ProcessorPort;
-use super::exchange::Exchange;
+use super::direct_fill::DirectFill;
 use crate::access_tags::Tag;
 use crate::interconnects::MemoryId;
 use crate::interconnects::snooping_bus::{Crossing, SnoopingBus};
@@ -27,7 +27,7 @@ use crate::transaction::{AgentId, Response, Transaction};
 
 /// What exchanges and accesses to registers take of a processor that may be alone with its bus.
 #[derive(Clone, Copy, Debug)]
-pub struct Exchanges {
+pub struct DirectFills {
     /// The processor's place on the bus.
     pub agent: AgentId,
     /// The memory whose bytes its port has, and the bus's cycles of each access to that.
@@ -56,12 +56,12 @@ pub trait Registers {
         device: AgentId,
         transaction: &Transaction,
         response: &mut Response,
-    ) -> Option<Consequence>;
+    ) -> Option<MmioEffect>;
 }
 
 /// What an access to a register has for the node of its device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Consequence {
+pub enum MmioEffect {
     /// Nothing.
     Nothing,
     /// The device wants something of it, before the processor goes on.
@@ -96,11 +96,11 @@ impl WaitTime {
 
 /// The bus of a processor that is alone with it, and what came of that.
 #[derive(Debug)]
-pub struct Alone<'a> {
+pub struct DirectBus<'a> {
     /// The bus.
     pub bus: &'a mut SnoopingBus,
     /// What its exchanges take.
-    pub exchanges: &'a Exchanges,
+    pub exchanges: &'a DirectFills,
     /// What answers accesses to registers.
     pub registers: &'a mut dyn Registers,
     /// Nothing else happens before on its bus.
@@ -117,12 +117,12 @@ pub struct Alone<'a> {
     pub steps: u64,
 }
 
-impl Alone<'_> {
+impl DirectBus<'_> {
     /// The times of an exchange that the processor asks for at `now`, if it can make that by
     /// itself.
     #[inline(always)]
-    fn crossing_of(&self, now: impl FnOnce() -> Time, exchange: &Exchange) -> Option<(Time, Crossing)> {
-        let &Exchanges { agent, memory, is_counted, .. } = self.exchanges;
+    fn crossing_of(&self, now: impl FnOnce() -> Time, exchange: &DirectFill) -> Option<(Time, Crossing)> {
+        let &DirectFills { agent, memory, is_counted, .. } = self.exchanges;
         if is_counted(exchange.fetched) {
             return None;
         }
@@ -151,11 +151,11 @@ impl ProcessorPort<'_> {
         now: impl FnOnce() -> Time,
     ) -> Option<Time> {
         let most = self.most_after_exchange(page, address, size, access)?;
-        let exchange = self.own.exchange_for(address, access)?;
+        let exchange = self.own.direct_fill_for(address, access)?;
         let alone = self.alone.as_mut()?;
         let (now, crossing) = alone.crossing_of(now, &exchange)?;
         alone.steps += alone.bus.cross(now, &exchange, &crossing);
-        let &Exchanges { agent, own_part, .. } = alone.exchanges;
+        let &DirectFills { agent, own_part, .. } = alone.exchanges;
         if alone.is_early(&crossing) {
             alone.bus.answer_early(agent, crossing.end);
         }
