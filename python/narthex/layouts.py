@@ -130,7 +130,17 @@ Link = TypedDict(
 """A link of a network of switches."""
 
 Queue = TypedDict(
-    "Queue", {"switch": str, "from": str, "parcels": Whole, "most_bytes": Whole, "byte_ns": Whole}
+    "Queue",
+    {
+        "switch": str,
+        "from": str,
+        "parcels": Whole,
+        "most_bytes": Whole,
+        "byte_ns": Whole,
+        "dropped": NotRequired[Whole],
+        "pauses": NotRequired[Whole],
+        "marked": NotRequired[Whole],
+    },
 )
 """The buffers of a switch behind one link."""
 

@@ -224,6 +224,23 @@ def test_a_run_has_its_network_on_its_page(tmp_path: Path) -> None:
     assert "Traffic from node to node" in (tmp_path / "page.html").read_text()
 
 
+def test_a_program_is_right_on_switches_that_drop_and_go_back_n_sends_again() -> None:
+    settings = [
+        'network.switches.backpressure={kind="drop"}',
+        'flow_control={kind="go-back-n", window=16, buffers=64, timeout="20us"}',
+    ]
+    one, two = (
+        narthex.run("em3d", 80, 3, 20, machine="cluster", set=settings, threads=threads)
+        for threads in (1, 2)
+    )
+    assert one.document["nodes"] == two.document["nodes"]
+    assert one.document["network"] == two.document["network"]
+    queues = msgspec.convert(one.document, layouts.Run, strict=False)["network"]["queues"]
+    again = (node["statistics"]["packets_retried"] for node in one.document["nodes"])
+    assert sum(queue["dropped"] for queue in queues) > 0
+    assert sum(again) > 0
+
+
 def test_switches_stand_where_their_topology_has_them() -> None:
     mesh = wiring.places_of(
         [f"switch ({x}, {y}, {z})" for z in (0, 1) for y in (0, 1) for x in (0, 1)]

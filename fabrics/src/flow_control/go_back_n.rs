@@ -351,7 +351,7 @@ impl FlowControl for GoBackN {
             returned: (one.sent_once - one.sent) as u32,
         });
         let waiting = self.waiting.iter().flatten().map(|packet| (packet.source, packet.destination));
-        let bound = (self.placement, Limit::Window(self.window as u32));
+        let bound = (self.placement, Limit::Kept(self.window as u32));
         State::new(bound, outstanding.collect(), waiting, &self.statistics)
     }
 }

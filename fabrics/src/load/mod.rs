@@ -36,7 +36,7 @@ use serde::Deserialize;
 use crate::backpressure::Backpressure;
 use crate::latencies::{Detail, Latencies};
 use crate::link;
-use crate::networks::switched;
+use crate::networks::{Parameters, switched};
 use crate::switch::{Plan, Switch};
 use crate::topologies::Topology;
 
@@ -150,6 +150,8 @@ impl Load {
                 self.packet_bytes
             );
             problems.push(("packet_bytes", message));
+        } else if let Some((key, message)) = network.packet_problem(self.packet_bytes.into(), "packet_bytes") {
+            problems.push(("packet_bytes", format!("network.{key}: {message}")));
         }
         if self.measured_cycles == 0
             || self.measured_cycles > MOST_CYCLES

@@ -31,7 +31,7 @@ pub struct Surroundings {
 }
 
 /// The parameters of a kind of network.
-trait Parameters {
+pub(crate) trait Parameters {
     /// The rules that they break on such a machine, as (key, what is wrong) pairs.
     fn problems(&self, _around: &Surroundings) -> Vec<(String, String)> {
         Vec::new()
