@@ -150,7 +150,8 @@ impl Load {
                 self.packet_bytes
             );
             problems.push(("packet_bytes", message));
-        } else if let Some((key, message)) = network.packet_problem(self.packet_bytes.into(), "packet_bytes") {
+        } else if let Some((key, message)) = network.packet_problem(self.packet_bytes.into(), "packet_bytes")
+        {
             problems.push(("packet_bytes", format!("network.{key}: {message}")));
         }
         if self.measured_cycles == 0

@@ -25,9 +25,9 @@ pub fn document(nodes: &[Node], switches: &[Switch<Frame>], end: Time) -> Option
         switch.links().map(move |(to, statistics)| link_json(switch.name(), to, statistics))
     });
     let queues = switches.iter().flat_map(|switch| {
-        switch.inputs(end).map(move |(from, input)| {
-            with_counts(json!({ "switch": switch.name(), "from": from }), input)
-        })
+        switch
+            .inputs(end)
+            .map(move |(from, input)| with_counts(json!({ "switch": switch.name(), "from": from }), input))
     });
     let described = [terminal::Statistics::describe(), link::Statistics::describe()].concat();
     Some(json!({

@@ -156,7 +156,9 @@ fn untaken(node: &StuckNode, process: &StuckProcess) -> String {
 fn room(nodes: &[StuckNode], node: &StuckNode, process: &StuckProcess) -> (String, Vec<Link>) {
     let own = |one: &&Outstanding| one.source == process.rank;
     let mut all: Vec<Outstanding> = node.flow.outstanding.iter().filter(own).copied().collect();
-    if let (Limit::Window(window) | Limit::Kept(window), Some(held)) = (node.flow.limit, process.send.held_for) {
+    if let (Limit::Window(window) | Limit::Kept(window), Some(held)) =
+        (node.flow.limit, process.send.held_for)
+    {
         all.retain(|one| one.destination == held && one.packets >= window);
     } else if all.is_empty() {
         // Buffers are shared: another process of the node may hold them all.

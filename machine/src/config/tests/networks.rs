@@ -71,7 +71,11 @@ fn switches_that_would_lose_packets_or_fit_none_are_refused() {
     let headroom = |buffer: &str| {
         let pause = "network.switches.backpressure={kind=\"pause\", above=\"128B\", below=\"64B\"}";
         let settings = ["machine.nodes=4", "messages.packet=64B", SWITCHED, pause, buffer];
-        load("hpca98").expect("a preset").with_settings(&settings).map(|_| ()).map_err(|error| error.to_string())
+        load("hpca98")
+            .expect("a preset")
+            .with_settings(&settings)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
     };
     let message = headroom("network.switches.buffer=543B").expect_err("it is too small");
     let says = "network.switches.buffer: 543B is too small for packets of 64B (messages.packet); expected at least 544B";
