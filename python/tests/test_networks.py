@@ -227,10 +227,11 @@ def test_a_run_has_its_network_on_its_page(tmp_path: Path) -> None:
 def test_a_program_is_right_on_switches_that_drop_and_go_back_n_sends_again() -> None:
     settings = [
         'network.switches.backpressure={kind="drop"}',
+        "network.switches.buffer=256B",
         'flow_control={kind="go-back-n", window=16, buffers=64, timeout="20us"}',
     ]
     one, two = (
-        narthex.run("em3d", 80, 3, 20, machine="cluster", set=settings, threads=threads)
+        narthex.run("em3d", 160, 3, 20, machine="cluster", set=settings, threads=threads)
         for threads in (1, 2)
     )
     assert one.document["nodes"] == two.document["nodes"]
