@@ -21,6 +21,17 @@
 //!
 //! A fabric carries what it is given: a destination decides where it goes, and the
 //! rest of it is only counted.
+//!
+//! Six words for what is on its way, from the inside to the outside:
+//!
+//! | word | what it is | where |
+//! | --- | --- | --- |
+//! | packet | one network message of a program: a header and its payload | [`packet::Packet`] |
+//! | frame | what the flow controls of two nodes exchange: a packet, an acknowledgement, or a packet on its way back | [`packet::Frame`] |
+//! | cargo | what a parcel carries, at which no switch looks: a frame, or a request or reply of a generator of traffic | a type parameter of [`parcel`] |
+//! | parcel | a cargo with the label that switches read: where it goes, its bytes, its lane | [`parcel::Parcel`] |
+//! | mail | what one part of a network tells another: a parcel, room in a buffer, or, without switches, the cargo alone | [`parcel::Mail`] |
+//! | envelope | a mail on its way from one partition of the simulator to another; no part of the machine | [`narthex_kernel::partition::Envelope`] |
 
 pub mod backpressure;
 pub mod congestion;

@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use narthex_interfaces::programming;
+use narthex_interfaces::declarations;
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
 use narthex_machine::RunRequest;
 
@@ -110,7 +110,7 @@ fn address(choice: &mut Choice) -> u64 {
     let own = Addresses::of_process(if choice.once_in(8) { 1 } else { 0 });
     let entry = 64 * choice.below(64);
     let place = match choice.below(16) {
-        0..4 => own.register_page() + choice.of(&programming::registers()).1,
+        0..4 => own.register_page() + choice.of(&declarations::registers()).1,
         4 => own.register_page() + choice.below(4096),
         5 => own.information_page() + choice.below(4096),
         6 | 7 => choice.of(&[own.send_tail(), own.send_head(), own.receive_head()]),

@@ -165,9 +165,7 @@ pub trait Device: DeviceDescription + Archived + Send {
 
     /// The least time, beside the network's own, from a tile's access until what it sends
     /// changes the first level of another tile; none if it never does.
-    fn reaches_first_levels_in(&self) -> Option<Duration> {
-        None
-    }
+    fn reaches_first_levels_in(&self) -> Option<Duration>;
 
     /// A program calls the device through the operating system; the port is its process's
     /// first. What the program's call returns.
@@ -195,6 +193,10 @@ impl std::fmt::Debug for dyn Device {
 /// A pair of halves for each process is a device whose ports are the halves. A
 /// process's registers are behind the port of its send half.
 impl Device for Interface {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, _port: usize, kind: Kind) -> Duration {
         match kind {
             Kind::BlockStore => self.block_store_time,

@@ -269,6 +269,10 @@ fn doubleword(packet: &Packet, process: u8, header: Header, place: usize) -> (u6
 }
 
 impl Device for Forwarder {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         self.register_access
     }

@@ -7,9 +7,10 @@
 
 use std::sync::LazyLock;
 
+use crate::declarations;
 use crate::description::Layout;
 use crate::name::Name;
-use crate::programming::{self, Fact};
+use crate::programming::Fact;
 use crate::registers::{Addresses, NODE_MEMORY};
 
 /// The first doubleword of the page.
@@ -58,7 +59,7 @@ const PLACES_IN_VERSION_1: [(&str, &str); 3] = [
 /// Every fact, in the order of the page.
 static FACTS: LazyLock<Vec<Fact>> = LazyLock::new(|| {
     let mut facts: Vec<Fact> = GENERAL.iter().map(|&(name, meaning)| Fact { name, meaning }).collect();
-    let mut others = programming::gathered(|programming| programming.facts);
+    let mut others = declarations::gathered(|programming| programming.facts);
     for (name, before) in PLACES_IN_VERSION_1 {
         let own = others.iter().position(|fact| fact.name == name).expect("a model declares it");
         let place = facts.iter().position(|fact| fact.name == before).expect("it is there");

@@ -24,7 +24,9 @@
 //! | [`without_effect`] | parameters that an interface does not use |
 //! | [`programming`] | what a program sees of a model: driver, registers, facts |
 //! | [`information`] | the information page, on which a program finds the facts |
-//! | [`registers`] | where an interface lies in the guest's addresses; the guest's C header |
+//! | [`registers`] | where an interface lies in the guest's addresses |
+//! | [`declarations`] | what all models declare of that, each thing once |
+//! | [`headers`] | the guest's C headers |
 //! | [`queue`] | what half an interface holds |
 //! | [`address_names`] | addresses in words |
 
@@ -32,6 +34,7 @@ pub mod address_names;
 pub mod attachment;
 pub mod cachable_queue;
 pub mod cachable_register;
+pub mod declarations;
 pub mod description;
 pub mod device;
 pub mod device_call;
@@ -39,6 +42,7 @@ pub mod dma_engine;
 pub mod fifo;
 pub mod forwarder;
 pub mod half;
+pub mod headers;
 pub mod information;
 pub mod interface;
 pub mod models;

@@ -21,6 +21,7 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `commands` | | what every command says by `--help` |
 | `machines` | | `narthex list machines`, `narthex machine show --diagram` |
 | `mpi` | | the functions that `mpi.h` declares |
+| `mpi-model` | interfaces of hpca98 | `narthex fit logp`, and the experiments mpi/* over hpca98 |
 | `calls` | MACHINE/INTERFACE, several | `narthex run roundtrip` and `shmem-latency` |
 | `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
@@ -44,7 +45,7 @@ from narthex.assets import experiment_names
 from narthex.compiler import driver_apart
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
-from narthex.fitting import fit_logp
+from narthex.fitting import Fit, fit_logp
 from narthex.fitting.measurement import SIZES
 from narthex.fitting.tables import Table, caution_table, tables
 from narthex.goal import Comparison, compare
@@ -277,6 +278,52 @@ def mpi_functions(_directive: Directive) -> list[str]:
     return markdown_table(["what", f"{count} functions, each `MPI_` and `PMPI_`"], rows)
 
 
+def mpi_model(directive: Directive) -> list[str]:
+    """Say what the parts of a cost model of MPI's calls are over interfaces of hpca98, in ns."""
+    fits = fit_logp(directive.names)
+    rows = [[fit.interface, *map(_nanoseconds, _mpi_costs(fit))] for fit in fits]
+    numbers = ["L", "o", "of it the messaging library's", "g", "G_T", "G"]
+    numbers += [f"a round of {name}" for name in ("barrier", "broadcast", "allreduce")]
+    return markdown_table(["interface", *numbers], rows, right=numbers)
+
+
+def _nanoseconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:,.3g}"
+
+
+_MPI_ROUNDS = 4
+"""Of a barrier, a tree or recursive doubling on the experiment's 16 ranks."""
+
+
+def _mpi_costs(fit: Fit) -> list[float]:
+    """Return L, o, the messaging library's o, g, G_T, G, and a round of each collective."""
+
+    def value(name: str, workload: str) -> float:
+        wanted = (fit.interface, workload)
+        rows = outcome(f"mpi/{name}").rows
+        (found,) = (row.value for row in rows if (row.interface, row.workload) == wanted)
+        if found is None:
+            raise NarthexError(f"mpi/{name} has no value of {fit.interface}, {workload}")
+        return found
+
+    def one_way(size: int) -> float:
+        return value("latency", f"{size} bytes") * 1000 / 2
+
+    parts = fit.parameters
+    latency = parts.latency.at(8)
+    collectives = ["barrier, 16 ranks", "broadcast of 8 bytes, 16 ranks"]
+    collectives.append("allreduce of 8 bytes, 16 ranks")
+    return [
+        latency,
+        one_way(8) - latency,
+        parts.send_overhead.at(8) + parts.receive_overhead.at(8),
+        8 * 1000 / value("bandwidth", "8 bytes"),
+        (one_way(4096) - one_way(256)) / (4096 - 256),
+        1000 / value("bandwidth", "4096 bytes"),
+        *(value("collectives", each) * 1000 / _MPI_ROUNDS for each in collectives),
+    ]
+
+
 def fidelity_of(directive: Directive) -> list[str]:
     """Say how near systems are to their papers; of one, each experiment, and why rows miss."""
     if not directive.names:
@@ -369,6 +416,7 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "commands": commands,
     "machines": machines,
     "mpi": mpi_functions,
+    "mpi-model": mpi_model,
     "fidelity": fidelity_of,
     "area": area_of,
     "calls": calls,

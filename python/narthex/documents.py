@@ -43,10 +43,11 @@ EXPERIMENTS = Kind("experiments", "summaries", 2, "narthex experiment ... --json
 EXPLANATION = Kind("explanation", "breakdown", 3, "narthex explain ... --json FILE")
 FIT = Kind("fit", "fits", 1, "narthex fit logp ... --json FILE")
 CHECK = Kind("check", "checks", 2, "narthex check ... --json FILE")
+INTERFERENCE = Kind("interference", "matrix", 1, "narthex interfere ... --json FILE")
 LARGEST_BYTES = 1 << 30
 """Of a result's file. A run on 4,096 nodes is about 12 MB, besides what its program wrote."""
 
-KINDS = (RUN, COMPARISON, EXPERIMENTS, EXPLANATION, FIT, CHECK)
+KINDS = (RUN, COMPARISON, EXPERIMENTS, EXPLANATION, FIT, CHECK, INTERFERENCE)
 
 SWEEP = Kind("sweep", "folder", 1, "narthex sweep FILE")
 """No file, but a folder, which its document names."""
@@ -247,5 +248,6 @@ def _short(value: object) -> str:
 
 def _expected() -> str:
     return (
-        "expected is what --json of narthex run, compare, experiment, explain, fit or check writes"
+        "expected is what --json of narthex run, compare, experiment, explain, fit, check or"
+        " interfere writes"
     )

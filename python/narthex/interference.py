@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 ALL = "all"
 """What stands for all other jobs together."""
 
+NUMBERS = ["alone", "beside it", "slowdown"]
+COLUMNS = ["job", "beside", "measured by", "alone", "beside it", "unit", "slowdown"]
+"""Of the table of slowdowns."""
+
 DIGITS = 3
 """Of a slowdown in a drawing, behind the point."""
 
@@ -59,6 +63,21 @@ class Interference(Saved):
 
         return pl.DataFrame(self.document["matrix"])
 
+    def rows(self) -> list[list[str]]:
+        """Return the same as texts, under `COLUMNS`: for a table."""
+        return [
+            [
+                row["job"],
+                row["beside"],
+                row["measure"],
+                notation.text(row["alone"]),
+                notation.text(row["value"]),
+                row["unit"],
+                "-" if row["slowdown"] is None else f"{row['slowdown']:.{DIGITS}f} x",
+            ]
+            for row in self.document["matrix"]
+        ]
+
     def plot(self) -> "altair.TopLevelMixin":
         """Draw the slowdowns as a map: a row a job, a column what runs beside it."""
         from narthex.charts.standalone import standalone
@@ -68,7 +87,7 @@ class Interference(Saved):
     def map(self) -> "Chart":
         """Return the slowdowns as a chart of a page; see `plot`."""
         from narthex.charts.curves import heat_map
-        from narthex.report.parts import Cell, Chart, Table, columns, number
+        from narthex.report.parts import Cell, Chart, Table, columns
 
         rows: list[dict[str, Any]] = [
             {"row": each["job"], "column": each["beside"], "value": each["slowdown"]}
@@ -81,10 +100,8 @@ class Interference(Saved):
         empty = [{"row": name, "column": name, "value": None} for name in names]
         drawn_rows = sorted([*rows, *empty], key=lambda row: names.index(row["row"]))
         drawn_rows.sort(key=lambda row: [*names, ALL].index(row["column"]))
-        cells: list[list[Cell]] = [
-            [row["row"], row["column"], number(row["value"], 3)] for row in rows
-        ]
-        named = columns("job", "beside", "slowdown", numbers=["slowdown"])
+        cells: list[list[Cell]] = [list(each) for each in self.rows()]
+        named = columns(*COLUMNS, numbers=NUMBERS)
         told = "How many times slower each job is beside others than alone"
         # A job that is not slower is pale, however little the others are.
         drawn = heat_map(drawn_rows, "slowdown", ("job", "beside"), span=(1, 2))

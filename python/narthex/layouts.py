@@ -456,6 +456,38 @@ class Checks(TypedDict):
     left_out: dict[str, str]
 
 
+class RanJob(TypedDict):
+    """A job that ran beside others."""
+
+    program: str
+    arguments: list[str]
+    nodes: tuple[Whole, Whole]
+    node_list: NotRequired[list[Whole]]
+
+
+class Beside(TypedDict):
+    """What a job takes beside others, and alone."""
+
+    job: str
+    beside: str
+    measure: str
+    unit: str
+    alone: Number
+    value: Number
+    slowdown: float | None
+
+
+class Interference(TypedDict):
+    """The document of what jobs cost each other."""
+
+    version: str
+    machine: str
+    interface: str
+    nodes: Positive
+    jobs: Annotated[list[RanJob], msgspec.Meta(min_length=2)]
+    matrix: Annotated[list[Beside], msgspec.Meta(min_length=2)]
+
+
 LAYOUTS = {
     "run": [Run],
     "comparison": [Comparison],
@@ -463,6 +495,7 @@ LAYOUTS = {
     "explanation": [Explanation],
     "fit": [Fits],
     "check": [Checks],
+    "interference": [Interference],
 }
 """By kind of document: all of them hold."""
 

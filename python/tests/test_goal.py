@@ -160,6 +160,10 @@ def test_an_interval_is_what_other_patterns_of_the_size_were_off(tmp_path, param
     found = fidelity.Comparison(rows, {"LogGOPSim's": 10.0})
     assert found.interval_ns(rows[1]) == pytest.approx((110, 130))
     assert [found.is_held(each) for each in rows] == [False, True, False, False]
+    # The chart: nodes take longer than the model with the program's part, of 100 ns.
+    drawn = [list(map(str, cells)) for cells in found.chart().table.rows]
+    assert drawn[1] == ["b", "LogGOPSim's", "8", "-16.7", "-16.7", "-16.7"]
+    assert [row[2] for row in drawn] == ["8", "8", "8", "64"]
     # The makespan of another schedule: both overheads are 5 ns longer, the interval is that of all.
     file = tmp_path / "fidelity.json"
     file.write_text(json.dumps(found.document))

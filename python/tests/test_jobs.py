@@ -1,11 +1,12 @@
 """Several programs on one machine: their places, their ranks, what keeps them apart."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 import narthex
-from narthex import groups, jobs
+from narthex import documents, groups, jobs
 from narthex.cli import main
 from narthex.errors import NarthexError
 from narthex.report import runs
@@ -212,6 +213,25 @@ def test_interference_is_the_ratio_to_a_job_alone_on_the_same_nodes() -> None:
     assert slowdowns == [pytest.approx(2, rel=0.01)] * 2, "they share the link from 1 to 2"
     with pytest.raises(NarthexError, match="name two or more, not 1"):
         narthex.interfere(["hello"])
+
+
+def test_what_jobs_cost_each_other_is_a_page_also_of_its_document(tmp_path: Path) -> None:
+    listed = ["--job", "bandwidth 64 2 @ 0,2", "--job", "roundtrip 8 2 @ 1,3", "--nodes", "4"]
+    page, file, again = (tmp_path / name for name in ("page.html", "found.json", "again.html"))
+    with pytest.raises(SystemExit) as ended:
+        main(["interfere", *listed, "--report", str(page), "--json", str(file)])
+    assert ended.value.code == 0
+    with pytest.raises(SystemExit):
+        main(["report", str(file), "--output", str(again)])
+    text = page.read_text()
+    assert text == again.read_text()
+    for told in ("2 jobs on CNI32Qm, 4 nodes of hpca98", "roundtrip 8 2", "0, 2", "1.000 x"):
+        assert told in text
+    damaged = json.loads(file.read_text())
+    damaged["matrix"][0]["slowdown"] = "fast"
+    file.write_text(json.dumps(damaged))
+    with pytest.raises(NarthexError, match=r"Expected `float \| null`, got `str`.*matrix\[0\]"):
+        documents.read([file])
 
 
 def test_a_sweep_places_jobs(tmp_path: Path) -> None:

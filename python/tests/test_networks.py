@@ -88,8 +88,11 @@ def test_the_command_prints_a_row_for_each_load(capsys: pytest.CaptureFixture[st
     assert " %" in printed
     assert command("network", "--pattern", "transpose", "--load", "1", "--cycles", "2000") == 0
     assert "saturated" in capsys.readouterr().out
-    assert command("network", "cluster", "--load", "some") == 2
-    assert "expected numbers with commas" in capsys.readouterr().err
+    for wrong in ("some", "0.1,,0.2", ""):
+        assert command("network", "cluster", "--load", wrong) == 2
+        assert f"--load '{wrong}': expected numbers with commas" in capsys.readouterr().err
+    assert command("goal", "fidelity", "--ranks", "4,16.5") == 2
+    assert "--ranks '4,16.5': expected whole numbers with commas" in capsys.readouterr().err
 
 
 def test_a_file_says_who_sends_to_whom(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

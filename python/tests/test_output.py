@@ -268,8 +268,9 @@ def test_an_explanation_can_be_interrupted():
     )  # fmt: skip
     assert "ms simulated" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    _, told = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert told.endswith("narthex: interrupted\n")
 
 
 def test_verbose_says_what_is_called_and_what_is_kept(capfd):

@@ -172,6 +172,10 @@ impl DmaDevice {
 }
 
 impl Device for DmaDevice {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         self.register_access_time
     }

@@ -25,7 +25,7 @@ use serde_json::json;
 use super::{Built, Makes, Model, Problem, Setup};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::fifo::{self, ReceiveFifo, SendFifo, Times, attaches_to_block_buses};
-use crate::half::{Context, InterfaceHalf, TimeToSend, RegisterAccess, RegisterFault};
+use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
 use crate::programming::{Driver, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -121,7 +121,12 @@ impl InterfaceHalf for Send {
         Some(self.fifo.push(context, block))
     }
 
-    fn independent_of_arrivals(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+    fn independent_of_arrivals(
+        &self,
+        context: &Context<'_>,
+        access: RegisterAccess,
+        from: Time,
+    ) -> Option<bool> {
         self.fifo.independent_of_arrivals(context, access, from)
     }
 
@@ -197,7 +202,12 @@ impl InterfaceHalf for Receive {
         Some(self.fifo.pop(context, &mut block).map(|()| block))
     }
 
-    fn independent_of_arrivals(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+    fn independent_of_arrivals(
+        &self,
+        context: &Context<'_>,
+        access: RegisterAccess,
+        from: Time,
+    ) -> Option<bool> {
         self.fifo.independent_of_arrivals(context, access, from)
     }
 

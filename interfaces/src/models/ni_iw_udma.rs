@@ -46,7 +46,7 @@ use crate::fifo::{
     self, DMA_BUSY, DmaEngine, DmaTimes, RECEIVE, ReceiveFifo, SEND, SendFifo, Times,
     attaches_to_block_buses, check_window,
 };
-use crate::half::{Trigger, Context, InterfaceHalf, TimeToSend, RegisterAccess, RegisterFault};
+use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend, Trigger};
 use crate::programming::{Driver, Fact, Programming, Requirement};
 use crate::queue::QueueState;
 use crate::taxonomy::{self, Addition, NOT_FOR_COHERENT};
@@ -184,7 +184,12 @@ impl InterfaceHalf for Send {
     }
 
     /// Its engine has the FIFO while it is busy.
-    fn independent_of_arrivals(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+    fn independent_of_arrivals(
+        &self,
+        context: &Context<'_>,
+        access: RegisterAccess,
+        from: Time,
+    ) -> Option<bool> {
         match access.offset == SEND_DMA || self.engine.is_busy() {
             true => Some(false),
             false => self.fifo.independent_of_arrivals(context, access, from),
@@ -312,7 +317,12 @@ impl InterfaceHalf for Receive {
     }
 
     /// Its engine has the FIFO while it is busy.
-    fn independent_of_arrivals(&self, context: &Context<'_>, access: RegisterAccess, from: Time) -> Option<bool> {
+    fn independent_of_arrivals(
+        &self,
+        context: &Context<'_>,
+        access: RegisterAccess,
+        from: Time,
+    ) -> Option<bool> {
         match access.offset == RECEIVE_DMA || self.engine.is_busy() {
             true => Some(false),
             false => self.fifo.independent_of_arrivals(context, access, from),

@@ -119,6 +119,10 @@ impl RtlFifo {
 }
 
 impl Device for RtlFifo {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        self.model.reaches_first_levels_in()
+    }
+
     fn access_time(&self, port: usize, kind: Kind) -> Duration {
         self.model.access_time(port, kind)
     }

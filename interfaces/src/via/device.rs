@@ -152,6 +152,10 @@ impl State {
 }
 
 impl Device for Via {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, port: usize, kind: Kind) -> Duration {
         let Config { register_access_time, memory_access_time, .. } = self.build.config;
         match (port, kind) {

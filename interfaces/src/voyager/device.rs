@@ -170,6 +170,10 @@ impl Voyager {
 }
 
 impl Device for Voyager {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         self.build.config.register_access_time
     }

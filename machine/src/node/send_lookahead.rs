@@ -138,6 +138,11 @@ impl SendLookahead {
             of_devices: DeviceLookahead::default(),
         }
     }
+
+    /// From now on it relies on no promise of a device.
+    pub fn foresee_nothing(&mut self) {
+        (self.foresees, self.runs_ahead) = (false, false);
+    }
 }
 
 /// The furthest that a processor's hits go ahead: a window of a program that turns in its caches has

@@ -28,6 +28,10 @@ struct Mailbox {
 }
 
 impl Device for Mailbox {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         Duration::from_ns(10)
     }

@@ -36,6 +36,7 @@ mod overflow;
 mod packets;
 mod process_threads;
 mod processes;
+mod promises;
 mod refusals;
 mod regions;
 mod sarc;

@@ -117,6 +117,10 @@ impl Archived for Registrar {
 }
 
 impl Device for Registrar {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         Duration::ZERO
     }

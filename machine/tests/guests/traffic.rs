@@ -60,23 +60,6 @@ fn a_refused_packet_is_accepted_at_the_same_instant_whether_its_attempts_are_fra
     }
 }
 
-/// A processor may have its answer before the instant at which others could tell: frames come
-/// meanwhile, and the interface asks for the bus. Its caches are small, so that it misses often.
-#[test]
-fn answers_that_processors_have_early_come_to_the_same_as_each_step() {
-    for (machine, interface) in machines_and_interfaces() {
-        let run = with(request(machine, interface), "data_cache.size=4KiB");
-        for (bytes, lead) in [(8, 2), (200, 3)] {
-            let ways = [(false, 1), (true, 1), (false, 2)].map(|(schedule_steps, threads)| {
-                let run = RunRequest { schedule_steps, threads, ..run.clone() };
-                result(&run, &both_ways(60, bytes, lead))
-            });
-            assert!(ways[0] == ways[1], "{machine} {interface}: steps change a result");
-            assert!(ways[0] == ways[2], "{machine} {interface}: threads change a result");
-        }
-    }
-}
-
 #[test]
 fn a_window_of_one_packet_and_the_smallest_queues_are_enough() {
     for interface in ["NI2w", "CNI4Q", "CNI4Qm"] {

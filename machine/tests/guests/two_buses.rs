@@ -75,6 +75,10 @@ impl SharedRegisters {
 }
 
 impl Device for SharedRegisters {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         Duration::from_ns(10)
     }

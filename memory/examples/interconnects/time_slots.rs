@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{InterconnectKind, MachineFile, Plan, Site};
 use super::{
-    AddressMap, Admits, Answer, InterconnectHost, Interconnect, InterconnectId, Names, Observation, InterconnectModel, AgentPorts,
-    Step, CarriedTransaction, at_home, block_transaction, complete,
+    AddressMap, Admits, AgentPorts, Answer, CarriedTransaction, Interconnect, InterconnectHost,
+    InterconnectId, InterconnectModel, Names, Observation, Step, at_home, block_transaction, complete,
 };
 use crate::agent::Agent;
 use crate::bus::Bus;

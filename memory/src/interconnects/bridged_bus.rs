@@ -27,9 +27,9 @@ use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddressMap, Admits, Answer, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel,
-    AgentPorts, Snooped, Step, Supplier, CarriedTransaction, access, at_home, block_transaction, end_crossing_at,
-    go_on_for_bridge, request, request_first, snoop,
+    AddressMap, Admits, AgentPorts, Answer, CarriedTransaction, Home, Interconnect, InterconnectHost,
+    InterconnectId, InterconnectModel, Names, Observation, Snooped, Step, Supplier, access, at_home,
+    block_transaction, end_crossing_at, go_on_for_bridge, request, request_first, snoop,
 };
 use crate::agent::Agent;
 use crate::bridge::{Answerer, Bridge, End, Start, Timing, Turn};
@@ -175,7 +175,12 @@ impl BridgedBus {
     }
 
     /// A device puts its transaction on the bus, one that was refused first.
-    fn start_for_device<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn start_for_device<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) {
         let again = Self::of(composition, on).bridge.take_refused(agent);
         let Some(transaction) = again.or_else(|| composition.agent(agent).issue(now, on)) else {
             composition.observe(now, on, Observation::UnusedGrant(agent));

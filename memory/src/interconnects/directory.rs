@@ -52,12 +52,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AddressMap, Admits, InterconnectHost, Home as Part, Interconnect, InterconnectId, MemoryId, Names,
-    Observation, InterconnectModel, AgentPorts, Step,
+    AddressMap, Admits, AgentPorts, Home as Part, Interconnect, InterconnectHost, InterconnectId,
+    InterconnectModel, MemoryId, Names, Observation, Step,
 };
 use crate::agent::Agent;
 use crate::directory::{
-    Blocks, Body, Carried, Entry, Home, HomeId, Hops, Lane, Endpoint, Requester, SavedHome, Table,
+    Blocks, Body, Carried, Endpoint, Entry, Home, HomeId, Hops, Lane, Requester, SavedHome, Table,
 };
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
@@ -176,7 +176,13 @@ pub struct Directory {
 
 impl Directory {
     /// One that knows of no copies yet.
-    pub fn new(names: Names, config: &Config, table: &'static Table, ports: AgentPorts, homes: Homes) -> Self {
+    pub fn new(
+        names: Names,
+        config: &Config,
+        table: &'static Table,
+        ports: AgentPorts,
+        homes: Homes,
+    ) -> Self {
         let Homes { ranges, interleaved, tiles } = homes;
         let mut parts: Vec<Part> = interleaved.iter().map(|&memory| Part::Memory(memory)).collect();
         for part in ranges.of_ranges() {

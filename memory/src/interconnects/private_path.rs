@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{Broken, InterconnectKind, MachineFile, Plan, Site, parameters, without_parameters};
 use super::{
-    AddressMap, Admits, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel, AgentPorts,
-    Step, CarriedTransaction, complete,
+    AddressMap, Admits, AgentPorts, CarriedTransaction, Home, Interconnect, InterconnectHost, InterconnectId,
+    InterconnectModel, Names, Observation, Step, complete,
 };
 use crate::agent::Agent;
 use crate::bus::Bus;

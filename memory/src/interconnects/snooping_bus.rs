@@ -40,8 +40,9 @@ use std::hash::{Hash, Hasher};
 
 use super::refusals::{Refusal, Refusals, Refused};
 use super::{
-    AddressMap, Admits, Answer, InterconnectHost, Home, Interconnect, InterconnectId, Names, Observation, InterconnectModel,
-    AgentPorts, Step, CarriedTransaction, at_home, block_transaction, complete, end_above, snarf,
+    AddressMap, Admits, AgentPorts, Answer, CarriedTransaction, Home, Interconnect, InterconnectHost,
+    InterconnectId, InterconnectModel, Names, Observation, Step, at_home, block_transaction, complete,
+    end_above, snarf,
 };
 use crate::agent::Agent;
 use crate::bridge::Turn;
@@ -146,7 +147,12 @@ impl SnoopingBus {
 
     /// The same until `end`.
     #[inline(always)]
-    fn occupy_until<C: InterconnectHost>(composition: &mut C, end: Time, on: InterconnectId, underway: CarriedTransaction) {
+    fn occupy_until<C: InterconnectHost>(
+        composition: &mut C,
+        end: Time,
+        on: InterconnectId,
+        underway: CarriedTransaction,
+    ) {
         let bus = Self::of(composition, on);
         let agent = underway.transaction.agent;
         let is_fetch = matches!(underway.transaction.kind, Kind::Read | Kind::ReadExclusive | Kind::Upgrade);
@@ -216,7 +222,12 @@ impl SnoopingBus {
 
     /// An access is held by what it accesses, and has the bus until that answers it.
     #[cold]
-    fn hold<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, held: CarriedTransaction) {
+    fn hold<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        held: CarriedTransaction,
+    ) {
         composition.observe(now, on, Observation::Held(&held.transaction));
         Self::of(composition, on).underway = Some(held);
     }
@@ -573,7 +584,11 @@ impl SnoopingBus {
     /// The bus is free after a refusal or after the push that followed it; false if
     /// neither had it.
     #[inline(never)]
-    fn release_after_refusal<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
+    fn release_after_refusal<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+    ) -> bool {
         let refusals = Self::refusals(composition, on);
         let was_refused = std::mem::take(&mut refusals.is_ending);
         match (was_refused, refusals.push.clone()) {

@@ -314,6 +314,10 @@ impl Archived for Refusing {
 }
 
 impl Device for Refusing {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
     fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
         Duration::ZERO
     }

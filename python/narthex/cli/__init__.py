@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from narthex.arguments import UTF_8_REMEDY, is_unicode
 from narthex.cli import (
@@ -54,8 +55,21 @@ BEHIND_DASHES = "an argument of the program that begins with - stands behind a -
 
 OUT_OF_MEMORY = "there is not enough memory; a limit of the shell (ulimit -v) counts as well"
 
+
+class Commands(TyperGroup):
+    """The commands; one that Ctrl-C ends says so. Typer itself would end it without a word."""
+
+    def invoke(self, context: Any) -> Any:  # noqa: ANN401 - Click's, which Typer has within
+        """Run the command that is named."""
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            raise NarthexError("interrupted", INTERRUPTED) from None
+
+
 app = typer.Typer(
     name="narthex",
+    cls=Commands,
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,

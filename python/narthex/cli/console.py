@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import typer
 
@@ -19,6 +19,8 @@ from narthex.errors import NOT_WRITTEN, NarthexError
 
 if TYPE_CHECKING:
     from narthex.programs import Program
+
+Number = TypeVar("Number", int, float)
 
 PATIENCE_S = 2.0
 """Work that takes no longer shows no progress."""
@@ -81,6 +83,19 @@ def split_names(given: str | Iterable[str]) -> list[str]:
     """Read names with commas between them, in one text or several."""
     texts = [given] if isinstance(given, str) else given
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+
+
+def read_numbers(
+    option: str, given: str, kind: Callable[[str], Number], example: str
+) -> list[Number]:
+    """Read an option's numbers, whole ones or not, with commas between them."""
+    try:
+        return [kind(each) for each in given.split(",")]
+    except ValueError:
+        whole = "whole " if kind is int else ""
+        raise NarthexError(
+            f"{option} '{given}': expected {whole}numbers with commas between: {example}"
+        ) from None
 
 
 def only_one(command: str, interfaces: Iterable[str]) -> str:
@@ -246,6 +261,10 @@ class Waiting:
             left = _left(now - self._start, done, total, left_s)
             print(f"{self._what}: {detail}, {now - self._start:.0f} s{left}", file=sys.stderr)
         return True
+
+    def runs(self, done: int, total: int, left_s: float | None) -> None:
+        """Say how many runs are made: what a batch of them tells its progress."""
+        self.update(f"{done} of {total} runs", done, total, left_s)
 
     def _show(self, detail: str, done: int | None, total: int | None, left_s: float | None) -> None:
         if self._bar is None:

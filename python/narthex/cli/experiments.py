@@ -20,7 +20,7 @@ from narthex.cli.console import (
     split_names,
     within,
 )
-from narthex.cli.options import FRESH, SEVERAL
+from narthex.cli.options import FRESH, SEVERAL, several_interfaces
 from narthex.cli.reporting import OPEN_OPTION, PLOT_OPTION, REPORT_OPTION, ReportTarget
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import say, tell, warn
@@ -57,13 +57,8 @@ def experiment(
         help="PAPER/NAME (see 'narthex list experiments'), or a TOML file; 'all' for all of them.",
         autocompletion=completion.experiments,
     ),
-    interface: list[str] = typer.Option(
-        [ALL],
-        "--interface",
-        "-i",
-        metavar="NAMES",
-        help=f"Only these, {SEVERAL}, and what needs no others.",
-        autocompletion=completion.several_interfaces,
+    interface: list[str] = several_interfaces(
+        [ALL], f"Only these, {SEVERAL}, and what needs no others."
     ),
     workload: list[str] = typer.Option(
         [], "--workload", "-w", help="Only this one, and what needs no others; may be repeated."
@@ -183,9 +178,7 @@ def _made(name: str, measured: dict[str, Any]) -> "Outcome":
         return validation.experiment(
             name,
             **measured,
-            progress=lambda done, total, left_s: waiting.update(
-                f"{done} of {total} runs", done, total, left_s
-            ),
+            progress=waiting.runs,
         )
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from narthex import files
-from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -16,11 +15,12 @@ from narthex.cli.console import (
     compile_program,
     examples,
     finish,
+    read_numbers,
     split_names,
     warn_of_idle,
     within,
 )
-from narthex.cli.options import FRESH, MACHINE, SEVERAL, WHERE
+from narthex.cli.options import FRESH, MACHINE, SEVERAL, WHERE, several_interfaces
 from narthex.cli.reporting import (
     OPEN_OPTION,
     PLOT_OPTION,
@@ -63,14 +63,7 @@ def register(app: typer.Typer) -> None:
     )
 )
 def logp(
-    interface: list[str] = typer.Option(
-        ...,
-        "--interface",
-        "-i",
-        metavar="NAMES",
-        help=f"Names, {SEVERAL}. {WHERE}",
-        autocompletion=completion.several_interfaces,
-    ),
+    interface: list[str] = several_interfaces(..., f"Names, {SEVERAL}. {WHERE}"),
     machine: str = MACHINE,
     nodes: int = NODES,
     set_: list[str] = SET_OPTION,
@@ -118,14 +111,12 @@ def logp(
             machine=machine,
             nodes=nodes,
             set=set_,
-            sizes=SIZES if sizes is None else _sizes(sizes),
+            sizes=SIZES if sizes is None else read_numbers("--bytes", sizes, int, "8,16,32,64"),
             seeds=seeds,
             burst=burst,
             jobs=jobs,
             fresh=fresh,
-            progress=lambda done, total, left_s: waiting.update(
-                f"{done} of {total} runs", done, total, left_s
-            ),
+            progress=waiting.runs,
         )
     made = document(fits)
     finish(
@@ -144,16 +135,6 @@ def _write_arguments(fits: "list[Fit]", names: list[str], output: str) -> None:
     for each, name in zip(fits, names, strict=True):
         text = loggopsim(each).arguments + "\n"
         files.write(Path(output.replace(INTERFACE, name)), text.encode())
-
-
-def _sizes(text: str) -> list[int]:
-    """Read sizes with commas between them."""
-    try:
-        return [int(size) for size in split_names(text)]
-    except ValueError:
-        raise NarthexError(
-            f"--bytes '{text}': sizes are whole numbers with commas between: 8,16,32,64"
-        ) from None
 
 
 def _check_output(output: str | None, names: list[str]) -> None:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from narthex import notation
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -25,7 +24,13 @@ from narthex.cli.options import (
     THREADS,
     UNTIL,
 )
-from narthex.cli.reporting import PLOT_OPTION, PlotTarget
+from narthex.cli.reporting import (
+    OPEN_OPTION,
+    PLOT_OPTION,
+    REPORT_OPTION,
+    PlotTarget,
+    ReportTarget,
+)
 from narthex.cli.tables import print_table
 from narthex.running import DEFAULT_INTERFACE
 
@@ -42,6 +47,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             f"narthex interfere {TWO_JOBS} --machine cluster --nodes 8",
             "narthex interfere --job-file jobs.toml --plot slowdown.svg",
+            "narthex interfere --job-file jobs.toml --report interference.html",
         ),
     )(interfere)
 
@@ -64,19 +70,18 @@ def interfere(
     jobs: int = AT_A_TIME,
     fresh: bool = FRESH,
     json_file: str | None = JSON_OPTION,
+    report: Path | None = REPORT_OPTION,
     plot: Path | None = PLOT_OPTION,
+    open_: bool = OPEN_OPTION,
 ) -> None:
     """Run jobs together, alone and in pairs, and show how much each costs the others."""
     from narthex import interference
     from narthex.jobs import Job, read_file
 
-    target, picture = JsonTarget(json_file), PlotTarget(plot)
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    picture = PlotTarget(plot)
     listed: list[str | Job] = [*job, *(read_file(job_file) if job_file else [])]
     with Waiting("Running the jobs") as waiting:
-
-        def told(done: int, all_: int, _left_s: float | None) -> None:
-            waiting.update(f"{done} of {all_} runs")
-
         found = interference.interfere(
             listed,
             by=by,
@@ -89,10 +94,11 @@ def interfere(
             until=until,
             fresh=fresh,
             at_a_time=jobs,
-            progress=told,
+            progress=waiting.runs,
         )
     finish(
         lambda: target.write(found.document),
+        lambda: page.write_document(found.document),
         lambda: picture.draw(found.document, lambda: (found.map(), found.title)),
         lambda: None if target.to_stdout else show(found),
     )
@@ -100,17 +106,6 @@ def interfere(
 
 def show(found: "Interference") -> None:
     """Print a row for each job and what runs beside it."""
-    rows = [
-        (
-            row["job"],
-            row["beside"],
-            row["measure"],
-            notation.text(row["alone"]),
-            notation.text(row["value"]),
-            row["unit"],
-            "-" if row["slowdown"] is None else f"{row['slowdown']:.3f} x",
-        )
-        for row in found.document["matrix"]
-    ]
-    names = ["job", "beside", "measured by", "alone", "beside it", "unit", "slowdown"]
-    print_table(found.title, names, rows, ["alone", "beside it", "slowdown"])
+    from narthex.interference import COLUMNS, NUMBERS
+
+    print_table(found.title, COLUMNS, found.rows(), NUMBERS)

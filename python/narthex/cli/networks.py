@@ -1,9 +1,8 @@
 """`narthex network`: a machine's network alone, under synthetic load."""
 
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,7 +14,7 @@ from narthex.cli.console import (
     Waiting,
     examples,
     finish,
-    warn,
+    read_numbers,
     within,
 )
 from narthex.cli.options import NODES, SEED, THREADS
@@ -27,12 +26,11 @@ from narthex.cli.reporting import (
     ReportTarget,
 )
 from narthex.cli.tables import print_table
+from narthex.cli.terminal import warn
 from narthex.errors import USAGE, NarthexError
 
 if TYPE_CHECKING:
     from narthex.loads import NetworkLoad
-
-Number = TypeVar("Number", int, float)
 
 DEFAULT_LOADS = "0.01,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9"
 TORUS = "--set 'network.topology={kind=\"torus\", dimensions=[4, 4]}' --set network.links.lanes=4"
@@ -109,8 +107,10 @@ def network(
 
     target, picture = JsonTarget(json_file), PlotTarget(plot)
     page = ReportTarget(report, opens=open_)
-    shares = None if load is None else _numbers("--load", load, float)
-    requests = [] if outstanding is None else _numbers("--outstanding", outstanding, int)
+    shares = None if load is None else read_numbers("--load", load, float, "0.1,0.2,0.5")
+    requests = (
+        [] if outstanding is None else read_numbers("--outstanding", outstanding, int, "1,2,4")
+    )
     found: list[tuple[str, NetworkLoad]] = []
     networks = _curves(pattern.split(","), vary)
     with Waiting(f"Measuring the network of {machine}") as waiting:
@@ -172,16 +172,6 @@ def _split(values: str) -> list[str]:
         else:
             found[-1] += each
     return found
-
-
-def _numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
-    try:
-        return [kind(each) for each in text.split(",")]
-    except ValueError:
-        example = "0.1,0.2,0.5" if kind is float else "1,2,4"
-        raise NarthexError(
-            f"{option} '{text}': expected numbers with commas between: {example}"
-        ) from None
 
 
 def _show_all(found: "list[tuple[str, NetworkLoad]]") -> None:

@@ -1,5 +1,7 @@
 """Options that several commands have."""
 
+from typing import Any
+
 import typer
 
 from narthex.cli import completion
@@ -77,6 +79,20 @@ FROM = typer.Option(
     help="Start from this warm checkpoint, of the same program and number of nodes; interface and "
     "parameters may be others. Caches are empty.",
 )
+
+
+def several_interfaces(default: Any, told: str) -> Any:  # noqa: ANN401 - Typer's, of any type
+    """Return the option of a command that takes several interfaces; `told` is its help."""
+    return typer.Option(
+        default,
+        "--interface",
+        "-i",
+        metavar="NAMES",
+        help=told,
+        autocompletion=completion.several_interfaces,
+    )
+
+
 SEED = typer.Option(None, "--seed", **within("seed"), help="Seed, instead of the machine's.")
 FIRMWARE = typer.Option(
     [],

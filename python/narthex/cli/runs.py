@@ -67,6 +67,7 @@ from narthex.cli.options import (
     WAVES,
     WAVES_NODE,
     WHERE,
+    several_interfaces,
 )
 from narthex.cli.reporting import (
     OPEN_OPTION,
@@ -544,14 +545,7 @@ def _show_ledger(
 def compare(
     program: str = PROGRAM,
     args: list[str] | None = ARGUMENTS,
-    interface: list[str] = typer.Option(
-        ["all"],
-        "--interface",
-        "-i",
-        metavar="NAMES",
-        help=f"'all', or names {SEVERAL}. {WHERE}",
-        autocompletion=completion.several_interfaces,
-    ),
+    interface: list[str] = several_interfaces(["all"], f"'all', or names {SEVERAL}. {WHERE}"),
     by: str | None = typer.Option(
         None, "--by", help="Rank by this report; by the program's first if not given."
     ),

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from narthex import notation
-from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
     SET_OPTION,
@@ -16,10 +15,20 @@ from narthex.cli.console import (
     examples,
     finish,
     only_one,
+    read_numbers,
     split_names,
     within,
 )
-from narthex.cli.options import INTERFACE, MACHINE, SEED, SEVERAL, THREADS, WHERE
+from narthex.cli.options import (
+    INTERFACE,
+    MACHINE,
+    SEED,
+    SEVERAL,
+    THREADS,
+    WHERE,
+    several_interfaces,
+)
+from narthex.cli.reporting import PLOT_OPTION, PlotTarget
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
 from narthex.errors import NarthexError
@@ -176,17 +185,11 @@ def show(schedule: str = SCHEDULE, json_file: str | None = JSON_OPTION) -> None:
     epilog=examples(
         "narthex goal fidelity -i CNI32Qm",
         "narthex goal fidelity -i NI2w,CNI32Qm --ranks 4,16,64 --json fidelity.json",
+        "narthex goal fidelity -i NI2w,CNI32Qm --plot fidelity.svg",
     )
 )
 def fidelity(
-    interface: list[str] = typer.Option(
-        ["CNI32Qm"],
-        "--interface",
-        "-i",
-        metavar="NAMES",
-        help=f"Names, {SEVERAL}. {WHERE}",
-        autocompletion=completion.several_interfaces,
-    ),
+    interface: list[str] = several_interfaces(["CNI32Qm"], f"Names, {SEVERAL}. {WHERE}"),
     machine: str = MACHINE,
     set_: list[str] = SET_OPTION,
     pattern: str | None = typer.Option(
@@ -200,13 +203,14 @@ def fidelity(
         help="Measure flow control and the phase of polls too: five times as long.",
     ),
     json_file: str | None = JSON_OPTION,
+    plot: Path | None = PLOT_OPTION,
 ) -> None:
     """Compare the fitted model with detailed nodes: its error by pattern, size and interface."""
     from narthex import goal as schedules
-    from narthex.goal.fidelity import PATTERNS
+    from narthex.goal.fidelity import PATTERNS, TITLE
     from narthex.programs import find
 
-    target = JsonTarget(json_file)
+    target, picture = JsonTarget(json_file), PlotTarget(plot)
     compile_program(find("goal"))
     with Waiting("Comparing executors") as waiting:
         found = schedules.compare(
@@ -214,13 +218,14 @@ def fidelity(
             machine=machine,
             set=set_,
             patterns=PATTERNS if pattern is None else split_names(pattern),
-            ranks=_numbers("--ranks", ranks),
-            sizes=_numbers("--bytes", sizes),
+            ranks=read_numbers("--ranks", ranks, int, "4,16"),
+            sizes=read_numbers("--bytes", sizes, int, "8,64"),
             causes=causes,
             progress=lambda done, all_: waiting.update(f"{done} of {all_} schedules", done, all_),
         )
     finish(
         lambda: target.write(found.document),
+        lambda: picture.draw(found.document, lambda: (found.chart(), TITLE)),
         lambda: None if target.to_stdout else _show_comparison(found, has_causes=causes),
     )
 
@@ -232,15 +237,6 @@ def _told(waiting: Waiting) -> Any:  # noqa: ANN401 - a function of the progress
         return waiting.update(f"{done:,} {stage}", done, total or None)
 
     return update
-
-
-def _numbers(option: str, text: str) -> list[int]:
-    try:
-        return [int(each) for each in split_names(text)]
-    except ValueError:
-        raise NarthexError(
-            f"{option} '{text}': expected whole numbers with commas between: 4,16"
-        ) from None
 
 
 def _convert(schedule: str, output: Path, *, as_text: bool) -> None:

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
@@ -27,6 +27,10 @@ from narthex.goal.execution import fitted, run
 from narthex.goal.parameters import Calibration, Fitted
 from narthex.notation import mean
 
+if TYPE_CHECKING:
+    from narthex.report.parts import Chart
+
+TITLE = "The fitted model against detailed nodes"
 SIZES = (8, 64, 240)
 PATTERNS = (
     "barrier",
@@ -187,6 +191,38 @@ class Comparison:
     def by_ranks(self) -> tuple[list[str], list[list[str]]]:
         """Return the same for each number of ranks."""
         return self._by("ranks", _errors)
+
+    def chart(self) -> "Chart":
+        """Return the error of the model over the size of messages, with the program's part.
+
+        A point is the mean over numbers of ranks; the table has their range, too.
+        """
+        from narthex.charts.curves import curves
+        from narthex.report.parts import Cell, Chart, Table, columns, number
+
+        groups: dict[tuple[str, str, int], list[float]] = {}
+        for row in self.rows:
+            place = row.pattern, row.interface, row.bytes
+            groups.setdefault(place, []).append(row.model_error_percent)
+        points: list[dict[str, Any]] = [
+            {"panel": pattern, "interface": interface, "x": size, "value": mean(errors)}
+            for (pattern, interface, size), errors in groups.items()
+        ]
+        cells: list[list[Cell]] = [
+            [*map(str, place), *(number(of(errors), 1) for of in (mean, min, max))]
+            for place, errors in groups.items()
+        ]
+        unit = "error, percent"
+        numbers = ["bytes", unit, "least", "most"]
+        named = columns("pattern", "interface", *numbers, numbers=numbers)
+        names = list(dict.fromkeys(row.interface for row in self.rows))
+        return Chart(
+            "Error of the makespan",
+            "A panel for each pattern: (model - nodes) / nodes with the program's part in the"
+            " model, as the mean over numbers of ranks",
+            curves(points, unit, names, panels="panel"),
+            Table("Error of the makespan", named, cells, is_folded=True),
+        )
 
     def _by(
         self, key: str, told: Callable[[Sequence[Row]], str]

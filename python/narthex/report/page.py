@@ -15,13 +15,25 @@ from narthex.documents import (
     EXPERIMENTS,
     EXPLANATION,
     FIT,
+    INTERFERENCE,
     RUN,
     SWEEP,
     Found,
     needed_whole,
 )
 from narthex.errors import NarthexError
-from narthex.report import again, checks, comparisons, experiments, fits, lives, machines, runs
+from narthex.interference import Interference
+from narthex.report import (
+    again,
+    checks,
+    comparisons,
+    experiments,
+    fits,
+    interferences,
+    lives,
+    machines,
+    runs,
+)
 from narthex.report.parts import (
     Below,
     Cell,
@@ -111,6 +123,8 @@ def _sections(found: Found, used: list[machines.Used]) -> list[Section]:
         return experiments.sections(document)
     if found.kind == CHECK:
         return checks.sections(document)
+    if found.kind == INTERFERENCE:
+        return interferences.sections(document)
     used.append(machines.used(found.place, _machine_of(found)))
     if found.kind == FIT:
         return fits.sections(document)
@@ -170,6 +184,8 @@ def _title(found: Sequence[Found]) -> str:
             return f"Check of {checks.title(document['checks'][0])}"
         case kind if kind == CHECK:
             return f"{len(document['checks'])} checks"
+        case kind if kind == INTERFERENCE:
+            return Interference(document).title
         case kind if kind == EXPLANATION:
             return explanation.title(document)
     summaries = document["summaries"]

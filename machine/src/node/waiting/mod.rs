@@ -192,9 +192,10 @@ impl Node {
     }
 
     /// Each step of an interconnect is an event from now on, also where nothing else
-    /// happens before it.
+    /// happens before it, and the node relies on no promise of its devices.
     pub fn schedule_steps(&mut self) {
         self.schedules_steps = true;
+        self.send_lookahead.foresee_nothing();
     }
 
     /// Instructions that were computed instead of executed.

@@ -2,10 +2,10 @@
 
 use narthex_kernel::Time;
 
-use super::super::{InterconnectHost, Home as Part, InterconnectId, Supplier, at_home};
+use super::super::{Home as Part, InterconnectHost, InterconnectId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Carried, Entry, HomeId, HomePort, Lane, Message, Endpoint, Slot, QueuedRequest};
+use crate::directory::{Carried, Endpoint, Entry, HomeId, HomePort, Lane, Message, QueuedRequest, Slot};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Transaction};
 
@@ -27,7 +27,8 @@ impl Directory {
         let mut next = carried;
         while !Self::work(composition, now, on, id, next).is_busy() {
             let own = Self::of(composition, on);
-            let Some(QueuedRequest { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block) else {
+            let Some(QueuedRequest { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block)
+            else {
                 break;
             };
             own.state.statistics.blocked_time.add(now - since);

@@ -2,10 +2,12 @@
 
 use narthex_kernel::{Duration, Time};
 
-use super::super::{InterconnectHost, Home as Part, InterconnectId, Observation, InterconnectModel, Step, Supplier, at_home};
+use super::super::{
+    Home as Part, InterconnectHost, InterconnectId, InterconnectModel, Observation, Step, Supplier, at_home,
+};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Asked, Body, Carried, Hops, Message, Endpoint, Slot, DirectoryTransaction, answer};
+use crate::directory::{Asked, Body, Carried, DirectoryTransaction, Endpoint, Hops, Message, Slot, answer};
 use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
@@ -54,7 +56,12 @@ impl Directory {
     }
 
     /// Sends what no older transaction of its agent keeps any more.
-    fn send_requests<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+    fn send_requests<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) {
         while let Some(place) = Self::of(composition, on).requester(agent).next_to_send() {
             let own = Self::of(composition, on);
             let underway = &mut own.requester(agent).underway[place];

@@ -12,8 +12,8 @@ use super::SnoopingBus;
 use crate::agent::Agent;
 use crate::bridge::OnMemory;
 use crate::interconnects::{
-    InterconnectHost, Home, InterconnectId, Observation, Snooped, Step, CarriedTransaction, at_home, block_transaction,
-    go_on_crossing, request, snoop, start_crossing,
+    CarriedTransaction, Home, InterconnectHost, InterconnectId, Observation, Snooped, Step, at_home,
+    block_transaction, go_on_crossing, request, snoop, start_crossing,
 };
 use crate::transaction::Transaction;
 

@@ -12,7 +12,9 @@ use narthex_kernel::{Duration, Time};
 
 use super::SnoopingBus;
 use crate::agent::Agent;
-use crate::interconnects::{InterconnectHost, Home, InterconnectId, MemoryId, Step, CarriedTransaction, complete};
+use crate::interconnects::{
+    CarriedTransaction, Home, InterconnectHost, InterconnectId, MemoryId, Step, complete,
+};
 use crate::kind::Kind;
 use crate::processor_memory::DirectFill;
 use crate::transaction::{AgentId, Transaction};
@@ -172,7 +174,11 @@ impl SnoopingBus {
 
     /// Carries transactions from the next grant on, while nothing else happens before they are over.
     #[inline(always)]
-    pub(super) fn carry_on<C: InterconnectHost>(composition: &mut C, on: InterconnectId, mut next: Option<Time>) {
+    pub(super) fn carry_on<C: InterconnectHost>(
+        composition: &mut C,
+        on: InterconnectId,
+        mut next: Option<Time>,
+    ) {
         while let Some(at) = next {
             if !composition.is_free_before(at) {
                 return composition.schedule(at, on, Step::Grant);

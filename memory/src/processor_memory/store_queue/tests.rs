@@ -145,7 +145,8 @@ fn out_of_order_several_blocks_are_asked_for_and_leave_as_they_come() {
 #[test]
 fn fences_uncached_accesses_calls_and_a_full_queue_wait_until_stores_have_left() {
     type Access = fn(&mut ProcessorPort<'_>) -> bool;
-    let accesses: [(Access, fn(&Statistics) -> u64); 6] = [
+    type Count = fn(&Statistics) -> u64;
+    let accesses: [(Access, Count); 6] = [
         (|port| port.fence() == Outcome::Wait, |own| own.fences.get()),
         (|port| port.drain_stores() == Outcome::Wait, |own| own.fences.get()),
         (|port| port.release() == Outcome::Wait, |own| own.atomics.get()),

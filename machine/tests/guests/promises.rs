@@ -1,0 +1,85 @@
+//! What the models promise of themselves comes true.
+//!
+//! A node takes shortcuts because its devices say what cannot happen: an access to a register that does
+//! not depend on what arrives, how soon a frame leaves, how soon a device uses an interconnect. Each of
+//! these answers is a proof by hand, in the model. Here random traffic is run over every pair of halves,
+//! once with the shortcuts and once with each step as an event: a promise that is wrong changes the
+//! result.
+
+use narthex_machine::RunRequest;
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+use crate::machines_and_interfaces;
+use crate::support::exchange::{Exchange, exchange};
+use crate::support::{request, result, with};
+
+/// A part of a conversation between an even rank and the next one.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// Both speak in turn; or else one speaks and the other one listens.
+    both: bool,
+    /// Of these two, the odd rank speaks.
+    odd_speaks: bool,
+    messages: u64,
+    bytes: u64,
+    /// Cycles behind each message, and before the listener begins.
+    pauses: [u64; 2],
+}
+
+impl Round {
+    fn steps(&self) -> [String; 2] {
+        let &Round { both, odd_speaks, messages, bytes, pauses: [between, before] } = self;
+        let speaks = format!("repeat {messages} send ^1 {bytes} pause {between} end");
+        let listens = format!("pause {before} repeat {messages} receive ^1 end");
+        let turns = |pause| format!("repeat {messages} send ^1 {bytes} pause {pause} receive ^1 end");
+        match (both, odd_speaks) {
+            (true, _) => [turns(between), turns(before)],
+            (false, false) => [speaks, listens],
+            (false, true) => [listens, speaks],
+        }
+    }
+}
+
+/// The program of all rounds, one after the other.
+fn conversation(rounds: &[Round]) -> Exchange {
+    let steps =
+        |odd: usize| rounds.iter().map(|round| round.steps()[odd].clone()).collect::<Vec<_>>().join(" ");
+    exchange(format!("on even {} on odd {}", steps(0), steps(1)))
+}
+
+fn round() -> impl Strategy<Value = Round> {
+    let pauses = proptest::array::uniform2(prop_oneof![1u64..60, 60u64..4_000]);
+    (any::<[bool; 2]>(), 1u64..24, 0u64..31, pauses).prop_map(
+        |([both, odd_speaks], messages, words, pauses)| Round {
+            both,
+            odd_speaks,
+            messages,
+            bytes: 8 * words,
+            pauses,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 3, max_shrink_iters: 8, ..Config::default() })]
+
+    /// Caches are small, so that processors miss often. Threads look at the promises at other
+    /// instants.
+    #[test]
+    fn random_traffic_comes_to_the_same_with_all_shortcuts_and_with_none(
+        rounds in proptest::collection::vec(round(), 1..5),
+    ) {
+        let guest = conversation(&rounds);
+        for (machine, interface) in machines_and_interfaces() {
+            let run = with(request(machine, interface), "data_cache.size=4KiB");
+            let way = |schedule_steps, threads| {
+                result(&RunRequest { schedule_steps, threads, ..run.clone() }, &guest)
+            };
+            let quick = way(false, 1);
+            for (other, what) in [(way(true, 1), "steps"), (way(false, 2), "threads")] {
+                prop_assert!(quick == other, "{machine} {interface}: {what} change a result");
+            }
+        }
+    }
+}
