@@ -12,6 +12,7 @@
 //! | [`routes`] | the check that nothing waits in a circle |
 //! | [`on_chip`] | messages between the places of one node |
 //! | [`latencies`] | how long packets took, with percentiles |
+//! | [`intervals`] | amounts in intervals of one length |
 //! | [`load`] | a network alone, under synthetic traffic |
 //! | [`flow_control`] | which packets may be in flight; one scheme a file |
 //! | [`congestion`] | how fast a sender goes where the network is congested; one kind a file |
@@ -37,6 +38,7 @@ pub mod backpressure;
 pub mod congestion;
 pub mod faults;
 pub mod flow_control;
+pub mod intervals;
 mod job;
 pub mod latencies;
 pub mod link;

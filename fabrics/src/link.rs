@@ -87,6 +87,11 @@ impl Timings {
         self.0.iter().map(|timing| timing.lookahead(smallest)).min().expect("links to nodes")
     }
 
+    /// The shortest time in which one end of a link hears what the other one tells it at once.
+    pub fn told(&self) -> Duration {
+        self.0.iter().map(|timing| timing.credited(Time::ZERO) - Time::ZERO).min().expect("links to nodes")
+    }
+
     /// The same for links to switches, between switches and to nodes.
     pub fn hops(&self, smallest: u32) -> Hops {
         let to_nodes = self.of_nodes().hops(smallest);
@@ -244,6 +249,16 @@ impl Sender {
         !self.credits.is_empty()
     }
 
+    /// For how long it was busy before `now`; a parcel that it carries then counts up to it.
+    pub fn busy_before(&self, now: Time) -> Duration {
+        self.statistics.busy.get() - self.free_at.saturating_since(now)
+    }
+
+    /// Whether it counts the room behind it.
+    pub fn counts_room(&self) -> bool {
+        self.counts_room
+    }
+
     /// How many lanes it has.
     pub fn lanes(&self) -> usize {
         self.credits.len()
@@ -255,10 +270,24 @@ impl Sender {
         self.free_at
     }
 
-    /// Whether a parcel fits into the buffer behind it.
+    /// Whether this many bytes fit into the buffer behind it.
     #[inline]
     pub fn has_room(&self, lane: u8, bytes: u32) -> bool {
         self.credits[usize::from(lane)] >= bytes
+    }
+
+    /// Whether a parcel fits into it, or its room is kept.
+    #[inline]
+    pub fn has_room_for<C>(&self, parcel: &Parcel<C>) -> bool {
+        self.credits[usize::from(parcel.lane)] >= parcel.bytes || parcel.has_room
+    }
+
+    /// Keeps room for a parcel that will go into this lane.
+    pub fn keep_room<C>(&mut self, lane: u8, parcel: &mut Parcel<C>) {
+        if self.counts_room {
+            self.credits[usize::from(lane)] -= parcel.bytes;
+        }
+        parcel.has_room = true;
     }
 
     /// Bytes in the buffers behind it, or under way to them, if each holds this many.
@@ -281,7 +310,7 @@ impl Sender {
     #[inline]
     pub fn start<C>(&mut self, now: Time, timing: &Timing, parcel: &Parcel<C>, waited: Duration) -> Duration {
         let serialization = timing.serialization(parcel.bytes);
-        if self.counts_room {
+        if self.counts_room && !parcel.has_room {
             self.credits[usize::from(parcel.lane)] -= parcel.bytes;
         }
         self.free_at = now + serialization;

@@ -28,6 +28,8 @@ pub struct Parcel<C> {
     pub lane: u8,
     /// A switch has met congestion on its way.
     pub is_marked: bool,
+    /// The room that it needs behind its next link is kept for it.
+    pub has_room: bool,
     /// When its owner handed it over: its age.
     pub handed_over: Time,
     /// Random bits that choose between routes of equal length.
@@ -75,6 +77,19 @@ pub enum Mail<C> {
     },
     /// There is room again in the buffer behind a port, or none.
     Credit(Credit),
+    /// A switch tells the next one what waits in it.
+    Told(Told),
+}
+
+/// What waits for an output of the switch at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The port of the switch that is told.
+    pub port: u16,
+    /// The output of the one that tells.
+    pub output: u16,
+    /// Bytes that wait for it, there and behind its link.
+    pub bytes: u32,
 }
 
 /// What changes about the room that a sender may use in the buffer behind its link.

@@ -88,6 +88,7 @@ impl<C> Terminal<C> {
             group,
             lane: 0,
             is_marked: false,
+            has_room: false,
             handed_over: now,
             choice,
             cargo,
@@ -185,6 +186,16 @@ impl<C> Terminal<C> {
     /// What the node's link to its switch carried.
     pub fn link(&self) -> &link::Statistics {
         &self.sender.statistics
+    }
+
+    /// The sender's end of it.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// Bytes that wait for it.
+    pub fn queued_bytes(&self) -> u64 {
+        self.queued_bytes
     }
 
     /// What the node's switch is called.

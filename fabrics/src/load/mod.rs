@@ -21,6 +21,7 @@
 //! saturated ([`steadiness`]). Then packets at the sources become more and more; what the
 //! network accepts is its throughput, and there is no latency.
 
+mod over_time;
 mod patterns;
 mod source;
 mod steadiness;
@@ -34,12 +35,14 @@ use narthex_kernel::{Duration, Time};
 use serde::Deserialize;
 
 use crate::backpressure::Backpressure;
+use crate::intervals::{Intervals, Track};
 use crate::latencies::{Detail, Latencies};
 use crate::link;
 use crate::networks::{Parameters, switched};
 use crate::switch::{Plan, Switch};
 use crate::topologies::Topology;
 
+use over_time::OverTime;
 pub use patterns::Pattern;
 use source::{Part, Quarter, Schedule, Source};
 pub use steadiness::Verdict;
@@ -73,6 +76,9 @@ pub struct Load {
     pub measured_cycles: u64,
     /// Where random streams start.
     pub seed: u64,
+    /// Links are looked at in intervals of this length, if there is one.
+    #[serde(default)]
+    pub interval: Option<Duration>,
 }
 
 /// What decides when a node makes packets.
@@ -118,6 +124,8 @@ pub struct Measurement {
     pub window_cycles: (u64, u64),
     /// The links: whence, whereto, and what each carried in the whole run.
     pub links: Vec<(String, String, link::Statistics)>,
+    /// For how many picoseconds of each interval each of them was busy, if that was asked for.
+    pub over_time: Option<(Intervals, Vec<Track>)>,
     /// When the run ended.
     pub end: Time,
     /// Events of all partitions.
@@ -182,10 +190,12 @@ impl Load {
         let schedule = Arc::new(Schedule::new(self, &plan, cycle, nodes, windows));
         let mut simulation = self.simulation(&plan, &schedule).with_threads(threads);
         let mut before = None;
+        let mut watch = Watch { over_time: self.interval.map(OverTime::new), observer };
         for window in 0.. {
-            let measured = self.window(&mut simulation, &schedule, (window, before), observer)?;
+            let mut measured = self.window(&mut simulation, &schedule, (window, before), &mut watch)?;
             before = measured.latency.counted().mean().filter(|_| measured.spread.is_some());
             if measured.verdict != Verdict::NotSteady || window + 1 == MOST_WINDOWS {
+                measured.over_time = watch.over_time.map(|over_time| over_time.finish(&mut simulation));
                 return Some(measured);
             }
         }
@@ -198,12 +208,12 @@ impl Load {
         simulation: &mut Simulation<Part>,
         schedule: &Schedule,
         (window, before): (u32, Option<f64>),
-        observer: &mut dyn FnMut(Time) -> bool,
+        watch: &mut Watch<'_>,
     ) -> Option<Measurement> {
         let (end, length) = (schedule.windows.begin(window + 1), schedule.windows.length(window));
         let is_last = window + 1 == MOST_WINDOWS;
         let takes_all = self.demand == Demand::Permille(ALL_PERMILLE);
-        let mut stands = run_until(simulation, end, observer)?;
+        let mut stands = watch.run_until(simulation, end)?;
         sources(simulation).for_each(|source| source.note_backlog(end));
         let backlogs: Vec<_> = sources(simulation).map(|source| source.backlog(window)).collect();
         // Packets of a saturated network are not waited for.
@@ -215,7 +225,7 @@ impl Load {
             && has_outstanding(simulation, window)
         {
             until = until + length / 10 + Duration::from_ps(1);
-            stands = run_until(simulation, until, observer)?;
+            stands = watch.run_until(simulation, until)?;
         }
         let mut measured = self.result(simulation, schedule, window);
         let differences = [measured.spread, drift(before, measured.latency.counted().mean())];
@@ -276,6 +286,7 @@ impl Load {
                 self.measured_cycles << window,
             ),
             links,
+            over_time: None,
             end,
             events,
         }
@@ -300,6 +311,32 @@ fn links(simulation: &mut Simulation<Part>) -> (Vec<(String, String, link::Stati
         }
     }
     (links, events)
+}
+
+/// What looks at a network while it is measured.
+struct Watch<'a> {
+    over_time: Option<OverTime>,
+    observer: &'a mut dyn FnMut(Time) -> bool,
+}
+
+impl Watch<'_> {
+    /// Lets the network carry on until an instant. Returns whether it stands still, or none if the
+    /// observer has ended it.
+    fn run_until(&mut self, simulation: &mut Simulation<Part>, until: Time) -> Option<bool> {
+        loop {
+            let look = self.over_time.as_ref().map_or(Time::NEVER, OverTime::next_look);
+            let stands = run_until(simulation, until.min(look), self.observer)?;
+            if let Some(over_time) = &mut self.over_time
+                && !stands
+                && look <= until
+            {
+                over_time.look(look, simulation);
+            }
+            if stands || look > until {
+                return Some(stands);
+            }
+        }
+    }
 }
 
 /// Lets the network carry on until an instant. Returns whether it stands still, or none if

@@ -130,7 +130,7 @@ impl Config {
 
     /// The lanes of each priority that routes need.
     fn route_lanes(&self) -> u8 {
-        self.topology.route_lanes() * self.routes.phases()
+        self.routes.lanes(self.topology.route_lanes())
     }
 
     fn timings(&self, stores: bool) -> Timings {
@@ -160,9 +160,13 @@ impl Config {
         } else {
             let (own, needed) = (lanes / priorities, u32::from(self.route_lanes()));
             if own < needed && self.routes != Routes::Minimal {
+                let (routes, why) = match self.routes {
+                    Routes::Adaptive => ("with adaptive routes", "one beside those of the topology's own"),
+                    _ => ("with detours", "those of one shortest way, twice"),
+                };
                 let message = format!(
-                    "{lanes} gives each of {priorities} priorities {own} lanes; with detours (network.routes) its routes need \
-                     {needed}: those of one shortest way, twice"
+                    "{lanes} gives each of {priorities} priorities {own} lanes; {routes} (network.routes) its routes need \
+                     {needed}: {why}"
                 );
                 problems.push(("links.lanes".into(), message));
             }
@@ -175,6 +179,29 @@ impl Config {
             }
         }
         problems
+    }
+
+    /// Whether switches stop their senders at once, and do not wait until a parcel leaves.
+    fn pauses(&self) -> bool {
+        let backpressure = &self.switches.backpressure;
+        !backpressure.counts_room() && !backpressure.loses()
+    }
+
+    /// What is wrong with the routes.
+    fn route_problem(&self) -> Option<(String, String)> {
+        if self.routes != Routes::Adaptive {
+            return None;
+        }
+        let message = if !self.topology.knows_nearer() {
+            "\"adaptive\" needs a mesh, a torus or a hyperx (network.topology.kind); a fat tree has ascent = \"adaptive\" and \
+             a wiring choice = \"adaptive\""
+        } else if self.pauses() {
+            "\"adaptive\" keeps room behind a link for a packet, and with \"pause\" \
+             (network.switches.backpressure.kind) no sender knows what room there is; expected \"credits\" or \"drop\""
+        } else {
+            return None;
+        };
+        Some(("routes".into(), message.into()))
     }
 
     /// What is wrong with the switches.
@@ -237,7 +264,7 @@ impl Config {
             // Nothing waits for room.
             return None;
         }
-        let lanes = self.plan(around.nodes).route_lanes / self.routes.phases();
+        let lanes = self.routes.lanes_of_topology(self.plan(around.nodes).route_lanes);
         let circle = routes::circle(&self.topology, around.nodes, lanes)?;
         let (priorities, needed) = (self.priorities.count(), self.route_lanes());
         let message = format!(
@@ -258,6 +285,7 @@ impl Parameters for Config {
             of_topology.map(|(key, message)| (format!("topology.{key}"), message)).collect();
         problems.extend(self.link_problems());
         problems.extend(self.packet_problem(around.packet_bytes, "messages.packet"));
+        problems.extend(self.route_problem());
         problems.extend(self.switch_problems());
         if problems.is_empty() {
             problems.extend(self.size_problem(around));
@@ -300,7 +328,16 @@ impl Parameters for Config {
     }
 
     fn hops(&self) -> Option<Hops> {
-        Some(self.timings(self.switches.switching == Switching::StoreAndForward).hops(Header::BYTES as u32))
+        let timings = self.timings(self.switches.switching == Switching::StoreAndForward);
+        let mut hops = timings.hops(Header::BYTES as u32);
+        let told = timings.told();
+        if self.pauses() || self.routes == Routes::UgalG {
+            hops.between_switches = hops.between_switches.min(told);
+        }
+        if self.pauses() {
+            hops.to_node = hops.to_node.min(told);
+        }
+        Some(hops)
     }
 
     fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network> {
@@ -343,5 +380,56 @@ impl Archived for Switched {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Switched { terminal, priorities: _ } = self;
         terminal.archive(archive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network of links of 4 ns and switches of 8 ns that store, with these parts.
+    fn network(topology: &str, routes: &str, lanes: u32, backpressure: &str) -> Config {
+        let text = format!(
+            r#"{{"topology": {topology}, "routes": "{routes}",
+            "links": {{"width": "4B", "clock": "100MHz", "latency": "4ns", "lanes": {lanes}}},
+            "switches": {{"switching": "store-and-forward", "delay": "8ns", "buffer": "2KiB", "queues": "single",
+                          "arbitration": "age", "backpressure": {backpressure}}},
+            "priorities": {{"packets": 0, "acknowledgements": 0, "returned_packets": 0}}}}"#
+        );
+        serde_json::from_str(&text).expect("a network")
+    }
+
+    const MESH: &str = r#"{"kind": "mesh", "dimensions": [4, 4]}"#;
+    const TREE: &str = r#"{"kind": "fat-tree", "arity": 4, "levels": 2, "ascent": "random"}"#;
+    const CREDITS: &str = r#"{"kind": "credits"}"#;
+    const PAUSE: &str = r#"{"kind": "pause", "above": "256B", "below": "128B"}"#;
+
+    #[test]
+    fn adaptive_routes_need_several_shortest_ways_a_lane_and_switches_that_count_room() {
+        let around = Surroundings { nodes: 16, packet_bytes: 256, seed: 1 };
+        let problems = |topology, lanes, backpressure| {
+            network(topology, "adaptive", lanes, backpressure).problems(&around)
+        };
+        let only = |problems: Problems, key: &str, says: &str| {
+            let [(wrong, message)] = &problems[..] else { panic!("{problems:?}") };
+            assert!(wrong == key && message.contains(says), "{wrong}: {message}");
+        };
+        assert_eq!(problems(MESH, 2, CREDITS), []);
+        only(problems(TREE, 2, CREDITS), "routes", "needs a mesh, a torus or a hyperx");
+        only(problems(MESH, 2, PAUSE), "routes", "no sender knows what room there is");
+        let few = "with adaptive routes (network.routes) its routes need 2: one beside those of the topology's own";
+        only(problems(MESH, 1, CREDITS), "links.lanes", few);
+    }
+
+    #[test]
+    fn what_switches_tell_at_once_is_heard_before_a_parcel_has_left() {
+        let hops = |routes, backpressure| {
+            let hops = network(MESH, routes, 2, backpressure).hops().expect("switches");
+            (hops.between_switches, hops.to_node)
+        };
+        let (told, parcel) = (Duration::from_ns(4 + 8), Duration::from_ns(20));
+        assert_eq!(hops("minimal", CREDITS), (told + parcel, told + parcel - Duration::from_ns(8)));
+        assert_eq!(hops("minimal", PAUSE), (told, told));
+        assert_eq!(hops("ugal-g", CREDITS), (told, told + parcel - Duration::from_ns(8)));
     }
 }

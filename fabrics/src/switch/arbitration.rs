@@ -78,15 +78,15 @@ impl Arbiter {
         bits(self.turn, self.candidates.len() * 64).chain(bits(0, self.turn))
     }
 
-    /// Gives the output to a candidate, if there is room for any. `way_free_at` is when an input can
-    /// send again, and `has_room` whether there is room for a parcel behind the output.
+    /// Gives the output to a candidate, if there is room for any. `way_free_at` is when the input of
+    /// a lane with this number can send again, and `has_room` whether there is room for a parcel behind the output.
     #[inline]
     pub(super) fn decide<C>(
         &mut self,
         now: Time,
         (output, arbitration): (u16, Arbitration),
         queues: &Queues<C>,
-        way_free_at: impl Fn(u16) -> Time,
+        way_free_at: impl Fn(usize) -> Time,
         has_room: impl Fn(&Parcel<C>) -> bool,
     ) -> Decision {
         let mut best: Option<(usize, &Waiting<C>)> = None;
@@ -94,7 +94,7 @@ impl Arbiter {
         for index in self.in_turn() {
             let waiting = queues.head(index, output);
             let parcel = &waiting.parcel;
-            let from = waiting.since.max(way_free_at(queues.slot(index).input));
+            let from = waiting.since.max(way_free_at(index));
             if from > now {
                 later = Some(later.map_or(from, |later| later.min(from)));
                 continue;

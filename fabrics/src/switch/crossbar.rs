@@ -124,7 +124,7 @@ impl<C> Stage<C> {
         let mut best: Option<(usize, &Parcel<C>)> = None;
         for lane in in_turn {
             let Some(Waiting { parcel, .. }) = self.lanes[lane].front() else { continue };
-            if !sender.has_room(parcel.lane, parcel.bytes) {
+            if !sender.has_room_for(parcel) {
                 continue;
             }
             let is_better = best.is_none_or(|(best, other)| {

@@ -24,7 +24,7 @@
 //!
 //! **Further parts**, each in its file and none where the machine's file does not ask for it: a crossbar that
 //! is not ideal and queues behind it ([`crossbar`]), what lanes hold where senders count no credits
-//! ([`held`]), marks of congestion ([`marking`]).
+//! ([`held`]), marks of congestion ([`marking`]), and what switches tell each other ([`told`]).
 
 mod arbitration;
 mod crossbar;
@@ -33,6 +33,7 @@ mod marking;
 mod queues;
 mod routing;
 mod stuck;
+mod told;
 
 #[cfg(test)]
 mod tests;
@@ -48,7 +49,7 @@ use serde::{Deserialize, Serialize};
 use crate::backpressure::{self, Backpressure};
 use crate::link::{Sender, Timing, Timings};
 use crate::packet::NodeId;
-use crate::parcel::{Credit, Mail, Parcel, Room};
+use crate::parcel::{Credit, Mail, Parcel, Room, Told};
 use crate::topologies::{self, Hop, Peer, Topology};
 
 pub use crossbar::OutputQueues;
@@ -61,6 +62,7 @@ use arbitration::{Arbiter, Decision};
 use crossbar::{InputWays, Stage};
 use held::Held;
 use queues::{Slot, Waiting};
+use told::Neighbours;
 
 /// The switches of a network, which are all alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -213,6 +215,10 @@ enum Event<C> {
     Left(Slot),
     /// The last byte of a parcel has left the queue of this lane of an output.
     Drained(u16, u8, u32),
+    /// A neighbour has told what waits there.
+    Told(Told),
+    /// The switch tells its neighbours.
+    Tell,
 }
 
 /// An output: its link, and who gets it.
@@ -241,6 +247,8 @@ pub struct Switch<C> {
     held: Option<Held>,
     /// Parcels of each input that were marked.
     marked: Vec<u64>,
+    /// What waits at its neighbours, if they tell.
+    neighbours: Option<Box<Neighbours>>,
 }
 
 impl<C> Switch<C> {
@@ -260,11 +268,15 @@ impl<C> Switch<C> {
                 waiting_bytes: 0,
             }
         };
+        let outputs: Vec<Output<C>> = (0..ports).map(output).collect();
         Switch {
             number,
             plan: plan.clone(),
             events: EventQueue::new(),
-            outputs: (0..ports).map(output).collect(),
+            neighbours: told_after(&outputs)
+                .filter(|_| plan.routes == Routes::UgalG)
+                .map(|interval| Box::new(Neighbours::new(ports, interval))),
+            outputs,
             queues: Queues::new(ports, plan.lanes, plan.switches.queues),
             ways: input_ways.map(|per_input| InputWays::new(ports, per_input)),
             held: (!backpressure.counts_room()).then(|| Held::new(backpressure, plan.buffer_bytes(), slots)),
@@ -286,6 +298,11 @@ impl<C> Switch<C> {
     pub fn links(&self) -> impl Iterator<Item = (String, &crate::link::Statistics)> {
         let with_end = self.outputs.iter().enumerate().filter(|(_, output)| output.end.is_some());
         with_end.map(|(port, output)| (self.end_name(port as u16), &output.sender.statistics))
+    }
+
+    /// The sender's ends of its links, in the order of [`Switch::links`].
+    pub fn senders(&self) -> impl Iterator<Item = &Sender> {
+        self.outputs.iter().filter(|output| output.end.is_some()).map(|output| &output.sender)
     }
 
     /// What is at the other end of a port.
@@ -359,7 +376,11 @@ impl<C> Switch<C> {
     fn queue(&mut self, now: Time, port: u16, hop: Hop, mut parcel: Parcel<C>) {
         let slot = Slot { input: port, lane: parcel.lane };
         parcel.lane = self.plan.lane(&parcel, hop.lane);
-        let whole_at = self.outputs[usize::from(port)].timing.whole_at(now, parcel.bytes);
+        // Only queues behind the crossbar ask.
+        let whole_at = match self.plan.switches.output_queues {
+            None => now,
+            Some(_) => self.outputs[usize::from(port)].timing.whole_at(now, parcel.bytes),
+        };
         let output = &mut self.outputs[usize::from(hop.port)];
         if let Some(marking) = &self.plan.switches.marking {
             self.marked[usize::from(port)] += u64::from(marking.mark(output.waiting_bytes, &mut parcel));
@@ -368,6 +389,48 @@ impl<C> Switch<C> {
         if let Some(at) = self.queues.push(now, slot, hop.port, (parcel, whole_at)) {
             self.offer(at, slot, hop.port);
         }
+        if self.neighbours.is_some() {
+            self.will_tell(now);
+        }
+    }
+
+    /// Something waits that neighbours are to know.
+    #[inline(never)]
+    fn will_tell(&mut self, now: Time) {
+        let neighbours = self.neighbours.as_mut().expect("it tells");
+        if !std::mem::replace(&mut neighbours.is_due, true) {
+            self.events.schedule(now.max(neighbours.not_before), Event::Tell);
+        }
+    }
+
+    /// Tells each neighbour what has changed, and comes back to it while anything waits.
+    #[inline(never)]
+    fn tell(&mut self, now: Time, outbox: &mut Outbox<Mail<C>>) {
+        let mut neighbours = self.neighbours.take().expect("it tells");
+        let mut is_over = true;
+        for output in self.ports_to_switches() {
+            let bytes = u32::try_from(self.waiting_for(output)).unwrap_or(u32::MAX);
+            let has_changed = neighbours.has_changed(output, bytes);
+            is_over &= bytes == 0 && !has_changed;
+            // The one behind that link sends nothing over it.
+            for port in self.ports_to_switches().filter(|&port| has_changed && port != output) {
+                let Output { end, timing, .. } = &self.outputs[usize::from(port)];
+                let &(partition, its, _) = end.as_ref().expect("there is a switch");
+                let told = Told { port: its, output, bytes };
+                outbox.send(timing.credited(now), partition, Mail::Told(told));
+            }
+        }
+        neighbours.not_before = now + neighbours.interval;
+        neighbours.is_due = !is_over;
+        if neighbours.is_due {
+            self.events.schedule(neighbours.not_before, Event::Tell);
+        }
+        self.neighbours = Some(neighbours);
+    }
+
+    fn ports_to_switches(&self) -> impl Iterator<Item = u16> + use<'_, C> {
+        let outputs = (0..).zip(&self.outputs);
+        outputs.filter_map(|(port, output)| output.end.filter(|&(_, _, is_node)| !is_node).map(|_| port))
     }
 
     /// The parcel at the head of a queue asks for an output.
@@ -422,15 +485,16 @@ impl<C> Switch<C> {
     }
 
     /// To whom an output's arbiter gives its link, or the crossbar's way to its queues.
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, now: Time, number: u16) -> Decision {
         let Output { arbiter, sender, stage, .. } = &mut self.outputs[usize::from(number)];
         let (asked, queues) = ((number, self.plan.switches.arbitration), &self.queues);
-        let has_credits = |parcel: &Parcel<C>| sender.has_room(parcel.lane, parcel.bytes);
+        let has_credits = |parcel: &Parcel<C>| sender.has_room_for(parcel);
         match (&self.ways, &*stage) {
             (None, None) => arbiter.decide(now, asked, queues, |_| Time::ZERO, has_credits),
             (ways, stage) => {
-                let free_at = |input| ways.as_ref().map_or(Time::ZERO, |ways| ways.free_at(input));
+                let free_at =
+                    |index| ways.as_ref().map_or(Time::ZERO, |ways| ways.free_at(queues.slot(index).input));
                 let has_room = |parcel: &Parcel<C>| match stage {
                     Some(stage) => stage.has_room(parcel),
                     None => has_credits(parcel),
@@ -441,7 +505,7 @@ impl<C> Switch<C> {
     }
 
     /// A parcel begins on an output's link: when its last byte has left.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: Time, number: u16, waiting: Waiting<C>, outbox: &mut Outbox<Mail<C>>) -> Time {
         let output = &mut self.outputs[usize::from(number)];
         let (timing, Waiting { parcel, since, .. }) = (output.timing, waiting);
@@ -466,7 +530,7 @@ impl<C> Switch<C> {
     }
 
     /// The last byte of a parcel leaves a lane of an input at `left`: there is room from then on.
-    #[inline]
+    #[inline(always)]
     fn give_back(&mut self, left: Time, slot: Slot, bytes: u32, outbox: &mut Outbox<Mail<C>>) {
         let input = &self.outputs[usize::from(slot.input)];
         let (sender, port, _) = input.end.expect("it came over a link");
@@ -479,6 +543,13 @@ impl<C> Switch<C> {
         let credit = Credit { port, lane: slot.lane, room: Room::More(bytes) };
         outbox.send(input.timing.credited(left), sender, Mail::Credit(credit));
     }
+}
+
+/// The shortest time in which a neighbour hears of something, if there is one.
+fn told_after<C>(outputs: &[Output<C>]) -> Option<Duration> {
+    let to_switches = outputs.iter().filter(|output| output.end.is_some_and(|(_, _, is_node)| !is_node));
+    let times = to_switches.map(|output| output.timing.credited(Time::ZERO) - Time::ZERO);
+    times.min()
 }
 
 impl<C: Send> Partition for Switch<C> {
@@ -503,6 +574,8 @@ impl<C: Send> Partition for Switch<C> {
                     }
                 }
                 Event::Arbitrate(output) => self.arbitrate(now, output, outbox),
+                Event::Tell => self.tell(now, outbox),
+                Event::Told(told) => self.neighbours.as_mut().expect("it was told").hear(told),
                 Event::Left(slot) => self.has_left(now, slot, outbox),
                 Event::Drained(port, lane, bytes) => {
                     let output = &mut self.outputs[usize::from(port)];
@@ -520,6 +593,7 @@ impl<C: Send> Partition for Switch<C> {
         self.events.receive(envelope, |mail| match mail {
             Mail::Parcel { port, parcel } => Event::Parcel(port, parcel),
             Mail::Credit(credit) => Event::Credit(credit),
+            Mail::Told(told) => Event::Told(told),
             Mail::Direct(..) => unreachable!("what goes through a switch has a label"),
         });
     }
@@ -537,7 +611,7 @@ impl<C: Send> Partition for Switch<C> {
 
 impl<C: Serialize + DeserializeOwned> Archived for Switch<C> {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Switch { number: _, plan, events, outputs, queues, ways, held, marked } = self;
+        let Switch { number: _, plan, events, outputs, queues, ways, held, marked, neighbours } = self;
         events.archive(archive)?;
         for Output { end: _, timing: _, sender, arbiter, stage, waiting_bytes } in outputs.iter_mut() {
             let lanes = sender.lanes();
@@ -550,6 +624,7 @@ impl<C: Serialize + DeserializeOwned> Archived for Switch<C> {
         ways.as_mut().map_or(Ok(()), |ways| ways.archive(archive))?;
         held.as_mut().map_or(Ok(()), |held| held.archive(archive))?;
         archive.each(marked.iter_mut())?;
+        neighbours.as_deref_mut().map_or(Ok(()), |neighbours| neighbours.archive(archive))?;
         queues.archive(archive)?;
         for (index, output) in queues.heads() {
             outputs[usize::from(output)].arbiter.add(index);
@@ -562,6 +637,8 @@ impl<C: Serialize + DeserializeOwned> Archived for Switch<C> {
             }
             Event::Credit(credit) => usize::from(credit.port) < ports && credit.lane < plan.lanes,
             Event::Arbitrate(output) => usize::from(*output) < ports,
+            Event::Tell => neighbours.is_some(),
+            Event::Told(told) => neighbours.is_some() && usize::from(told.port.max(told.output)) < ports,
             Event::Left(slot) => usize::from(slot.input) < ports && slot.lane < plan.lanes,
             Event::Drained(output, lane, _) => {
                 outputs.get(usize::from(*output)).is_some_and(|output| output.stage.is_some())
