@@ -112,11 +112,11 @@ impl Rate {
     /// Lets the timers happen that were due up to `now`.
     fn advance(&mut self, now: Time) {
         while self.next_increase <= now {
-            self.next_increase = self.next_increase + self.increase_time;
+            self.next_increase += self.increase_time;
             self.increase();
         }
         while self.next_alpha <= now && self.alpha > 0 {
-            self.next_alpha = self.next_alpha + self.alpha_time;
+            self.next_alpha += self.alpha_time;
             self.alpha -= self.alpha.div_ceil(self.inverse_weight);
         }
     }

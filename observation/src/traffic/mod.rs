@@ -94,7 +94,7 @@ impl Traffic {
         // What happens at the end itself belongs to the run.
         self.drain(end + Duration::from_ps(1), &mut all);
         let switches: Vec<&Switch<Frame>> = switches.iter().collect();
-        let over_time = self.over_time.take().map(|over_time| over_time.finish(end, &mut all, &switches));
+        let over_time = self.over_time.take().map(|over_time| over_time.finish(end, &all, &switches));
         let sent = all.iter().map(|node| node.message_sizes().total()).sum();
         let of_nodes: Vec<Series> = all
             .iter_mut()
