@@ -258,7 +258,8 @@ def test_a_program_is_right_on_switches_that_drop_and_intervals_have_all_that_ha
     for node, of in zip(one.document["nodes"], over_time["nodes"], strict=True):
         assert sum(of["sent_again"]) == node["statistics"]["packets_retried"]
     section = networks.section(two.document)
-    (drawn,) = (part for part in section.parts if part.title == "Links over time")
+    charts = {part.title: part for part in section.parts if part.kind == "chart"}
+    drawn = charts["Links over time"]
     assert drawn.specification["params"][0]["bind"]["max"] == len(over_time["links"][0]["busy"]) - 1
     assert "traffic" not in one.document
     queues = msgspec.convert(one.document, layouts.Run, strict=False)["network"]["queues"]
@@ -269,11 +270,11 @@ def test_a_program_is_right_on_switches_that_drop_and_intervals_have_all_that_ha
 
 def test_switches_that_store_and_pause_are_heard_in_time() -> None:
     settings = [
-        'network.switches.backpressure={kind="pause", above="256B", below="128B"}',
+        'network.switches.backpressure={kind="pause", above="64B", below="32B"}',
         "network.switches.buffer=1536B",
         "network.switches.switching=store-and-forward",
     ]
-    run = narthex.run("em3d", 64, 3, 1, machine="cluster", set=settings, traffic_interval="10us")
+    run = narthex.run("em3d", 160, 3, 20, machine="cluster", set=settings, traffic_interval="20us")
     document = msgspec.convert(run.document, layouts.Run, strict=False)
     assert any(queue["pauses"] for queue in document["network"]["queues"])
     chart = traffic.network(run.document)
