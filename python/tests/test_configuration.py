@@ -101,7 +101,7 @@ def test_a_machine_that_states_its_difference_is_as_the_schema_says(machines, te
         "[data_cache]\nassociativity = 3",
         "[store_buffer]\nentries = 65",
         '[store_buffer]\nuncached_stores = "sometimes"',
-        "[flow_control]\nwindow = 4\nbuffers = 4",
+        '[flow_control]\nwindow = 4\nretry_delay = "80ns"',
         '[flow_control]\nkind = "sliding-windows"',
         '[interfaces.cni_iqm]\nwhen_full = "explode"',
         "base = 98",
