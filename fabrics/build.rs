@@ -1,5 +1,5 @@
-//! Finds the networks, the topologies and the flow controls: each file of their
-//! folders in src that has a `Config` is a kind of one, by its file's name.
+//! Finds the networks, the topologies, the flow controls, the kinds of backpressure and of
+//! congestion control: each file of their folders in src that has a `Config` is a kind of one, by its file's name.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -7,11 +7,16 @@ use std::{env, fs};
 fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    for (folder, what) in
-        [("networks", "network"), ("topologies", "topology"), ("flow_control", "flow control")]
-    {
+    let folders = [
+        ("networks", "network", false),
+        ("topologies", "topology", true),
+        ("flow_control", "flow control", false),
+        ("backpressure", "backpressure", true),
+        ("congestion", "congestion control", true),
+    ];
+    for (folder, what, is_static) in folders {
         let kinds = kinds_in(&root.join("src").join(folder));
-        let choice = if folder == "topologies" { chosen_statically(&kinds) } else { chosen(&kinds) };
+        let choice = if is_static { chosen_statically(&kinds) } else { chosen(&kinds) };
         let text = generated(&kinds, what) + &choice;
         fs::write(out.join(format!("{folder}.rs")), text).expect("the build folder can be written to");
     }

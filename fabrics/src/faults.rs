@@ -52,9 +52,9 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// Whether it is an acknowledgement; otherwise a packet goes with it.
-    pub fn is_acknowledgement(&self) -> bool {
-        self.kind == FrameKind::Acknowledgement
+    /// Whether a packet is lost with it.
+    pub fn has_packet(&self) -> bool {
+        matches!(self.kind, FrameKind::Packet | FrameKind::ReturnedPacket)
     }
 
     /// The node that would have got it.
@@ -99,7 +99,7 @@ impl FromStr for Lost {
         read().ok_or_else(|| {
             format!(
                 "\"{text}\" is no frame; expected \"acknowledgement 1 from node 1 to node 0\", with packet, \
-                 acknowledgement or returned packet, numbers from 1 on"
+                 acknowledgement, returned packet or notice, numbers from 1 on"
             )
         })
     }
@@ -190,7 +190,7 @@ mod tests {
     fn a_fault_tells_whether_an_acknowledgement_is_lost_and_at_which_node_it_is_missed() {
         let [acknowledgement, packet] =
             ["acknowledgement 1 from node 0 to node 3", "packet 1 from node 0 to node 2"].map(lost);
-        assert!(acknowledgement.is_acknowledgement() && !packet.is_acknowledgement());
+        assert!(packet.has_packet() && !acknowledgement.has_packet());
         assert_eq!((acknowledgement.to(), packet.to()), (NodeId(3), NodeId(2)));
     }
 

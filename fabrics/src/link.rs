@@ -14,7 +14,7 @@ use narthex_kernel::{Bytes, Clock, Duration, Frequency, Time, statistics};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::parcel::Parcel;
+use crate::parcel::{Parcel, Room};
 
 /// The links of a network: all alike, but for kinds that differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,9 +77,19 @@ impl Timings {
         &self.0[0]
     }
 
+    /// The largest of what their links carry in two latencies and delays.
+    pub fn round_trip_bytes(&self) -> u64 {
+        self.0.iter().map(Timing::round_trip_bytes).max().expect("links to nodes")
+    }
+
     /// Nothing crosses a link sooner, if no parcel is smaller than `smallest` bytes.
     pub fn lookahead(&self, smallest: u32) -> Duration {
         self.0.iter().map(|timing| timing.lookahead(smallest)).min().expect("links to nodes")
+    }
+
+    /// The shortest time in which one end of a link hears what the other one tells it at once.
+    pub fn told(&self) -> Duration {
+        self.0.iter().map(|timing| timing.credited(Time::ZERO) - Time::ZERO).min().expect("links to nodes")
     }
 
     /// The same for links to switches, between switches and to nodes.
@@ -133,6 +143,25 @@ impl Timing {
     #[inline]
     pub fn serialization(&self, bytes: u32) -> Duration {
         self.clock.cycles(u64::from(bytes).div_ceil(self.width_bytes))
+    }
+
+    /// The time in which a crossbar carries them that is this many times as fast.
+    #[inline]
+    pub fn crossing(&self, bytes: u32, speed_up: u32) -> Duration {
+        self.clock.cycles(u64::from(bytes).div_ceil(self.width_bytes * u64::from(speed_up)))
+    }
+
+    /// When a parcel whose head is there at `now` has come as a whole.
+    #[inline]
+    pub fn whole_at(&self, now: Time, bytes: u32) -> Time {
+        now + if self.stores { Duration::ZERO } else { self.serialization(bytes) }
+    }
+
+    /// Bytes that the link carries in two latencies and delays: until its sender has heard of what
+    /// its receiver saw, and what it sent last has come.
+    pub fn round_trip_bytes(&self) -> u64 {
+        let round_trip = (self.latency + self.delay) * 2;
+        round_trip.as_ps().div_ceil(self.clock.cycles(1).as_ps().max(1)) * self.width_bytes
     }
 
     /// When a parcel that starts now may leave the switch behind the link.
@@ -190,8 +219,10 @@ statistics! {
 #[serde(remote = "Self")]
 pub struct Sender {
     free_at: Time,
-    /// Bytes of room behind the link, by lane.
+    /// Bytes of room behind the link, by lane: what it may use.
     credits: Vec<u32>,
+    /// Room becomes less by what it sends.
+    counts_room: bool,
     /// What it carried.
     pub statistics: Statistics,
 }
@@ -204,12 +235,28 @@ impl Sender {
         Sender {
             free_at: Time::ZERO,
             credits: vec![buffer_bytes; lanes.into()],
+            counts_room: true,
             statistics: Statistics::default(),
         }
     }
 
+    /// A link whose sender is told when to stop, if at all.
+    pub fn without_credits(lanes: u8) -> Self {
+        Sender { counts_room: false, ..Sender::new(lanes, u32::MAX) }
+    }
+
     fn is_sound(&self) -> bool {
         !self.credits.is_empty()
+    }
+
+    /// For how long it was busy before `now`; a parcel that it carries then counts up to it.
+    pub fn busy_before(&self, now: Time) -> Duration {
+        self.statistics.busy.get() - self.free_at.saturating_since(now)
+    }
+
+    /// Whether it counts the room behind it.
+    pub fn counts_room(&self) -> bool {
+        self.counts_room
     }
 
     /// How many lanes it has.
@@ -223,10 +270,24 @@ impl Sender {
         self.free_at
     }
 
-    /// Whether a parcel fits into the buffer behind it.
+    /// Whether this many bytes fit into the buffer behind it.
     #[inline]
     pub fn has_room(&self, lane: u8, bytes: u32) -> bool {
         self.credits[usize::from(lane)] >= bytes
+    }
+
+    /// Whether a parcel fits into it, or its room is kept.
+    #[inline]
+    pub fn has_room_for<C>(&self, parcel: &Parcel<C>) -> bool {
+        self.credits[usize::from(parcel.lane)] >= parcel.bytes || parcel.has_room
+    }
+
+    /// Keeps room for a parcel that will go into this lane.
+    pub fn keep_room<C>(&mut self, lane: u8, parcel: &mut Parcel<C>) {
+        if self.counts_room {
+            self.credits[usize::from(lane)] -= parcel.bytes;
+        }
+        parcel.has_room = true;
     }
 
     /// Bytes in the buffers behind it, or under way to them, if each holds this many.
@@ -234,17 +295,24 @@ impl Sender {
         self.credits.iter().map(|&room| u64::from(buffer_bytes.saturating_sub(room))).sum()
     }
 
-    /// There is room again.
+    /// There is room again, or none.
     #[inline]
-    pub fn credit(&mut self, lane: u8, bytes: u32) {
-        self.credits[usize::from(lane)] += bytes;
+    pub fn credit(&mut self, lane: u8, room: Room) {
+        let credits = &mut self.credits[usize::from(lane)];
+        match room {
+            Room::More(bytes) => *credits += bytes,
+            Room::Stop => *credits = 0,
+            Room::Any => *credits = u32::MAX,
+        }
     }
 
     /// Begins a parcel that goes into this lane, and says how long the link is busy.
-    #[inline]
+    #[inline(always)]
     pub fn start<C>(&mut self, now: Time, timing: &Timing, parcel: &Parcel<C>, waited: Duration) -> Duration {
         let serialization = timing.serialization(parcel.bytes);
-        self.credits[usize::from(parcel.lane)] -= parcel.bytes;
+        if self.counts_room && !parcel.has_room {
+            self.credits[usize::from(parcel.lane)] -= parcel.bytes;
+        }
         self.free_at = now + serialization;
         self.statistics.parcels.increment();
         self.statistics.bytes.add(u64::from(parcel.bytes));

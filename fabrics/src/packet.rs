@@ -61,6 +61,10 @@ pub struct Packet {
     pub sequence: u64,
     /// It goes before others: with the network's next higher priority, if it has one.
     pub is_urgent: bool,
+    /// Its place among the packets from its source to its destination, where flow control counts them.
+    pub number: u64,
+    /// A switch has met congestion on its way.
+    pub is_marked: bool,
     /// The header as its receiver gets it: its peer is the sender, by its rank in their job.
     pub header: Header,
     /// The bytes behind the header.
@@ -143,6 +147,28 @@ pub enum Frame {
     },
     /// A packet that the receiver had no buffer for, on its way back.
     Returned(Box<Packet>),
+    /// The receiver tells of the packets of one process for another.
+    Notice {
+        /// Who tells: the packets' destination.
+        from: Rank,
+        /// Whose packets they are.
+        to: Rank,
+        /// It has all packets with a smaller number ([`Packet::number`]).
+        next: u64,
+        /// What it tells.
+        notice: Notice,
+    },
+}
+
+/// What a receiver tells a sender besides that it has a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Notice {
+    /// The packet that it expects is missing, and others have come.
+    Missing,
+    /// It has a packet that was marked.
+    Marked,
+    /// Packets are marked.
+    Congestion,
 }
 
 /// What a frame is.
@@ -155,12 +181,14 @@ pub enum FrameKind {
     Acknowledgement,
     /// A packet that found no buffer, on its way back.
     ReturnedPacket,
+    /// What a receiver tells of losses and congestion.
+    Notice,
 }
 
 impl FrameKind {
     /// Every kind.
-    pub const ALL: [FrameKind; 3] =
-        [FrameKind::Packet, FrameKind::Acknowledgement, FrameKind::ReturnedPacket];
+    pub const ALL: [FrameKind; 4] =
+        [FrameKind::Packet, FrameKind::Acknowledgement, FrameKind::ReturnedPacket, FrameKind::Notice];
 
     /// What it is called in messages and machine files.
     pub const fn name(self) -> &'static str {
@@ -168,6 +196,7 @@ impl FrameKind {
             FrameKind::Packet => "packet",
             FrameKind::Acknowledgement => "acknowledgement",
             FrameKind::ReturnedPacket => "returned packet",
+            FrameKind::Notice => "notice",
         }
     }
 }
@@ -197,6 +226,7 @@ impl Frame {
             Frame::Data(_) => FrameKind::Packet,
             Frame::Acknowledgement { .. } => FrameKind::Acknowledgement,
             Frame::Returned(_) => FrameKind::ReturnedPacket,
+            Frame::Notice { .. } => FrameKind::Notice,
         }
     }
 
@@ -204,7 +234,7 @@ impl Frame {
     pub fn from(&self) -> Rank {
         match self {
             Frame::Data(packet) => packet.source,
-            Frame::Acknowledgement { from, .. } => *from,
+            Frame::Acknowledgement { from, .. } | Frame::Notice { from, .. } => *from,
             Frame::Returned(packet) => packet.destination,
         }
     }
@@ -220,7 +250,8 @@ impl Frame {
                 let payload_bytes = payload.len();
                 FrameSummary { kind, source, destination, sequence, payload_bytes, message_bytes }
             }
-            &Frame::Acknowledgement { from: destination, to: source, sequence } => {
+            &Frame::Acknowledgement { from: destination, to: source, sequence }
+            | &Frame::Notice { from: destination, to: source, next: sequence, .. } => {
                 let (payload_bytes, message_bytes) = (0, None);
                 FrameSummary { kind, source, destination, sequence, payload_bytes, message_bytes }
             }
@@ -277,6 +308,8 @@ mod tests {
             destination,
             sequence: 9,
             is_urgent: false,
+            number: 0,
+            is_marked: false,
             header: Header(5),
             payload: vec![0; 24],
         });
@@ -292,6 +325,9 @@ mod tests {
         assert_eq!(Frame::Data(packet.clone()).summary(), summary(FrameKind::Packet, 24));
         assert_eq!(Frame::Returned(packet).summary(), summary(FrameKind::ReturnedPacket, 24));
         assert_eq!(acknowledgement.summary(), summary(FrameKind::Acknowledgement, 0));
-        assert_eq!(FrameKind::ALL.map(FrameKind::name), ["packet", "acknowledgement", "returned packet"]);
+        assert_eq!(
+            FrameKind::ALL.map(FrameKind::name),
+            ["packet", "acknowledgement", "returned packet", "notice"]
+        );
     }
 }

@@ -26,6 +26,10 @@ pub struct Parcel<C> {
     pub group: u8,
     /// The lane in which it is, or in which it comes to the next buffer.
     pub lane: u8,
+    /// A switch has met congestion on its way.
+    pub is_marked: bool,
+    /// The room that it needs behind its next link is kept for it.
+    pub has_room: bool,
     /// When its owner handed it over: its age.
     pub handed_over: Time,
     /// Random bits that choose between routes of equal length.
@@ -71,8 +75,32 @@ pub enum Mail<C> {
         /// The parcel, in the lane that it names.
         parcel: Parcel<C>,
     },
-    /// There is room again in the buffer behind a port.
+    /// There is room again in the buffer behind a port, or none.
     Credit(Credit),
+    /// A switch tells the next one what waits in it.
+    Told(Told),
+}
+
+/// What waits for an output of the switch at the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The port of the switch that is told.
+    pub port: u16,
+    /// The output of the one that tells.
+    pub output: u16,
+    /// Bytes that wait for it, there and behind its link.
+    pub bytes: u32,
+}
+
+/// What changes about the room that a sender may use in the buffer behind its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Room {
+    /// There are this many bytes more.
+    More(u32),
+    /// It may use none until it is told.
+    Stop,
+    /// It may use any.
+    Any,
 }
 
 /// Room in the buffer at the other end of a link.
@@ -82,8 +110,8 @@ pub struct Credit {
     pub port: u16,
     /// The lane.
     pub lane: u8,
-    /// How many bytes more.
-    pub bytes: u32,
+    /// What changes.
+    pub room: Room,
 }
 
 /// Something for another partition: when it arrives, where, and what it is.

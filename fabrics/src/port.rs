@@ -71,6 +71,8 @@ pub struct NetworkPort {
     network: Box<dyn Network>,
     /// The network has switches.
     is_switched: bool,
+    /// Its flow control sends by itself, not only when it is given something.
+    has_own_time: bool,
     /// As much waits for the node's link as may.
     is_link_full: bool,
     /// The same of urgent packets.
@@ -127,13 +129,14 @@ impl NetworkPort {
             phase: Phase::Own,
             arriving: None,
             jobs: vec![Job::whole(placement); placement.processes.into()],
-            flow,
             relay: None,
             is_switched: network.terminal().is_some(),
+            has_own_time: flow.sends_when_acknowledged(),
             is_link_full: false,
             is_link_full_of_urgent: false,
             kept: vec![VecDeque::new(); placement.processes.into()],
             taken: Vec::new(),
+            flow,
             network,
             faults: Faults::default(),
             header_bytes,
@@ -194,7 +197,8 @@ impl NetworkPort {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let header = header.with_peer(self.rank_in_job(source, source));
-        let packet = Packet { source, destination, sequence, is_urgent, header, payload };
+        let packet =
+            Packet { source, destination, sequence, is_urgent, number: 0, is_marked: false, header, payload };
         self.flow.send(Box::new(packet), &mut self.emitted);
     }
 
@@ -220,7 +224,7 @@ impl NetworkPort {
         self.phase = Phase::Arrival;
         if let Some(ways) = &self.ways {
             match &frame {
-                Frame::Data(_) => {}
+                Frame::Data(_) | Frame::Notice { .. } => {}
                 Frame::Returned(packet) => self.under_way.came_back(packet.sequence),
                 &Frame::Acknowledgement { sequence, .. } => {
                     let rounds = self.under_way.acknowledged(sequence, now, ways);
@@ -245,7 +249,10 @@ impl NetworkPort {
     /// The next parcel has arrived from the node's switch: the frame in it.
     pub fn receive(&mut self, now: Time, send: &mut impl FnMut(Sending<Frame>)) -> Frame {
         let terminal = self.network.terminal_mut().expect("the network has switches");
-        let (parcel, credit) = terminal.arrive(now);
+        let (mut parcel, credit) = terminal.arrive(now);
+        if let Frame::Data(packet) = &mut parcel.cargo {
+            packet.is_marked |= parcel.is_marked;
+        }
         match &parcel.cargo {
             Frame::Data(packet) if self.flow.keeps_places() => {
                 let process = self.placement.process(packet.destination);
@@ -293,7 +300,7 @@ impl NetworkPort {
 
     #[inline]
     fn emits(&self) -> bool {
-        let emits = !self.emitted.frames.is_empty() || self.emitted.retry_at.is_some();
+        let emits = !self.emitted.frames.is_empty() || self.emitted.retry_at.is_some() || self.has_own_time;
         emits || self.may_accept_refused || self.relay.is_some()
     }
 
@@ -311,6 +318,9 @@ impl NetworkPort {
         mut show: impl FnMut(&Frame, NodeId),
         mut send: impl FnMut(Sending<Frame>),
     ) -> Calls {
+        if self.has_own_time {
+            self.flow.departs(now, &mut self.emitted);
+        }
         let NetworkPort { emitted, placement, faults, network, phase, ways, under_way, .. } = self;
         let mut leave = |(rank, frame)| {
             let destination = placement.node(rank);
@@ -352,6 +362,11 @@ impl NetworkPort {
         let of_urgent = is_full && !self.network.has_urgent_room();
         let was_of_urgent = std::mem::replace(&mut self.is_link_full_of_urgent, of_urgent);
         Calls { depart_at, room: was_full && !is_full || was_of_urgent && !of_urgent, ..calls }
+    }
+
+    /// Whether packets may leave because others are acknowledged.
+    pub fn sends_when_acknowledged(&self) -> bool {
+        self.has_own_time
     }
 
     /// Whether something may leave at the instant at which a process takes a packet.
@@ -427,6 +442,7 @@ impl Archived for NetworkPort {
             relay,
             network,
             is_switched: _,
+            has_own_time: _,
             is_link_full,
             is_link_full_of_urgent,
             kept,

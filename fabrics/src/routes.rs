@@ -157,7 +157,7 @@ impl<T: Topology> Graph<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topologies::{Choice, dragonfly, fat_tree, hyperx, mesh, torus, wiring};
+    use crate::topologies::{self, Choice, dragonfly, fat_tree, hyperx, mesh, path, torus, wiring};
 
     #[test]
     fn a_ring_without_dateline_lanes_is_a_circle_that_is_printed() {
@@ -198,6 +198,37 @@ mod tests {
         for ascent in [Choice::Deterministic, Choice::Random] {
             for up in [vec![], vec![2, 1]] {
                 assert!(circle(&fat_tree::Config { arity: 3, levels: 3, up, ascent }, 27, 1).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn all_ports_that_bring_a_parcel_nearer_are_known_and_no_others() {
+        let grids = [
+            topologies::Config::Mesh(mesh::Config { dimensions: vec![3, 2, 3] }),
+            topologies::Config::Torus(torus::Config { dimensions: vec![4, 5] }),
+            topologies::Config::Hyperx(hyperx::Config { dimensions: vec![3, 4], nodes_per_switch: 2 }),
+        ];
+        for topology in grids {
+            let far = |from: u32, to| {
+                let own = (0..topology.places() as u16).map(NodeId);
+                let source = own.into_iter().find(|&node| topology.attachment(node).0 == from);
+                path(&topology, source.expect("each switch has a node"), to).len()
+            };
+            for destination in (0..topology.places() as u16).map(NodeId) {
+                for switch in 0..topology.switches() {
+                    let mut known = Vec::new();
+                    topology.nearer(switch, destination, &mut |port| known.push(port));
+                    let own = topology.route(switch, destination, 0).port;
+                    let is_there = topology.attachment(destination).0 == switch;
+                    assert_eq!(known.first(), Some(&own).filter(|_| !is_there), "{topology:?}");
+                    let nearer = (0..topology.ports()).filter(|&port| {
+                        matches!(topology.peer(switch, port), Peer::Switch { switch: next, .. }
+                            if far(next, destination) < far(switch, destination))
+                    });
+                    known.sort_unstable();
+                    assert_eq!(known, nearer.collect::<Vec<_>>(), "{topology:?} {switch} {destination:?}");
+                }
             }
         }
     }

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 
 use crate::link::{self, Sender};
 use crate::packet::NodeId;
-use crate::parcel::{Credit, Mail, Parcel, Sending};
+use crate::parcel::{Credit, Mail, Parcel, Room, Sending};
 use crate::switch::Plan;
 use crate::topologies::Topology;
 
@@ -62,7 +62,7 @@ impl<C> Terminal<C> {
             own,
             plan: plan.clone(),
             switch: (plan.partition(switch), port),
-            sender: Sender::new(plan.lanes, plan.buffer_bytes()),
+            sender: plan.sender(false),
             queues: (0..plan.lanes).map(|_| VecDeque::new()).collect(),
             queued_bytes: 0,
             injects_at: Time::NEVER,
@@ -87,6 +87,8 @@ impl<C> Terminal<C> {
             priority,
             group,
             lane: 0,
+            is_marked: false,
+            has_room: false,
             handed_over: now,
             choice,
             cargo,
@@ -157,7 +159,7 @@ impl<C> Terminal<C> {
 
     /// There is room behind the node's link; [`Terminal::inject`] may use it.
     pub fn credit(&mut self, credit: Credit) {
-        self.sender.credit(credit.lane, credit.bytes);
+        self.sender.credit(credit.lane, credit.room);
     }
 
     /// A parcel is under way to the node; parcels arrive in the order of these calls.
@@ -172,7 +174,7 @@ impl<C> Terminal<C> {
         self.statistics.arrived.increment();
         self.statistics.latency.record((now - parcel.handed_over).as_ps());
         self.bytes_from[usize::from(parcel.source.0)] += u64::from(parcel.bytes);
-        let credit = Credit { port: self.switch.1, lane: parcel.lane, bytes: parcel.bytes };
+        let credit = Credit { port: self.switch.1, lane: parcel.lane, room: Room::More(parcel.bytes) };
         (parcel, credit)
     }
 
@@ -189,6 +191,16 @@ impl<C> Terminal<C> {
     /// What the node's link to its switch carried.
     pub fn link(&self) -> &link::Statistics {
         &self.sender.statistics
+    }
+
+    /// The sender's end of it.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// Bytes that wait for it.
+    pub fn queued_bytes(&self) -> u64 {
+        self.queued_bytes
     }
 
     /// What the node's switch is called.

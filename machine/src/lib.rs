@@ -43,7 +43,7 @@ use config::Machine;
 pub use narthex_cores::linux::OutputStream;
 pub use network_load::{MachineNetwork, NetworkRequest, machine_network, network_load};
 pub use request::{
-    CheckpointRequest, Failure, FirmwareFile, HardwareRequest, JobRequest, RunRequest, WarmRequest,
+    CheckpointRequest, Failure, FirmwareFile, HardwareRequest, JobRequest, RunRequest, WarmRequest, interval,
 };
 pub use run::{Effort, Explanation, Finished, Halt, Monitor, Progress, run, run_monitored, simulate};
 pub use surroundings::{GivenFile, Surroundings};

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::{self, Machine};
-use crate::request::{Failure, threads};
+use crate::request::{Failure, interval, threads};
 
 /// The loads of a network that are to be measured.
 #[derive(Clone, Debug, Deserialize)]
@@ -39,6 +39,9 @@ pub struct NetworkRequest {
     pub measured_cycles: u64,
     /// Where random streams start, if not where the machine's do.
     pub seed: Option<u64>,
+    /// Links are looked at in intervals of this simulated time, if it is given.
+    #[serde(default)]
+    pub interval: Option<String>,
     /// Host threads.
     pub threads: u32,
 }
@@ -57,6 +60,7 @@ pub fn network_load(
     let nodes = machine.config.machine.nodes;
     let seed = request.seed.unwrap_or(machine.config.machine.seed);
     let threads = threads(request.threads)?;
+    let interval = request.interval.as_deref().map(|text| interval("interval", text)).transpose()?;
     let mut points = Vec::new();
     let open = request.loads_permille.iter().map(|&permille| Demand::Permille(permille));
     let closed = request.outstanding.iter().map(|&outstanding| Demand::Outstanding(outstanding));
@@ -69,6 +73,7 @@ pub fn network_load(
             warm_up_cycles: request.warm_up_cycles,
             measured_cycles: request.measured_cycles,
             seed,
+            interval,
         };
         let problems = load.problems(nodes, network);
         if let Some((key, problem)) = problems.into_iter().next() {
@@ -134,10 +139,14 @@ pub struct MachineNetwork {
 /// The network of a machine with so many nodes and these changes.
 ///
 /// # Errors
-/// If the machine is wrong or too small, or its network is ideal.
+/// If the machine is wrong or too small, or its network is ideal or loses packets.
 pub fn machine_network(name: &str, set: &[String], nodes: u32) -> Result<MachineNetwork, Failure> {
     let machine = machine_of(name, set, Some(nodes))?;
-    let plan = switched(&machine, name)?.plan(nodes);
+    let network = switched(&machine, name)?;
+    if let Some((key, problem)) = network.loss_without_repair() {
+        return Err(Failure::usage(format!("{name}: {key}: {problem}")));
+    }
+    let plan = network.plan(nodes);
     let config = &machine.config;
     let (payload_bytes, header_bytes) = (config.payload_bytes(), config.messages.header.as_u64());
     Ok(MachineNetwork { plan, seed: config.machine.seed, payload_bytes, header_bytes })
@@ -145,14 +154,16 @@ pub fn machine_network(name: &str, set: &[String], nodes: u32) -> Result<Machine
 
 fn point(demand: Demand, measured: &Measurement) -> Value {
     let Measurement { offered, accepted, accepted_least, verdict, latency, quarters, .. } = measured;
-    let Measurement { spread, saturated_nodes, packets, window_cycles, links, end, events, .. } = measured;
+    let Measurement {
+        spread, saturated_nodes, packets, window_cycles, links, over_time, end, events, ..
+    } = measured;
     let busiest = links.iter().map(|(_, _, link)| link.busy.get().as_ps()).max().unwrap_or(0);
     let whole_ps = end.as_ps().max(1) as f64;
     let (load, outstanding) = match demand {
         Demand::Permille(permille) => (Some(f64::from(permille) / 1000.0), None),
         Demand::Outstanding(outstanding) => (None, Some(outstanding)),
     };
-    json!({
+    let mut document = json!({
         "load": load,
         "outstanding": outstanding,
         "links_busy": links.iter().map(|(_, _, link)| {
@@ -180,5 +191,12 @@ fn point(demand: Demand, measured: &Measurement) -> Value {
         "busiest_link": busiest as f64 / whole_ps,
         "simulated_ps": end.as_ps(),
         "events": events,
-    })
+    });
+    if let Some((intervals, links)) = over_time {
+        let lengths_ps = intervals.lengths_ps(*end);
+        let busy = links.iter().map(|link| link.over(lengths_ps.iter().map(|&ps| ps as f64)));
+        document["over_time"] =
+            json!({ "interval_ps": intervals.length().as_ps(), "links_busy": busy.collect::<Vec<_>>() });
+    }
+    document
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use narthex_interfaces::sarc::rtl::Parameters;
 use narthex_interfaces::{Attached, Attachment};
-use narthex_kernel::{Frequency, Threads};
+use narthex_kernel::{Duration, Frequency, Threads};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -215,6 +215,19 @@ pub fn threads(count: u32) -> Result<Threads, Failure> {
         1..=MOST_THREADS => Ok(Threads::UpTo(count as usize)),
         wrong => Err(Failure::usage(format!("threads is {wrong}; expected 1 to {MOST_THREADS}"))),
     }
+}
+
+/// A simulated time that is not zero, of the option with this name.
+///
+/// # Errors
+/// If it is none.
+pub fn interval(name: &str, text: &str) -> Result<Duration, Failure> {
+    let problem = match text.parse::<Duration>() {
+        Ok(time) if !time.is_zero() => return Ok(time),
+        Ok(_) => format!("{text} is no interval; expected a time such as 10us"),
+        Err(problem) => problem.to_string(),
+    };
+    Err(Failure::usage(format!("{name}: {problem}")))
 }
 
 /// A run that gave no result, with the exit code of the command line.

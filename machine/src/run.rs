@@ -143,7 +143,7 @@ pub fn simulate(
     };
     let windows = running.windows();
     let Closed { mut nodes, switches, end, written } = running.close(&ending, outcome.made_at(), observer);
-    monitor.end(end, &mut nodes, observer);
+    monitor.end(end, &mut nodes, &switches, observer);
     if let Err(lost) = request.surroundings.write(&nodes) {
         observer(Progress::Loss(&lost));
     }

@@ -26,7 +26,7 @@ pub mod traffic;
 
 use narthex_fabrics::Frame;
 use narthex_fabrics::switch::Switch;
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
 use narthex_machine::{Effort, Explanation, Failure, Halt, Monitor, Progress, RunRequest, run_monitored};
@@ -48,6 +48,8 @@ pub struct Observed<'a> {
     pub trace: Option<&'a TraceRequest>,
     /// Who talks to whom, and what was busy when: the document's entry `traffic`.
     pub traffic: bool,
+    /// With that, what the network did in each interval of this length.
+    pub traffic_interval: Option<Duration>,
     /// Where the programs' time goes: the document's entry `profile`.
     pub profile: Option<&'a ProfileRequest>,
     /// What ranks do in MPI: the document's entry `mpi`.
@@ -117,7 +119,7 @@ impl Monitor for Observation<'_> {
         let programs: Vec<&str> = jobs.iter().map(|job| &*job.arguments[0]).collect();
         let title = format!("{} on {interface}, {}", programs.join(", "), config.machine.name);
         self.tracer = self.observed.trace.map(|trace| Tracer::new(trace, &title, nodes)).transpose()?;
-        self.traffic = self.observed.traffic.then(|| Traffic::new(nodes));
+        self.traffic = self.observed.traffic.then(|| Traffic::new(nodes, self.observed.traffic_interval));
         self.profiler = self.observed.profile.map(Profiler::new);
         self.mpi = self.observed.mpi.map(MpiRecorder::new);
         Ok(())
@@ -128,12 +130,12 @@ impl Monitor for Observation<'_> {
         self.traffic.as_ref().map_or(tracer, |traffic| traffic.next_stop(now).min(tracer))
     }
 
-    fn stop(&mut self, now: Time, nodes: &mut [&mut Node]) {
+    fn stop(&mut self, now: Time, nodes: &mut [&mut Node], switches: &[&Switch<Frame>]) {
         if let Some(tracer) = &mut self.tracer {
             tracer.stop(now, nodes);
         }
         if let Some(traffic) = &mut self.traffic {
-            traffic.stop(now, nodes);
+            traffic.stop(now, nodes, switches);
         }
         if let Some(profiler) = &mut self.profiler {
             profiler.stop(now, nodes);
@@ -143,8 +145,14 @@ impl Monitor for Observation<'_> {
         }
     }
 
-    fn end(&mut self, end: Time, nodes: &mut [Node], report: &mut dyn FnMut(Progress<'_>) -> bool) {
-        let traffic = self.traffic.take().map(|traffic| ("traffic", traffic.finish(end, nodes)));
+    fn end(
+        &mut self,
+        end: Time,
+        nodes: &mut [Node],
+        switches: &[Switch<Frame>],
+        report: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) {
+        let traffic = self.traffic.take().map(|traffic| ("traffic", traffic.finish(end, nodes, switches)));
         let profile = self.profiler.take().map(|profiler| ("profile", profiler.finish(nodes)));
         let mpi = self.mpi.take().map(|mpi| ("mpi", mpi.finish(nodes)));
         self.entries.extend(traffic.into_iter().chain(profile).chain(mpi));

@@ -130,7 +130,17 @@ Link = TypedDict(
 """A link of a network of switches."""
 
 Queue = TypedDict(
-    "Queue", {"switch": str, "from": str, "parcels": Whole, "most_bytes": Whole, "byte_ns": Whole}
+    "Queue",
+    {
+        "switch": str,
+        "from": str,
+        "parcels": Whole,
+        "most_bytes": Whole,
+        "byte_ns": Whole,
+        "dropped": NotRequired[Whole],
+        "pauses": NotRequired[Whole],
+        "marked": NotRequired[Whole],
+    },
 )
 """The buffers of a switch behind one link."""
 
@@ -226,6 +236,34 @@ class Series(TypedDict):
     rows: list[SeriesRow]
 
 
+# A key `from` cannot stand in a class.
+LinkOverTime = TypedDict(
+    "LinkOverTime", {"from": str, "to": str, "busy": list[float], "taken_bytes": list[Whole]}
+)
+"""A link in each interval: the share of it, and the room behind it that is taken at its end."""
+
+QueueOverTime = TypedDict("QueueOverTime", {"from": str, "switch": str, "bytes": list[float]})
+"""The bytes that wait at an input of a switch: their mean in each interval."""
+
+
+class NodeOverTime(TypedDict):
+    """Of a node in each interval: packets, and bytes that wait for its link at the end."""
+
+    node: Whole
+    returned: list[Whole]
+    sent_again: list[Whole]
+    waiting_bytes: list[Whole]
+
+
+class OverTime(TypedDict):
+    """What the network did in each interval; links and queues that did nothing are left out."""
+
+    interval_ps: Positive
+    links: list[LinkOverTime]
+    queues: list[QueueOverTime]
+    nodes: list[NodeOverTime]
+
+
 class Traffic(TypedDict):
     """Who talks to whom, and what was busy when."""
 
@@ -233,6 +271,7 @@ class Traffic(TypedDict):
     pairs: list[Pair]
     sizes: list[SizeLatency]
     series: Series
+    over_time: NotRequired[OverTime]
 
 
 class Run(TypedDict):

@@ -179,6 +179,7 @@ def network(
     warm_up_cycles: int = WARM_UP_CYCLES,
     measured_cycles: int = MEASURED_CYCLES,
     seed: int | None = None,
+    interval: str | None = None,
     threads: int = 1,
     observer: Callable[[int], bool] | None = None,
 ) -> NetworkLoad:
@@ -191,7 +192,8 @@ def network(
 
     `pattern` is a name, or the destination of each node, or in row *i* the shares in which node *i*
     sends to each node; a path names a file with these numbers, a line for each node, with commas
-    between.
+    between. With an `interval` ("1us") each point has `over_time`: for which share of each such
+    simulated time each link was busy.
 
     >>> import narthex
     >>> found = narthex.network("cluster", loads=[0.1, 0.5])
@@ -214,6 +216,7 @@ def network(
         "warm_up_cycles": arguments.whole_number("cycles", warm_up_cycles),
         "measured_cycles": arguments.whole_number("cycles", measured_cycles),
         "seed": arguments.whole_number_or_none("seed", seed),
+        "interval": None if interval is None else arguments.text("interval", interval),
         "threads": arguments.whole_number("threads", threads),
     }
     if outstanding and loads is not None:

@@ -83,6 +83,7 @@ def run(
     trace_to: str | None = None,
     trace_functions: bool = False,
     traffic: bool = False,
+    traffic_interval: str | None = None,
     profile: bool = False,
     profile_region: str | None = None,
     live_page: str | Path | None = None,
@@ -134,7 +135,8 @@ def run(
     functions that programs are in (docs/observing.md).
 
     `traffic` counts who talks to whom, and what was busy when: `Result.traffic`
-    (docs/observing.md).
+    (docs/observing.md); `traffic_interval` ("10us") also what links, queues and flow control did in
+    each such simulated time (docs/networks.md).
 
     `live_page` names a page that shows the run while it goes on: written once a second, and read
     again by the browser (docs/results.md).
@@ -183,6 +185,7 @@ def run(
         progress=notice,
     )
     timeline = trace_request(trace, trace_nodes, trace_from, trace_to, functions=trace_functions)
+    traffic = traffic or traffic_interval is not None
     check_traffic(wanted, traffic=traffic)
     divided = profile_request(wanted, profile_region, profile=profile)
     watched = None
@@ -198,6 +201,7 @@ def run(
             notice,
             trace=timeline,
             traffic=traffic,
+            traffic_interval=traffic_interval,
             profile=divided,
             standing=watched.hear if watched else None,
         )
@@ -439,11 +443,13 @@ def simulate(
     profile: dict[str, Any] | None = None,
     mpi: dict[str, Any] | None = None,
     standing: Notice | None = None,
+    traffic_interval: str | None = None,
 ) -> Result:
     """Make the run that a request describes, with a timeline if `trace` describes one.
 
-    `traffic` counts who talks to whom, `profile` describes a profile that is made, and `mpi` the
-    events of MPI that are recorded (`narthex.message_traces`).
+    `traffic` counts who talks to whom (and in intervals of `traffic_interval`), `profile` describes
+    a profile that is made, and `mpi` the events of MPI that are recorded
+    (`narthex.message_traces`).
 
     `standing` hears at most twice a second how the nodes stand, as JSON (`narthex.live`).
 
@@ -463,5 +469,6 @@ def simulate(
             None if profile is None else json.dumps(profile),
             None if mpi is None else json.dumps(mpi),
             standing,
+            _text_or_none("traffic_interval", traffic_interval),
         )
     return Result(json.loads(text))

@@ -16,7 +16,9 @@ use narthex_checking::interface::InterfaceCheck;
 use narthex_checking::lockstep::LockstepRequest;
 use narthex_cores::linux::Program;
 use narthex_kernel::Duration;
-use narthex_machine::{Failure, MachineNetwork, NetworkRequest, OutputStream, Progress, RunRequest};
+use narthex_machine::{
+    Failure, MachineNetwork, NetworkRequest, OutputStream, Progress, RunRequest, interval,
+};
 use narthex_observation::mpi::MpiRequest;
 use narthex_observation::profile::{self as profiles, ProfileRequest};
 use narthex_observation::{ExplainRequest, Observed, TraceRequest};
@@ -78,12 +80,12 @@ fn check_program(py: Python<'_>, file: &str, elf: &[u8]) -> PyResult<()> {
 /// `notice`, for what is not as the user wants it, and
 /// `loss(text)`, else `notice`, for what could not be written of it. `trace` is a
 /// JSON `TraceRequest`, where a timeline is to be written, `traffic` asks who
-/// talks to whom, `profile`, a JSON `ProfileRequest`, where the programs' time goes, and `mpi`, a
+/// talks to whom (and `traffic_interval`, "10us", what the network did in each such time), `profile`, a JSON `ProfileRequest`, where the programs' time goes, and `mpi`, a
 /// JSON `MpiRequest`, what ranks do in MPI. The run is
 /// interrupted when the observer returns a false value, or when one of them or a signal's
 /// handler (Ctrl-C) raises.
 #[pyfunction]
-#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, warning=None, loss=None, trace=None, traffic=false, profile=None, mpi=None, standing=None))]
+#[pyo3(signature = (request, elf, observer=None, output=None, notice=None, warning=None, loss=None, trace=None, traffic=false, profile=None, mpi=None, standing=None, traffic_interval=None))]
 #[allow(clippy::too_many_arguments, reason = "Python has defaults for most")]
 fn run(
     py: Python<'_>,
@@ -99,18 +101,27 @@ fn run(
     profile: Option<&str>,
     mpi: Option<&str>,
     standing: Option<Py<PyAny>>,
+    traffic_interval: Option<&str>,
 ) -> PyResult<String> {
     let request: RunRequest = parse(py, "run", request)?;
     let trace: Option<TraceRequest> = trace.map(|trace| parse(py, "timeline", trace)).transpose()?;
     let profile: Option<ProfileRequest> = profile.map(|profile| parse(py, "profile", profile)).transpose()?;
     let mpi: Option<MpiRequest> = mpi.map(|mpi| parse(py, "events of MPI", mpi)).transpose()?;
+    let traffic_interval = traffic_interval.map(|text| interval("traffic_interval", text)).transpose();
+    let traffic_interval = traffic_interval.map_err(|failure| raise(py, &failure))?;
     let mut interruption: Option<PyErr> = None;
     let _watch = Watch::begin(request.timeout.as_deref());
     let mut stood: Option<Instant> = None;
     let result = py.detach(|| {
         narthex_observation::run(
             &request,
-            Observed { trace: trace.as_ref(), traffic, profile: profile.as_ref(), mpi: mpi.as_ref() },
+            Observed {
+                trace: trace.as_ref(),
+                traffic,
+                traffic_interval,
+                profile: profile.as_ref(),
+                mpi: mpi.as_ref(),
+            },
             elf,
             &mut |progress| {
                 Watch::look(&progress);

@@ -101,7 +101,7 @@ def test_a_machine_that_states_its_difference_is_as_the_schema_says(machines, te
         "[data_cache]\nassociativity = 3",
         "[store_buffer]\nentries = 65",
         '[store_buffer]\nuncached_stores = "sometimes"',
-        "[flow_control]\nwindow = 4\nbuffers = 4",
+        '[flow_control]\nwindow = 4\nretry_delay = "80ns"',
         '[flow_control]\nkind = "sliding-windows"',
         '[interfaces.cni_iqm]\nwhen_full = "explode"',
         "base = 98",
@@ -301,7 +301,7 @@ def test_check_shows_every_mistake_with_its_line_underlined(tmp_path):
         "    |         ^^^^\n",
         "wrong.toml:6:15: processor.issue_width: 3 is not allowed; expected 1, 2 or 4",
         "wrong.toml:8:1: flow_control.window: unknown key (= 4)",
-        '`window` belongs to kind = "sliding-window"',
+        '`window` belongs to kind = "go-back-n" or "sliding-window"',
     ):
         assert part in done.stderr, done.stderr
 

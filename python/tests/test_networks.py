@@ -12,7 +12,7 @@ from narthex import layouts
 from narthex.charts import wiring
 from narthex.cli import main
 from narthex.loads import check_workload, saturation_mb_s
-from narthex.report import networks
+from narthex.report import networks, traffic
 
 TORUS = [
     'network.topology={kind="torus", dimensions=[4, 4]}',
@@ -217,14 +217,93 @@ def test_a_run_has_its_network_on_its_page(tmp_path: Path) -> None:
     section = networks.section(document)
     titles = [part.title for part in section.parts if part.kind == "chart"]
     assert titles == ["Traffic from node to node", "Links"]
-    traffic = networks.traffic(document).table.rows
-    assert sum(int(str(row[2]).replace(",", "")) for row in traffic) == sum(
+    pairs = networks.traffic(document).table.rows
+    assert sum(int(str(row[2]).replace(",", "")) for row in pairs) == sum(
         map(sum, document["network"]["bytes_from"])
     )
     file = tmp_path / "run.json"
     result.save(file)
     assert command("report", str(file), "--output", str(tmp_path / "page.html")) == 0
     assert "Traffic from node to node" in (tmp_path / "page.html").read_text()
+
+
+def test_a_program_is_right_on_switches_that_drop_and_intervals_have_all_that_happens() -> None:
+    settings = [
+        'network.switches.backpressure={kind="drop"}',
+        "network.switches.buffer=256B",
+        'flow_control={kind="go-back-n", window=16, buffers=64, timeout="20us"}',
+    ]
+    one, two = (
+        narthex.run(
+            "em3d", 160, 3, 20, machine="cluster", set=settings, threads=threads, **interval
+        )
+        for threads, interval in ((1, {}), (2, {"traffic_interval": "20us"}))
+    )
+    assert one.document["nodes"] == two.document["nodes"]
+    assert one.document["network"] == two.document["network"]
+    over_time = two.document["traffic"]["over_time"]
+    carried = {
+        (link["from"], link["to"]): link["busy"]
+        for link in one.document["network"]["links"]
+        if link["busy"]
+    }
+    whole_ps = one.document["simulated_ps"]
+    assert [(link["from"], link["to"]) for link in over_time["links"]] == [*carried]
+    for link in over_time["links"]:
+        lengths = [20_000_000] * (len(link["busy"]) - 1)
+        shares = zip(link["busy"], [*lengths, whole_ps - sum(lengths)], strict=True)
+        busy_ps = sum(share * length for share, length in shares)
+        assert busy_ps == pytest.approx(carried[link["from"], link["to"]], abs=50_000)
+        assert max(link["busy"]) <= 1
+    for node, of in zip(one.document["nodes"], over_time["nodes"], strict=True):
+        assert sum(of["sent_again"]) == node["statistics"]["packets_retried"]
+    section = networks.section(two.document)
+    charts = {part.title: part for part in section.parts if part.kind == "chart"}
+    drawn = charts["Links over time"]
+    assert drawn.specification["params"][0]["bind"]["max"] == len(over_time["links"][0]["busy"]) - 1
+    assert "traffic" not in one.document
+    queues = msgspec.convert(one.document, layouts.Run, strict=False)["network"]["queues"]
+    again = (node["statistics"]["packets_retried"] for node in one.document["nodes"])
+    assert sum(queue["dropped"] for queue in queues) > 0
+    assert sum(again) > 0
+
+
+def test_switches_that_store_and_pause_are_heard_in_time() -> None:
+    settings = [
+        'network.switches.backpressure={kind="pause", above="64B", below="32B"}',
+        "network.switches.buffer=1536B",
+        "network.switches.switching=store-and-forward",
+    ]
+    run = narthex.run("em3d", 160, 3, 20, machine="cluster", set=settings, traffic_interval="20us")
+    document = msgspec.convert(run.document, layouts.Run, strict=False)
+    assert any(queue["pauses"] for queue in document["network"]["queues"])
+    chart = traffic.network(run.document)
+    assert chart is not None
+    rows = chart.specification["data"]["values"]
+    assert {row["region"] for row in rows if "region" in row} == {
+        region["name"] for region in document["regions"]
+    }
+    with pytest.raises(narthex.NarthexError, match="traffic_interval: 0us is no interval") as wrong:
+        narthex.run("hello", machine="cluster", traffic_interval="0us")
+    assert wrong.value.exit_code == 2
+
+
+def test_a_network_alone_has_the_use_of_its_links_in_intervals() -> None:
+    run = {"loads": [0.2], "nodes": 16, "measured_cycles": 1_000, "warm_up_cycles": 1_000}
+    plain = narthex.network("cluster", **run)  # type: ignore[arg-type]
+    found, two = (
+        narthex.network("cluster", interval="2us", threads=threads, **run)  # type: ignore[arg-type]
+        for threads in (1, 2)
+    )
+    assert found.document == two.document
+    (point,) = found.document["points"]
+    over_time = point.pop("over_time")
+    assert found.document == plain.document
+    for link, busy in zip(over_time["links_busy"], point["links_busy"], strict=True):
+        lengths = [2_000_000] * (len(link) - 1)
+        lengths.append(point["simulated_ps"] - sum(lengths))
+        shares = sum(share * length for share, length in zip(link, lengths, strict=True))
+        assert shares / point["simulated_ps"] == pytest.approx(busy, abs=0.01)
 
 
 def test_switches_stand_where_their_topology_has_them() -> None:

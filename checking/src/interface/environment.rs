@@ -61,6 +61,8 @@ impl Environment {
             destination: OWN,
             sequence: self.arrived,
             is_urgent: false,
+            number: 0,
+            is_marked: false,
             header,
             payload: message.payload(),
         };

@@ -45,6 +45,11 @@ trait Parameters {
         Vec::new()
     }
 
+    /// Whether it sends again what the network has lost.
+    fn repairs(&self) -> bool {
+        false
+    }
+
     /// Those that change nothing, as (key, why) pairs.
     fn without_effect(&self) -> Vec<(String, String)> {
         Vec::new()
@@ -63,6 +68,11 @@ impl Config {
     /// The rules that the parameters break on nodes with this many processes.
     pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
         self.chosen().problems_for(processes)
+    }
+
+    /// Whether it sends again what the network has lost.
+    pub fn repairs(&self) -> bool {
+        self.chosen().repairs()
     }
 
     /// The parameters that change nothing, as (key, why) pairs.
@@ -143,6 +153,19 @@ pub trait FlowControl: Archived + Send {
     /// The instant that was asked for has come.
     fn retry(&mut self, now: Time, emitted: &mut Emitted);
 
+    /// Emits what leaves by itself at `now`, behind all else of a step; it may ask for a call then.
+    fn departs(&mut self, _now: Time, _emitted: &mut Emitted) {}
+
+    /// Whether [`FlowControl::departs`] has anything to do.
+    fn has_departures(&self) -> bool {
+        false
+    }
+
+    /// Whether packets may leave because others are acknowledged.
+    fn sends_when_acknowledged(&self) -> bool {
+        false
+    }
+
     /// Whether a frame leaves when a packet is taken.
     fn answers_when_taken(&self) -> bool {
         false
@@ -185,6 +208,7 @@ pub trait FlowControl: Archived + Send {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion;
     use crate::packet::{Header, NodeId};
     use proptest::prelude::*;
 
@@ -197,6 +221,11 @@ mod tests {
             return_to_sender(return_to_sender::Buffers::Infinite),
             in_sequence(return_to_sender::Buffers::Count(3)),
             Config::None(none::Config {}),
+            go_back_n(None),
+            go_back_n(Some(congestion::Config::CongestionWindow(congestion::congestion_window::Config {
+                first: 1,
+                inverse_weight: 16,
+            }))),
         ]
     }
 
@@ -204,6 +233,11 @@ mod tests {
         let retries = return_to_sender::Retries::Independent;
         let retry_delay = Duration::from_ns(10);
         Config::ReturnToSender(return_to_sender::Config { buffers, retry_delay, retries })
+    }
+
+    fn go_back_n(congestion: Option<congestion::Config>) -> Config {
+        let timeout = Duration::from_ns(50);
+        Config::GoBackN(go_back_n::Config { window: 4, buffers: 3, timeout, congestion })
     }
 
     fn in_sequence(buffers: return_to_sender::Buffers) -> Config {
@@ -218,6 +252,8 @@ mod tests {
             destination: Rank(destination),
             sequence,
             is_urgent: false,
+            number: 0,
+            is_marked: false,
             header: Header(0),
             payload: vec![sequence as u8; 3],
         })
@@ -284,10 +320,11 @@ mod tests {
                         }
                         _ => {}
                     }
+                    nodes[acting].departs(now, &mut emitted);
                     for (destination, frame) in emitted.frames {
                         wires[usize::from(placement.node(destination).0)].push_back(frame);
                     }
-                    retries[acting] = retries[acting].or(emitted.retry_at);
+                    retries[acting] = retries[acting].into_iter().chain(emitted.retry_at).min();
                 }
                 taken.sort_unstable();
                 prop_assert_eq!(taken, (0..sent).collect::<Vec<_>>(), "{:?}", config);
@@ -310,6 +347,7 @@ mod tests {
                 }
                 prop_assert!(sender.has_room(Rank(1)) && sender.can_send(Rank(1), Rank(3)));
                 sender.send(packet(1, 3, 99), &mut emitted);
+                sender.departs(Time::ZERO, &mut emitted);
                 for (_, frame) in emitted.frames.drain(..) {
                     receiver.arrive(Time::ZERO, frame, &mut Emitted::default());
                 }

@@ -249,6 +249,7 @@ impl FlowControl for ReturnToSender {
                 self.wait_to_retry(now, packet, emitted);
                 Arrival::default()
             }
+            Frame::Notice { .. } => unreachable!("packets come back instead"),
         }
     }
 

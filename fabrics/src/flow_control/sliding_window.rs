@@ -98,7 +98,7 @@ impl FlowControl for SlidingWindow {
                 self.acknowledged(to, from);
                 Arrival { packet: None, room: true }
             }
-            Frame::Returned(_) => unreachable!("a sliding window returns no packets"),
+            Frame::Returned(_) | Frame::Notice { .. } => unreachable!("a sliding window acknowledges alone"),
         }
     }
 
@@ -161,6 +161,8 @@ mod tests {
             destination,
             sequence,
             is_urgent: false,
+number: 0,
+is_marked: false,
             header: Header(0),
             payload: vec![],
         })

@@ -15,6 +15,9 @@ pub enum Limit {
     Buffers(Option<u32>),
     /// The number of unacknowledged packets from one process to another.
     Window(u32),
+    /// The number of packets from one process to another that are kept, and sent again until they are
+    /// acknowledged on arrival.
+    Kept(u32),
     /// Nothing: packets are not acknowledged.
     None,
 }
@@ -114,7 +117,7 @@ impl State {
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of = match self.limit {
-            Limit::Window(window) => return self.window(f, window),
+            Limit::Window(window) | Limit::Kept(window) => return self.window(f, window),
             Limit::None => return write!(f, "none; {} packets arrived and not taken", self.untaken()),
             Limit::Buffers(Some(buffers)) => buffers.to_string(),
             Limit::Buffers(None) => "infinitely many".into(),

@@ -21,6 +21,7 @@
 //! saturated ([`steadiness`]). Then packets at the sources become more and more; what the
 //! network accepts is its throughput, and there is no latency.
 
+mod over_time;
 mod patterns;
 mod source;
 mod steadiness;
@@ -33,12 +34,15 @@ use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::{Duration, Time};
 use serde::Deserialize;
 
+use crate::backpressure::Backpressure;
+use crate::intervals::{Intervals, Track};
 use crate::latencies::{Detail, Latencies};
 use crate::link;
-use crate::networks::switched;
+use crate::networks::{Parameters, switched};
 use crate::switch::{Plan, Switch};
 use crate::topologies::Topology;
 
+use over_time::OverTime;
 pub use patterns::Pattern;
 use source::{Part, Quarter, Schedule, Source};
 pub use steadiness::Verdict;
@@ -72,6 +76,9 @@ pub struct Load {
     pub measured_cycles: u64,
     /// Where random streams start.
     pub seed: u64,
+    /// Links are looked at in intervals of this length, if there is one.
+    #[serde(default)]
+    pub interval: Option<Duration>,
 }
 
 /// What decides when a node makes packets.
@@ -117,6 +124,8 @@ pub struct Measurement {
     pub window_cycles: (u64, u64),
     /// The links: whence, whereto, and what each carried in the whole run.
     pub links: Vec<(String, String, link::Statistics)>,
+    /// For how many picoseconds of each interval each of them was busy, if that was asked for.
+    pub over_time: Option<(Intervals, Vec<Track>)>,
     /// When the run ended.
     pub end: Time,
     /// Events of all partitions.
@@ -138,12 +147,16 @@ impl Load {
             }
             _ => {}
         }
+        problems.extend(network.loss_without_repair());
         if self.packet_bytes == 0 || self.packet_bytes > buffer_bytes {
             let message = format!(
                 "{}B is not from 1B to the buffer of {buffer_bytes}B (network.switches.buffer)",
                 self.packet_bytes
             );
             problems.push(("packet_bytes", message));
+        } else if let Some((key, message)) = network.packet_problem(self.packet_bytes.into(), "packet_bytes")
+        {
+            problems.push(("packet_bytes", format!("network.{key}: {message}")));
         }
         if self.measured_cycles == 0
             || self.measured_cycles > MOST_CYCLES
@@ -173,10 +186,12 @@ impl Load {
         let schedule = Arc::new(Schedule::new(self, &plan, cycle, nodes, windows));
         let mut simulation = self.simulation(&plan, &schedule).with_threads(threads);
         let mut before = None;
+        let mut watch = Watch { over_time: self.interval.map(OverTime::new), observer };
         for window in 0.. {
-            let measured = self.window(&mut simulation, &schedule, (window, before), observer)?;
+            let mut measured = self.window(&mut simulation, &schedule, (window, before), &mut watch)?;
             before = measured.latency.counted().mean().filter(|_| measured.spread.is_some());
             if measured.verdict != Verdict::NotSteady || window + 1 == MOST_WINDOWS {
+                measured.over_time = watch.over_time.map(|over_time| over_time.finish(&mut simulation));
                 return Some(measured);
             }
         }
@@ -189,12 +204,12 @@ impl Load {
         simulation: &mut Simulation<Part>,
         schedule: &Schedule,
         (window, before): (u32, Option<f64>),
-        observer: &mut dyn FnMut(Time) -> bool,
+        watch: &mut Watch<'_>,
     ) -> Option<Measurement> {
         let (end, length) = (schedule.windows.begin(window + 1), schedule.windows.length(window));
         let is_last = window + 1 == MOST_WINDOWS;
         let takes_all = self.demand == Demand::Permille(ALL_PERMILLE);
-        let mut stands = run_until(simulation, end, observer)?;
+        let mut stands = watch.run_until(simulation, end)?;
         sources(simulation).for_each(|source| source.note_backlog(end));
         let backlogs: Vec<_> = sources(simulation).map(|source| source.backlog(window)).collect();
         // Packets of a saturated network are not waited for.
@@ -206,7 +221,7 @@ impl Load {
             && has_outstanding(simulation, window)
         {
             until = until + length / 10 + Duration::from_ps(1);
-            stands = run_until(simulation, until, observer)?;
+            stands = watch.run_until(simulation, until)?;
         }
         let mut measured = self.result(simulation, schedule, window);
         let differences = [measured.spread, drift(before, measured.latency.counted().mean())];
@@ -267,6 +282,7 @@ impl Load {
                 self.measured_cycles << window,
             ),
             links,
+            over_time: None,
             end,
             events,
         }
@@ -291,6 +307,32 @@ fn links(simulation: &mut Simulation<Part>) -> (Vec<(String, String, link::Stati
         }
     }
     (links, events)
+}
+
+/// What looks at a network while it is measured.
+struct Watch<'a> {
+    over_time: Option<OverTime>,
+    observer: &'a mut dyn FnMut(Time) -> bool,
+}
+
+impl Watch<'_> {
+    /// Lets the network carry on until an instant. Returns whether it stands still, or none if the
+    /// observer has ended it.
+    fn run_until(&mut self, simulation: &mut Simulation<Part>, until: Time) -> Option<bool> {
+        loop {
+            let look = self.over_time.as_ref().map_or(Time::NEVER, OverTime::next_look);
+            let stands = run_until(simulation, until.min(look), self.observer)?;
+            if let Some(over_time) = &mut self.over_time
+                && !stands
+                && look <= until
+            {
+                over_time.look(look, simulation);
+            }
+            if stands || look > until {
+                return Some(stands);
+            }
+        }
+    }
 }
 
 /// Lets the network carry on until an instant. Returns whether it stands still, or none if

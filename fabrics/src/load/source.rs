@@ -282,7 +282,7 @@ impl Partition for Part {
                     Event::Arrive
                 }
                 Mail::Credit(credit) => Event::Credit(credit),
-                Mail::Direct(..) => unreachable!("there are switches"),
+                Mail::Direct(..) | Mail::Told(..) => unreachable!("it is a node behind switches"),
             }),
             Part::Switch(switch) => switch.deliver(envelope),
         }

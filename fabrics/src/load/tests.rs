@@ -13,7 +13,7 @@ use narthex_kernel::{Bytes, Duration};
 use super::*;
 use crate::packet::NodeId;
 use crate::switch::{self, Arbitration, QueueKind, Routes, Switching};
-use crate::topologies::{self, fat_tree, mesh, torus};
+use crate::topologies::{self, dragonfly, fat_tree, hyperx, mesh, torus};
 
 const SIDE: u32 = 8;
 const NODES: u32 = SIDE * SIDE;
@@ -35,6 +35,10 @@ fn network(topology: topologies::Config, lanes: u32) -> switched::Config {
             buffer: Bytes::new(2048),
             queues: QueueKind::ByOutput,
             arbitration: Arbitration::Age,
+            input_ways: None,
+            output_queues: None,
+            backpressure: Default::default(),
+            marking: None,
         },
         priorities: switched::Priorities { packets: 0, acknowledgements: 0, returned_packets: 0 },
         routes: Routes::Minimal,
@@ -67,6 +71,7 @@ fn measured(
         warm_up_cycles: 3_000,
         measured_cycles,
         seed: 1,
+        interval: None,
     };
     assert_eq!(load.problems(NODES, network), []);
     load.measure(network, NODES, Threads::UpTo(1), &mut |_| true).expect("nobody ends it")
@@ -135,31 +140,79 @@ fn a_tornado_takes_as_many_links_of_a_ring_as_it_goes_around() {
     assert_within_a_tenth(found.accepted_least, 1.0 / 3.0, "tornado");
 }
 
+/// A network with the lanes that these routes need.
+fn by(routes: Routes, network: switched::Config) -> switched::Config {
+    let lanes = u32::from(routes.lanes(network.links.lanes as u8));
+    switched::Config { links: link::Config { lanes, ..network.links }, routes, ..network }
+}
+
 #[test]
 fn detours_give_a_tornado_half_of_what_uniform_traffic_gets() {
     // Each of the two halves of a detour is uniform traffic (Section 9.1).
-    let valiant = |network: switched::Config| switched::Config {
-        links: link::Config { lanes: 2 * network.links.lanes, ..network.links },
-        routes: Routes::Valiant,
-        ..network
-    };
-    let found = measured(&valiant(torus()), Pattern::Tornado, 700, 20_000);
+    let torus = by(Routes::Valiant, torus());
+    let found = measured(&torus, Pattern::Tornado, 700, 20_000);
     assert_within_a_tenth(found.accepted, 8.0 / f64::from(SIDE) / 2.0, "tornado");
-    let found = measured(&valiant(torus()), Pattern::Uniform, 1000, 6_000);
+    let found = measured(&torus, Pattern::Uniform, 1000, 6_000);
     assert_within_a_tenth(found.accepted, 8.0 / f64::from(SIDE) / 2.0, "uniform");
 }
 
 #[test]
 fn a_switch_that_sees_what_waits_makes_detours_only_where_they_help() {
-    let ugal = |network: switched::Config| switched::Config {
-        links: link::Config { lanes: 2 * network.links.lanes, ..network.links },
-        routes: Routes::Ugal,
-        ..network
-    };
-    let tornado = measured(&ugal(torus()), Pattern::Tornado, 700, 20_000).accepted;
+    let torus = by(Routes::Ugal, torus());
+    let tornado = measured(&torus, Pattern::Tornado, 700, 20_000).accepted;
     assert!(tornado > 1.15 / 3.0, "{tornado}: more than the shortest ways carry");
-    let uniform = measured(&ugal(torus()), Pattern::Uniform, 1000, 6_000).accepted;
+    let uniform = measured(&torus, Pattern::Uniform, 1000, 6_000).accepted;
     assert!(uniform > 0.8, "{uniform}: as much as without detours");
+}
+
+#[test]
+fn what_a_group_tells_gives_its_worst_pattern_what_detours_give_and_uniform_traffic_all() {
+    let dragonfly = dragonfly::Config {
+        nodes_per_switch: 2,
+        switches_per_group: 4,
+        global_links_per_switch: 2,
+        groups: 8,
+    };
+    let network = by(Routes::UgalG, network(topologies::Config::Dragonfly(dragonfly), 2));
+    // Shortest ways share one global link, 1 / 8; of all detours 471 MB/s of 1,000 come of the formula.
+    let worst = measured(&network, Pattern::NextGroup, 600, 10_000).accepted;
+    assert_within_a_tenth(worst, 0.471, "next group");
+    let uniform = measured(&network, Pattern::Uniform, 1000, 6_000).accepted;
+    assert!(uniform > 0.85, "{uniform}: as much as without detours");
+}
+
+#[test]
+fn adaptive_routes_carry_what_any_shortest_ways_carry() {
+    // A tornado goes three links in one direction of each dimension whatever the way, so all links
+    // of that direction carry as much; uniform traffic crosses the bisection whatever the way.
+    let torus = by(Routes::Adaptive, torus());
+    let tornado = measured(&torus, Pattern::Tornado, 500, 20_000);
+    assert_within_a_tenth(tornado.accepted, 1.0 / 3.0, "tornado");
+    let mesh = by(Routes::Adaptive, mesh());
+    let uniform = measured(&mesh, Pattern::Uniform, 1000, 6_000);
+    assert_within_a_tenth(uniform.accepted, 4.0 / f64::from(SIDE), "uniform");
+    // By the order of dimensions it is 1 / 7.
+    let transpose = measured(&mesh, Pattern::Transpose, 500, 20_000);
+    assert!(transpose.accepted > 1.5 / 7.0, "{}: more than by dimensions", transpose.accepted);
+}
+
+#[test]
+fn adaptive_routes_of_a_hyperx_use_both_orders_of_its_dimensions() {
+    // Switch (i, 0) sends from its four nodes to switch (0, i): by dimensions all to switch (0, 0)
+    // of the row, over one link each, and from there over one each.
+    let hyperx = hyperx::Config { dimensions: vec![4, 4], nodes_per_switch: 4 };
+    let swap = |node: u32| {
+        let (switch, slot) = (node / 4, node % 4);
+        (switch % 4 * 4 + switch / 4) * 4 + slot
+    };
+    let pattern = Pattern::Permutation((0..NODES).map(swap).collect());
+    let plain = network(topologies::Config::Hyperx(hyperx), 1);
+    // Switches (i, i) send to themselves what they make.
+    let mean = |shared: f64| (4.0 * 0.9 + 12.0 * shared) / 16.0;
+    let ordered = measured(&plain, pattern.clone(), 900, 20_000).accepted;
+    assert_within_a_tenth(ordered, mean(1.0 / 4.0), "one link for four nodes");
+    let adaptive = measured(&by(Routes::Adaptive, plain), pattern, 900, 20_000).accepted;
+    assert_within_a_tenth(adaptive, mean(2.0 / 4.0), "two links for four nodes");
 }
 
 #[test]
@@ -203,6 +256,7 @@ fn a_load_without_a_packet_is_neither_steady_nor_saturated() {
         warm_up_cycles: 0,
         measured_cycles: 2,
         seed: 1,
+        interval: None,
     };
     let found = load.measure(&mesh(), 2, Threads::UpTo(1), &mut |_| true).expect("nobody ends it");
     assert_eq!((found.verdict, found.packets, found.latency.counted().mean()), (Verdict::NotSteady, 0, None));
@@ -224,6 +278,7 @@ fn a_measurement_is_the_same_on_any_number_of_threads() {
         warm_up_cycles: 500,
         measured_cycles: 250,
         seed: 3,
+        interval: None,
     };
     let [alone, two, three] = [1, 2, 3].map(|threads| {
         let measured = load.measure(&torus(), NODES, Threads::Exactly(threads), &mut |_| true);
@@ -243,6 +298,7 @@ fn a_load_that_cannot_be_is_refused_with_its_key() {
         warm_up_cycles: 0,
         measured_cycles: 0,
         seed: 1,
+        interval: None,
     };
     let keys: Vec<&str> = load.problems(63, &mesh()).into_iter().map(|(key, _)| key).collect();
     assert_eq!(keys, ["pattern", "load", "packet_bytes", "cycles"]);
@@ -261,6 +317,7 @@ fn a_closed_loop_of_one_request_takes_turns_with_its_reply() {
         warm_up_cycles: 3_000,
         measured_cycles: 20_000,
         seed: 1,
+        interval: None,
     };
     let measured = load.measure(&network, NODES, Threads::UpTo(1), &mut |_| true).expect("it ends");
     let plan = network.plan(NODES);
@@ -282,4 +339,38 @@ fn a_closed_loop_of_one_request_takes_turns_with_its_reply() {
     let twice = two.measure(&network, NODES, Threads::UpTo(1), &mut |_| true).expect("it ends");
     // Never more than a link carries.
     assert!((measured.accepted + 0.1..=1.0).contains(&twice.accepted), "{}", twice.accepted);
+}
+
+#[test]
+fn intervals_of_a_load_have_all_that_links_were_busy_with_on_any_number_of_threads() {
+    let load = Load {
+        pattern: Pattern::Uniform,
+        demand: Demand::Permille(300),
+        packet_bytes: PACKET_BYTES,
+        warm_up_cycles: 500,
+        measured_cycles: 500,
+        seed: 1,
+        interval: Some(Duration::from_ns(250)),
+    };
+    let alone = Load { interval: None, ..load.clone() };
+    let [plain, one, two] = [(&alone, 1), (&load, 1), (&load, 2)].map(|(load, threads)| {
+        load.measure(&mesh(), NODES, Threads::Exactly(threads), &mut |_| true).expect("nobody ends it")
+    });
+    assert_eq!(
+        (plain.end, plain.events, plain.latency.counted()),
+        (one.end, one.events, one.latency.counted())
+    );
+    let tracks = |measured: &Measurement| {
+        let (intervals, links) = measured.over_time.clone().expect("it was asked for");
+        (intervals.lengths_ps(measured.end), links.iter().map(|link| link.amounts().to_vec()).collect())
+    };
+    let (lengths_ps, links): (Vec<u64>, Vec<Vec<u64>>) = tracks(&one);
+    assert_eq!((&lengths_ps, &links), (&tracks(&two).0, &tracks(&two).1));
+    assert_eq!(lengths_ps.iter().sum::<u64>(), one.end.as_ps());
+    for (link, (_, _, statistics)) in links.iter().zip(&one.links) {
+        let sum = link.iter().sum::<u64>();
+        let busy = statistics.busy.get().as_ps();
+        assert!((busy - 64_000..=busy).contains(&sum) || busy < 64_000, "{sum} of {busy}");
+        assert!(link.iter().zip(&lengths_ps).all(|(busy, length)| busy <= length), "{link:?}");
+    }
 }

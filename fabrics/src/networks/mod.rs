@@ -31,7 +31,7 @@ pub struct Surroundings {
 }
 
 /// The parameters of a kind of network.
-trait Parameters {
+pub(crate) trait Parameters {
     /// The rules that they break on such a machine, as (key, what is wrong) pairs.
     fn problems(&self, _around: &Surroundings) -> Vec<(String, String)> {
         Vec::new()
@@ -46,6 +46,11 @@ trait Parameters {
     /// (key, what is wrong) pair.
     fn packet_problem(&self, _bytes: u64, _because_of: &str) -> Option<(String, String)> {
         None
+    }
+
+    /// Whether frames may be lost.
+    fn loses(&self) -> bool {
+        false
     }
 
     /// No frame arrives sooner than this after its injection.
@@ -80,6 +85,11 @@ impl Config {
     /// large, as a (key, what is wrong) pair.
     pub fn packet_problem(&self, bytes: u64, because_of: &str) -> Option<(String, String)> {
         self.chosen().packet_problem(bytes, because_of)
+    }
+
+    /// Whether frames may be lost.
+    pub fn loses(&self) -> bool {
+        self.chosen().loses()
     }
 
     /// The lookahead of the simulation: nothing passes from one partition to another

@@ -17,11 +17,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Network, Parameters, Surroundings};
+use crate::backpressure::Backpressure;
 use crate::link::{self, Hops, Timings};
 use crate::packet::{Frame, Header, NodeId};
 use crate::parcel::Sending;
 use crate::routes;
-use crate::switch::{self, Plan, Routes, Switch, Switching};
+use crate::switch::{self, Marking, OutputQueues, Plan, Routes, Switch, Switching};
 use crate::terminal::Terminal;
 use crate::topologies::{self, Topology};
 
@@ -74,7 +75,7 @@ impl Priorities {
         let priority = match frame {
             Frame::Data(packet) if packet.is_urgent => return self.of_urgent(),
             Frame::Data(_) => self.packets,
-            Frame::Acknowledgement { .. } => self.acknowledgements,
+            Frame::Acknowledgement { .. } | Frame::Notice { .. } => self.acknowledgements,
             Frame::Returned(_) => self.returned_packets,
         };
         priority as u8
@@ -90,7 +91,7 @@ impl Priorities {
 fn bytes_of(frame: &Frame) -> u32 {
     match frame {
         Frame::Data(packet) | Frame::Returned(packet) => (Header::BYTES + packet.payload.len()) as u32,
-        Frame::Acknowledgement { .. } => Header::BYTES as u32,
+        Frame::Acknowledgement { .. } | Frame::Notice { .. } => Header::BYTES as u32,
     }
 }
 
@@ -111,6 +112,14 @@ fn value_problems(table: &str, width: Bytes, latency: Duration) -> Problems {
 }
 
 impl Config {
+    /// Key and reason if packets may be lost, for what sends nothing again: a network without programs.
+    pub fn loss_without_repair(&self) -> Option<(&'static str, String)> {
+        let message = "\"drop\" loses packets, and a network alone has no flow control that sends them again: run a \
+                       program; expected \"credits\" or \"pause\"";
+        let key = "network.switches.backpressure.kind";
+        self.switches.backpressure.loses().then(|| (key, message.into()))
+    }
+
     /// What the switches of a machine with this many nodes have in common.
     pub fn plan(&self, nodes: u32) -> Plan {
         let stores = self.switches.switching == Switching::StoreAndForward;
@@ -129,7 +138,7 @@ impl Config {
 
     /// The lanes of each priority that routes need.
     fn route_lanes(&self) -> u8 {
-        self.topology.route_lanes() * self.routes.phases()
+        self.routes.lanes(self.topology.route_lanes())
     }
 
     fn timings(&self, stores: bool) -> Timings {
@@ -159,9 +168,13 @@ impl Config {
         } else {
             let (own, needed) = (lanes / priorities, u32::from(self.route_lanes()));
             if own < needed && self.routes != Routes::Minimal {
+                let (routes, why) = match self.routes {
+                    Routes::Adaptive => ("with adaptive routes", "one beside those of the topology's own"),
+                    _ => ("with detours", "those of one shortest way, twice"),
+                };
                 let message = format!(
-                    "{lanes} gives each of {priorities} priorities {own} lanes; with detours (network.routes) its routes need \
-                     {needed}: those of one shortest way, twice"
+                    "{lanes} gives each of {priorities} priorities {own} lanes; {routes} (network.routes) its routes need \
+                     {needed}: {why}"
                 );
                 problems.push(("links.lanes".into(), message));
             }
@@ -172,6 +185,57 @@ impl Config {
                 );
                 problems.push(("links.lanes".into(), message));
             }
+        }
+        problems
+    }
+
+    /// Whether switches stop their senders at once, and do not wait until a parcel leaves.
+    fn pauses(&self) -> bool {
+        let backpressure = &self.switches.backpressure;
+        !backpressure.counts_room() && !backpressure.loses()
+    }
+
+    /// What is wrong with the routes.
+    fn route_problem(&self) -> Option<(String, String)> {
+        if self.routes != Routes::Adaptive {
+            return None;
+        }
+        let message = if !self.topology.knows_nearer() {
+            "\"adaptive\" needs a mesh, a torus or a hyperx (network.topology.kind); a fat tree has ascent = \"adaptive\" and \
+             a wiring choice = \"adaptive\""
+        } else if self.pauses() {
+            "\"adaptive\" keeps room behind a link for a packet, and with \"pause\" \
+             (network.switches.backpressure.kind) no sender knows what room there is; expected \"credits\" or \"drop\""
+        } else {
+            return None;
+        };
+        Some(("routes".into(), message.into()))
+    }
+
+    /// What is wrong with the switches.
+    fn switch_problems(&self) -> Problems {
+        let switch::Config { buffer, input_ways, output_queues, backpressure, marking, .. } = &self.switches;
+        let mut problems = Problems::new();
+        let mut wrong = |key: &str, message: String| problems.push((format!("switches.{key}"), message));
+        if buffer.as_u64() > u64::from(u32::MAX / 2) {
+            wrong("buffer", format!("{buffer} is more than 2GB"));
+        }
+        if let Some(ways) = input_ways.filter(|ways| !(1..=64).contains(ways)) {
+            wrong("input_ways", format!("{ways} is not from 1 to 64"));
+        }
+        if let Some(OutputQueues { buffer, speed_up }) = output_queues {
+            if buffer.as_u64() > u64::from(u32::MAX / 2) {
+                wrong("output_queues.buffer", format!("{buffer} is more than 2GB"));
+            }
+            if !(1..=16).contains(speed_up) {
+                wrong("output_queues.speed_up", format!("{speed_up} is not from 1 to 16"));
+            }
+        }
+        for (key, message) in backpressure.problems() {
+            wrong(&format!("backpressure.{key}"), message);
+        }
+        for (key, message) in marking.iter().flat_map(Marking::problems) {
+            wrong(&format!("marking.{key}"), message);
         }
         problems
     }
@@ -204,7 +268,11 @@ impl Config {
     }
 
     fn circle_problem(&self, around: &Surroundings) -> Option<(String, String)> {
-        let lanes = self.plan(around.nodes).route_lanes / self.routes.phases();
+        if self.switches.backpressure.loses() {
+            // Nothing waits for room.
+            return None;
+        }
+        let lanes = self.routes.lanes_of_topology(self.plan(around.nodes).route_lanes);
         let circle = routes::circle(&self.topology, around.nodes, lanes)?;
         let (priorities, needed) = (self.priorities.count(), self.route_lanes());
         let message = format!(
@@ -225,10 +293,8 @@ impl Parameters for Config {
             of_topology.map(|(key, message)| (format!("topology.{key}"), message)).collect();
         problems.extend(self.link_problems());
         problems.extend(self.packet_problem(around.packet_bytes, "messages.packet"));
-        let buffer = self.switches.buffer;
-        if buffer.as_u64() > u64::from(u32::MAX / 2) {
-            problems.push(("switches.buffer".into(), format!("{buffer} is more than 2GB")));
-        }
+        problems.extend(self.route_problem());
+        problems.extend(self.switch_problems());
         if problems.is_empty() {
             problems.extend(self.size_problem(around));
         }
@@ -244,12 +310,27 @@ impl Parameters for Config {
     }
 
     fn packet_problem(&self, bytes: u64, because_of: &str) -> Option<(String, String)> {
-        let buffer = self.switches.buffer;
-        (buffer.as_u64() < bytes).then(|| {
-            let message =
-                format!("{buffer} is smaller than a packet of {bytes}B ({because_of}), which must fit");
+        let switch::Config { buffer, output_queues, backpressure, .. } = &self.switches;
+        let too_small = |buffer: Bytes| {
+            (buffer.as_u64() < bytes).then(|| {
+                format!("{buffer} is smaller than a packet of {bytes}B ({because_of}), which must fit")
+            })
+        };
+        if let Some(message) = too_small(*buffer) {
+            return Some(("switches.buffer".into(), message));
+        }
+        if let Some(message) = output_queues.and_then(|queues| too_small(queues.buffer)) {
+            return Some(("switches.output_queues.buffer".into(), message));
+        }
+        let (least, why) = backpressure.least_buffer(bytes, self.timings(false).round_trip_bytes());
+        (buffer.as_u64() < least).then(|| {
+            let message = format!("{buffer} is too small for packets of {bytes}B ({because_of}); expected at least {least}B: {why}");
             ("switches.buffer".into(), message)
         })
+    }
+
+    fn loses(&self) -> bool {
+        self.switches.backpressure.loses()
     }
 
     fn lookahead(&self) -> Duration {
@@ -257,7 +338,16 @@ impl Parameters for Config {
     }
 
     fn hops(&self) -> Option<Hops> {
-        Some(self.timings(self.switches.switching == Switching::StoreAndForward).hops(Header::BYTES as u32))
+        let timings = self.timings(self.switches.switching == Switching::StoreAndForward);
+        let mut hops = timings.hops(Header::BYTES as u32);
+        let told = timings.told();
+        if self.pauses() || self.routes == Routes::UgalG {
+            hops.between_switches = hops.between_switches.min(told);
+        }
+        if self.pauses() {
+            hops.to_node = hops.to_node.min(told);
+        }
+        Some(hops)
     }
 
     fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network> {
@@ -300,5 +390,57 @@ impl Archived for Switched {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Switched { terminal, priorities: _ } = self;
         terminal.archive(archive)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network of links of 4 ns and switches of 8 ns that store, with these parts.
+    fn network(topology: &str, routes: &str, lanes: u32, backpressure: &str) -> Config {
+        let text = format!(
+            r#"{{"topology": {topology}, "routes": "{routes}",
+            "links": {{"width": "4B", "clock": "100MHz", "latency": "4ns", "lanes": {lanes}}},
+            "switches": {{"switching": "store-and-forward", "delay": "8ns", "buffer": "2KiB", "queues": "single",
+                          "arbitration": "age", "backpressure": {backpressure}}},
+            "priorities": {{"packets": 0, "acknowledgements": 0, "returned_packets": 0}}}}"#
+        );
+        serde_json::from_str(&text).expect("a network")
+    }
+
+    const MESH: &str = r#"{"kind": "mesh", "dimensions": [4, 4]}"#;
+    const TREE: &str = r#"{"kind": "fat-tree", "arity": 4, "levels": 2, "ascent": "random"}"#;
+    const CREDITS: &str = r#"{"kind": "credits"}"#;
+    const PAUSE: &str = r#"{"kind": "pause", "above": "256B", "below": "128B"}"#;
+
+    #[test]
+    fn adaptive_routes_need_several_shortest_ways_a_lane_and_switches_that_count_room() {
+        let around = Surroundings { nodes: 16, packet_bytes: 256, seed: 1 };
+        let problems = |topology, lanes, backpressure| {
+            network(topology, "adaptive", lanes, backpressure).problems(&around)
+        };
+        let only = |problems: Problems, key: &str, says: &str| {
+            let [(wrong, message)] = &problems[..] else { panic!("{problems:?}") };
+            assert!(wrong == key && message.contains(says), "{wrong}: {message}");
+        };
+        assert_eq!(problems(MESH, 2, CREDITS), []);
+        only(problems(TREE, 2, CREDITS), "routes", "needs a mesh, a torus or a hyperx");
+        only(problems(MESH, 2, PAUSE), "routes", "no sender knows what room there is");
+        let few =
+            "with adaptive routes (network.routes) its routes need 2: one beside those of the topology's own";
+        only(problems(MESH, 1, CREDITS), "links.lanes", few);
+    }
+
+    #[test]
+    fn what_switches_tell_at_once_is_heard_before_a_parcel_has_left() {
+        let hops = |routes, backpressure| {
+            let hops = network(MESH, routes, 2, backpressure).hops().expect("switches");
+            (hops.between_switches, hops.to_node)
+        };
+        let (told, parcel) = (Duration::from_ns(4 + 8), Duration::from_ns(20));
+        assert_eq!(hops("minimal", CREDITS), (told + parcel, told + parcel - Duration::from_ns(8)));
+        assert_eq!(hops("minimal", PAUSE), (told, told));
+        assert_eq!(hops("ugal-g", CREDITS), (told, told + parcel - Duration::from_ns(8)));
     }
 }

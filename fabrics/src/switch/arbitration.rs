@@ -4,7 +4,7 @@ use narthex_kernel::{Archive, Archived, Damage, Time};
 
 use super::Arbitration;
 use super::queues::{Queues, Slot, Waiting};
-use crate::link::Sender;
+use crate::parcel::Parcel;
 
 /// What an arbiter decides.
 pub(super) enum Decision {
@@ -78,25 +78,28 @@ impl Arbiter {
         bits(self.turn, self.candidates.len() * 64).chain(bits(0, self.turn))
     }
 
-    /// Gives the link to a candidate, if there is room for any.
+    /// Gives the output to a candidate, if there is room for any. `way_free_at` is when the input of
+    /// a lane with this number can send again, and `has_room` whether there is room for a parcel behind the output.
+    #[inline]
     pub(super) fn decide<C>(
         &mut self,
         now: Time,
-        output: u16,
+        (output, arbitration): (u16, Arbitration),
         queues: &Queues<C>,
-        sender: &Sender,
-        arbitration: Arbitration,
+        way_free_at: impl Fn(usize) -> Time,
+        has_room: impl Fn(&Parcel<C>) -> bool,
     ) -> Decision {
         let mut best: Option<(usize, &Waiting<C>)> = None;
         let mut later: Option<Time> = None;
         for index in self.in_turn() {
             let waiting = queues.head(index, output);
             let parcel = &waiting.parcel;
-            if waiting.since > now {
-                later = Some(later.map_or(waiting.since, |later| later.min(waiting.since)));
+            let from = waiting.since.max(way_free_at(index));
+            if from > now {
+                later = Some(later.map_or(from, |later| later.min(from)));
                 continue;
             }
-            if !sender.has_room(parcel.lane, parcel.bytes) {
+            if !has_room(parcel) {
                 continue;
             }
             let is_better = best.is_none_or(|(best, other)| {

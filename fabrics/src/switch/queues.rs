@@ -27,6 +27,8 @@ pub(super) struct Waiting<C> {
     pub output: u16,
     /// Since when it may leave: it is at the head, and the one before it has left.
     pub since: Time,
+    /// When its last byte has come.
+    pub whole_at: Time,
 }
 
 /// What waited in the buffers of an input.
@@ -38,6 +40,15 @@ pub struct InputStatistics {
     pub most_bytes: u64,
     /// Bytes times the nanoseconds for which they were there, all lanes together.
     pub byte_ns: u64,
+    /// Parcels that found no room and were lost, where switches drop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<u64>,
+    /// How often its senders were stopped, where switches pause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<u64>,
+    /// Parcels that were marked, where switches mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked: Option<u64>,
 }
 
 /// How full a lane's buffer is, and was.
@@ -118,7 +129,13 @@ impl<C> Queues<C> {
 
     /// Puts a parcel into its queue. If it is at the head, says when it may ask for its
     /// output.
-    pub(super) fn push(&mut self, now: Time, slot: Slot, output: u16, parcel: Parcel<C>) -> Option<Time> {
+    pub(super) fn push(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        output: u16,
+        (parcel, whole_at): (Parcel<C>, Time),
+    ) -> Option<Time> {
         let index = self.index(slot);
         let occupancy = &mut self.occupancies[index];
         occupancy.pass(now);
@@ -128,7 +145,7 @@ impl<C> Queues<C> {
         let queue = self.queue(index, output);
         let queue = &mut self.queues[queue];
         let since = now.max(queue.left);
-        queue.waiting.push_back(Waiting { parcel, output, since });
+        queue.waiting.push_back(Waiting { parcel, output, since, whole_at });
         (queue.waiting.len() == 1).then_some(since)
     }
 

@@ -27,7 +27,9 @@ pub struct StuckParcel<'a, C> {
 impl<C> Switch<C> {
     /// The parcels that wait here.
     pub fn stuck(&self) -> impl Iterator<Item = StuckParcel<'_, C>> {
-        self.queues.waiting().map(|(_, waiting)| {
+        let staged = self.outputs.iter().filter_map(|output| output.stage.as_ref());
+        let staged = staged.flat_map(|stage| stage.waiting());
+        self.queues.waiting().map(|(_, waiting)| waiting).chain(staged).map(|waiting| {
             let parcel = &waiting.parcel;
             let sender = &self.outputs[usize::from(waiting.output)].sender;
             StuckParcel {
@@ -46,7 +48,7 @@ impl<C> Switch<C> {
     pub fn under_way(&self) -> impl Iterator<Item = &Parcel<C>> {
         self.events.iter().filter_map(|(_, event)| match event {
             super::Event::Parcel(_, parcel) | super::Event::Started(_, _, parcel) => Some(parcel),
-            super::Event::Credit(_) | super::Event::Arbitrate(_) => None,
+            _ => None,
         })
     }
 }

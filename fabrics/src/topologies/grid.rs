@@ -36,6 +36,11 @@ pub(super) trait Grid {
     /// The way from one place of a dimension of this length to another.
     fn way(&self, length: u32, from: u32, to: u32) -> Way;
 
+    /// Whether the other way is as short.
+    fn is_opposite(&self, _length: u32, _from: u32, _to: u32) -> bool {
+        false
+    }
+
     /// Lanes that the routes need so that no parcels wait for each other in a circle.
     fn lanes(&self) -> u8 {
         1
@@ -139,6 +144,26 @@ impl<G: Grid> Topology for G {
             (from, to) = (from / length, to / length);
         }
         Hop { port: NODE, lane: 0 }
+    }
+
+    fn knows_nearer(&self) -> bool {
+        true
+    }
+
+    fn nearer(&self, switch: u32, destination: NodeId, take: &mut impl FnMut(u16)) {
+        let (mut from, mut to) = (switch, u32::from(destination.0));
+        for (dimension, &length) in self.dimensions().iter().enumerate() {
+            let (place, its) = (from % length, to % length);
+            if place != its {
+                let port = |is_up| 2 * dimension as u16 + if is_up { 1 } else { 2 };
+                let Way { is_up, .. } = self.way(length, place, its);
+                take(port(is_up));
+                if self.is_opposite(length, place, its) {
+                    take(port(!is_up));
+                }
+            }
+            (from, to) = (from / length, to / length);
+        }
     }
 
     fn name(&self, switch: u32) -> String {

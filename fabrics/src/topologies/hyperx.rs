@@ -111,6 +111,22 @@ impl Topology for Config {
         Hop { port: (node % self.nodes_per_switch) as u16, lane: 0 }
     }
 
+    fn knows_nearer(&self) -> bool {
+        true
+    }
+
+    fn nearer(&self, switch: u32, destination: NodeId, take: &mut impl FnMut(u16)) {
+        let (mut from, mut to) = (switch, u32::from(destination.0) / self.nodes_per_switch);
+        let mut first = self.nodes_per_switch;
+        for &length in &self.dimensions {
+            let (own, its) = (from % length, to % length);
+            if own != its {
+                take((first + index_of(own, its)) as u16);
+            }
+            (from, to, first) = (from / length, to / length, first + length - 1);
+        }
+    }
+
     fn name(&self, switch: u32) -> String {
         name_in(&self.dimensions, switch)
     }

@@ -144,6 +144,15 @@ pub trait Topology {
     /// What a parcel at a switch does next; `pick` is less than the alternatives.
     fn route(&self, switch: u32, destination: NodeId, pick: u32) -> Hop;
 
+    /// Whether it knows the ports that bring a parcel nearer ([`Topology::nearer`]).
+    fn knows_nearer(&self) -> bool {
+        false
+    }
+
+    /// All ports of a switch that bring a parcel nearer to the switch of its destination, first that of
+    /// its route; none where it is there.
+    fn nearer(&self, _switch: u32, _destination: NodeId, _take: &mut impl FnMut(u16)) {}
+
     /// What a switch is called in messages.
     fn name(&self, switch: u32) -> String {
         format!("switch {switch}")
@@ -216,6 +225,14 @@ impl Topology for Config {
     #[inline]
     fn route(&self, switch: u32, destination: NodeId, pick: u32) -> Hop {
         chosen!(self, config => config.route(switch, destination, pick))
+    }
+
+    fn knows_nearer(&self) -> bool {
+        chosen!(self, config => config.knows_nearer())
+    }
+
+    fn nearer(&self, switch: u32, destination: NodeId, take: &mut impl FnMut(u16)) {
+        chosen!(self, config => config.nearer(switch, destination, take))
     }
 
     fn name(&self, switch: u32) -> String {

@@ -45,6 +45,10 @@ impl Grid for Config {
         let passes_end = if is_up { to < from } else { to > from };
         Way { is_up, lane: u8::from(!passes_end) }
     }
+
+    fn is_opposite(&self, length: u32, from: u32, to: u32) -> bool {
+        2 * from.abs_diff(to) == length
+    }
 }
 
 #[cfg(test)]

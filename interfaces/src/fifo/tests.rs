@@ -94,8 +94,16 @@ impl Bench {
     fn arrive(&mut self, now: Time, words: usize) {
         let header = header(words);
         let payload = vec![5; 8 * words];
-        let packet =
-            Packet { source: Rank(1), destination: Rank(0), sequence: 0, is_urgent: false, header, payload };
+        let packet = Packet {
+            source: Rank(1),
+            destination: Rank(0),
+            sequence: 0,
+            is_urgent: false,
+            number: 0,
+            is_marked: false,
+            header,
+            payload,
+        };
         let arrival = self.port.arrive(now, Frame::Data(Box::new(packet)), Phase::Arrival);
         if arrival.packet.is_some() {
             self.call(now, |_, receive, context| receive.network(context));

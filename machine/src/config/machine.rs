@@ -317,6 +317,16 @@ impl MachineConfig {
         processors.chain(memories).collect()
     }
 
+    /// Why nothing repairs what the network drops, if nothing does.
+    fn loss_problem(&self) -> Option<Broken> {
+        let is_wrong = self.network.loses() && !self.flow_control.repairs();
+        is_wrong.then(|| {
+            let message = "\"drop\" loses packets, and nothing sends them again: expected a flow control that does, as \
+                           flow_control.kind = \"go-back-n\"";
+            broken("network.switches.backpressure.kind", message.into())
+        })
+    }
+
     fn general_problems(&self) -> Vec<Broken> {
         let mut problems = Vec::new();
         if !(1..=4096).contains(&self.machine.nodes) {
@@ -349,6 +359,7 @@ impl MachineConfig {
         problems.extend(of_faults.map(|(key, message)| (format!("faults.{key}"), message)));
         let of_network = self.network.problems(&self.around_network()).into_iter();
         problems.extend(of_network.map(|(key, message)| (format!("network.{key}"), message)));
+        problems.extend(self.loss_problem());
         if self.machine.time_without_progress.is_zero() {
             problems.push(broken(
                 "machine.time_without_progress",

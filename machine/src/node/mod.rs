@@ -271,6 +271,11 @@ impl Node {
         self.network.terminal()
     }
 
+    /// What its flow control did.
+    pub fn flow_control(&self) -> &narthex_fabrics::flow_control::Statistics {
+        self.network.statistics()
+    }
+
     /// Instructions that its processors have retired.
     pub fn retired(&self) -> u64 {
         self.processors.iter().map(|unit| unit.processor.retired()).sum()
@@ -359,6 +364,7 @@ impl Partition for Node {
                 Event::Parcel
             }
             Mail::Credit(credit) => Event::Credit(credit),
+            Mail::Told(_) => unreachable!("switches tell each other"),
         });
     }
 

@@ -246,7 +246,10 @@ impl Node {
     fn time_to_send(&self) -> Option<TimeToSend> {
         let all = self.send_lookahead.of_devices.time_to_send.get().unwrap_or_else(|| {
             let devices = self.devices.iter().map(|device| device.time_to_send());
-            let all = devices.reduce(|one, other| Some(one?.and(other?))).unwrap_or(Some(TimeToSend::NONE));
+            let mut all =
+                devices.reduce(|one, other| Some(one?.and(other?))).unwrap_or(Some(TimeToSend::NONE));
+            // A flow control that holds packets back lets them go when it hears of others.
+            all.iter_mut().for_each(|all| all.awaits_room |= self.network.sends_when_acknowledged());
             self.send_lookahead.of_devices.time_to_send.set(Some(all));
             all
         })?;

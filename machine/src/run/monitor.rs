@@ -10,7 +10,7 @@ use crate::compose::Blueprint;
 use crate::node::Node;
 use crate::request::Failure;
 
-/// Watches the nodes of a run, at instants of its choice. It never changes what
+/// Watches the nodes of a run, and the switches between them, at instants of its choice. It never changes what
 /// comes of the run.
 ///
 /// A run needs none: `()` is the monitor that does nothing.
@@ -30,11 +30,18 @@ pub trait Monitor {
 
     /// Everything before `now` has happened, and nothing after it. The run stops
     /// at its begin, and at each instant that the monitor asks for.
-    fn stop(&mut self, _now: Time, _nodes: &mut [&mut Node]) {}
+    fn stop(&mut self, _now: Time, _nodes: &mut [&mut Node], _switches: &[&Switch<Frame>]) {}
 
     /// The run is over at the instant `end`, also if it fails; `report` takes what
     /// its user should know.
-    fn end(&mut self, _end: Time, _nodes: &mut [Node], _report: &mut dyn FnMut(Progress<'_>) -> bool) {}
+    fn end(
+        &mut self,
+        _end: Time,
+        _nodes: &mut [Node],
+        _switches: &[Switch<Frame>],
+        _report: &mut dyn FnMut(Progress<'_>) -> bool,
+    ) {
+    }
 
     /// How the nodes and the switches between them stand, which rest at the instant `at`
     /// and have not ended.

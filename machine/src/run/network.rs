@@ -4,6 +4,7 @@ use narthex_fabrics::switch::Switch;
 use narthex_fabrics::terminal::{self, Terminal};
 use narthex_fabrics::{Frame, link};
 use narthex_kernel::Time;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::node::Node;
@@ -24,15 +25,9 @@ pub fn document(nodes: &[Node], switches: &[Switch<Frame>], end: Time) -> Option
         switch.links().map(move |(to, statistics)| link_json(switch.name(), to, statistics))
     });
     let queues = switches.iter().flat_map(|switch| {
-        switch.inputs(end).map(move |(from, input)| {
-            json!({
-                "switch": switch.name(),
-                "from": from,
-                "parcels": input.parcels,
-                "most_bytes": input.most_bytes,
-                "byte_ns": input.byte_ns,
-            })
-        })
+        switch
+            .inputs(end)
+            .map(move |(from, input)| with_counts(json!({ "switch": switch.name(), "from": from }), input))
     });
     let described = [terminal::Statistics::describe(), link::Statistics::describe()].concat();
     Some(json!({
@@ -65,8 +60,12 @@ pub fn on_chip_document(nodes: &[Node]) -> Option<Value> {
 }
 
 fn link_json(from: String, to: String, statistics: &link::Statistics) -> Value {
-    let mut document = json!({ "from": from, "to": to });
-    let counts = serde_json::to_value(statistics.reported()).expect("counts are plain data");
+    with_counts(json!({ "from": from, "to": to }), statistics.reported())
+}
+
+/// An entry with what was counted for it.
+fn with_counts(mut document: Value, counts: impl Serialize) -> Value {
+    let counts = serde_json::to_value(counts).expect("counts are plain data");
     if let (Some(document), Value::Object(counts)) = (document.as_object_mut(), counts) {
         document.extend(counts);
     }

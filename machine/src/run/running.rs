@@ -135,12 +135,18 @@ impl Running {
         }
     }
 
-    /// The monitor looks at the nodes.
+    /// The monitor looks at the nodes and the switches.
     fn stop(&mut self, monitor: &mut dyn Monitor) {
         let now = self.simulation.now();
-        let mut nodes: Vec<&mut Node> = self.simulation.partitions_mut().filter_map(Part::node_mut).collect();
+        let (mut nodes, mut switches) = (Vec::new(), Vec::new());
+        for part in self.simulation.partitions_mut() {
+            match part {
+                Part::Node(node) => nodes.push(&mut **node),
+                Part::Switch(switch) => switches.push(&**switch),
+            }
+        }
         refused::disperse(&mut nodes, now);
-        monitor.stop(now, &mut nodes);
+        monitor.stop(now, &mut nodes, &switches);
         if nodes.iter().any(|node| node.is_observed()) {
             nodes.iter_mut().for_each(|node| node.execute_attempts());
         }

@@ -11,6 +11,8 @@
 //! Windows are counted from multiples of the network's lookahead on, and as long as that; those
 //! of a run follow from what its nodes foresee, and are longer.
 
+use narthex_fabrics::Frame;
+use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
@@ -66,7 +68,7 @@ impl Monitor for Windows {
         Time::from_ps((windows + 1) * self.length.as_ps())
     }
 
-    fn stop(&mut self, _now: Time, nodes: &mut [&mut Node]) {
+    fn stop(&mut self, _now: Time, nodes: &mut [&mut Node], _switches: &[&Switch<Frame>]) {
         let mut works = Vec::with_capacity(nodes.len());
         for (node, before) in nodes.iter().zip(&mut self.done) {
             let done = Done::of(node);

@@ -187,6 +187,8 @@ mod tests {
                 destination: Rank(1),
                 sequence,
                 is_urgent: false,
+                number: 0,
+                is_marked: false,
                 header,
                 payload: vec![0; 8],
             }))

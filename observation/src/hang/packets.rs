@@ -24,6 +24,8 @@ pub struct Account {
     pub lost: u32,
     /// They have arrived, and their acknowledgements were lost.
     pub unacknowledged: u32,
+    /// They are sent again until they are acknowledged, wherever they are.
+    pub repeated: u32,
 }
 
 impl Account {
@@ -36,6 +38,9 @@ impl Account {
             .iter()
             .find(|one| (one.source, one.destination) == (source, destination));
         let Some(sent) = sent else { return Account::default() };
+        if let Limit::Kept(_) = flow(source).limit {
+            return Account { all: sent.packets, repeated: sent.packets, ..Account::default() };
+        }
         let frames = |kind| {
             let held = nodes.iter().flat_map(|node| node.held.iter().map(|held| &held.frame));
             let all = nodes.iter().flat_map(|node| &node.under_way).chain(held);
@@ -45,7 +50,7 @@ impl Account {
         // Return to sender acknowledges what arrives, a window what is taken.
         let arrived = flow(destination).arrived.iter();
         let untaken = match flow(destination).limit {
-            Limit::Buffers(_) | Limit::None => 0,
+            Limit::Buffers(_) | Limit::Kept(_) | Limit::None => 0,
             Limit::Window(_) => arrived
                 .filter(|one| (one.source, one.destination) == (source, destination))
                 .map(|one| one.packets)
@@ -78,7 +83,7 @@ impl Account {
 
     /// Packets that have not come to their destination.
     pub fn not_come(&self) -> u32 {
-        self.refused() + self.lost
+        self.refused() + self.lost + self.repeated
     }
 }
 
@@ -89,7 +94,7 @@ fn lost_packets(nodes: &[StuckNode], source: Rank, destination: Rank) -> u32 {
     let [from, to] = [source, destination].map(|rank| placement.node(rank));
     let between = |from: NodeId, to: NodeId| {
         let lost = nodes[usize::from(from.0)].lost.iter();
-        lost.filter(|lost| lost.to() == to && !lost.is_acknowledgement()).count() as u32
+        lost.filter(|lost| lost.to() == to && lost.has_packet()).count() as u32
     };
     if from == to { between(from, to) } else { between(from, to) + between(to, from) }
 }

@@ -148,7 +148,9 @@ fn untaken(node: &StuckNode, process: &StuckProcess) -> String {
 fn room(nodes: &[StuckNode], node: &StuckNode, process: &StuckProcess) -> (String, Vec<Link>) {
     let own = |one: &&Outstanding| one.source == process.rank;
     let mut all: Vec<Outstanding> = node.flow.outstanding.iter().filter(own).copied().collect();
-    if let (Limit::Window(window), Some(held)) = (node.flow.limit, process.send.held_for) {
+    if let (Limit::Window(window) | Limit::Kept(window), Some(held)) =
+        (node.flow.limit, process.send.held_for)
+    {
         all.retain(|one| one.destination == held && one.packets >= window);
     } else if all.is_empty() {
         // Buffers are shared: another process of the node may hold them all.
@@ -188,7 +190,9 @@ fn room_link(nodes: &[StuckNode], node: &StuckNode, one: &Outstanding) -> Link {
         Limit::Buffers(Some(buffers)) => {
             format!("{packets} of {buffers} outgoing buffers hold packets to it")
         }
-        Limit::Window(window) => format!("{packets} of {window} packets of its window are unacknowledged"),
+        Limit::Window(window) | Limit::Kept(window) => {
+            format!("{packets} of {window} packets of its window are unacknowledged")
+        }
         Limit::None => unreachable!("nothing is unacknowledged where nothing is acknowledged"),
     };
     let account = Account::of(nodes, source, destination);
@@ -220,6 +224,11 @@ fn whereabouts(account: &Account, to: &str) -> Option<String> {
             account.unacknowledged,
             "was accepted, but its acknowledgement was lost",
             "were accepted, but their acknowledgements were lost",
+        ),
+        many(
+            account.repeated,
+            "is sent again and again until {to} takes it",
+            "are sent again and again until {to} takes them",
         ),
     ];
     let clauses: Vec<String> =

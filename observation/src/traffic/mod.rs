@@ -3,6 +3,7 @@
 //! ```text
 //!   nodes ── listeners ──► packets: emptied every few microseconds ──► pairs, sizes
 //!                    `───► series: buses, queues, buffers, activities, in bins
+//!   network ── looks at each interval's end, where these are asked for ──► links, queues, room
 //! ```
 //!
 //! A packet's latency lasts from the instant at which it leaves its node for the
@@ -18,14 +19,18 @@
 //! at instants of simulated time; series belong to one node.
 
 mod listener;
+mod over_time;
 mod pairs;
 mod series;
 
+use narthex_fabrics::Frame;
+use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::Node;
 use serde_json::{Value, json};
 
 use listener::Listener;
+use over_time::OverTime;
 use pairs::Pairs;
 use series::Series;
 
@@ -41,27 +46,38 @@ pub struct Traffic {
     step: Duration,
     is_attached: bool,
     pairs: Pairs,
+    over_time: Option<OverTime>,
 }
 
 impl Traffic {
-    /// Of these nodes, which are about to start.
-    pub fn new(nodes: &[Node]) -> Self {
+    /// Of these nodes, which are about to start, and of the network in intervals of this length.
+    pub fn new(nodes: &[Node], interval: Option<Duration>) -> Self {
         let processes = nodes.first().map_or(1, Node::process_count);
         let step = Duration::from_ps(NODE_TIME.as_ps() / nodes.len().max(1) as u64);
         Traffic {
             step: step.max(SHORTEST_STEP),
             is_attached: false,
             pairs: Pairs::new(nodes.len(), processes),
+            over_time: interval.map(OverTime::new),
         }
     }
 
     /// The instant at which [`Traffic::stop`] is to be called next.
     pub fn next_stop(&self, now: Time) -> Time {
-        now.saturating_add(self.step)
+        let interval = self.over_time.as_ref().map_or(Time::NEVER, OverTime::next_look);
+        now.saturating_add(self.step).min(interval)
     }
 
     /// Everything before `now` has happened, and nothing after it.
-    pub fn stop(&mut self, now: Time, nodes: &mut [&mut Node]) {
+    pub fn stop(&mut self, now: Time, nodes: &mut [&mut Node], switches: &[&Switch<Frame>]) {
+        if let Some(over_time) = &mut self.over_time {
+            over_time.stop(now, nodes, switches);
+        }
+        self.drain(now, nodes);
+    }
+
+    /// Takes what listeners have heard.
+    fn drain(&mut self, now: Time, nodes: &mut [&mut Node]) {
         if !std::mem::replace(&mut self.is_attached, true) {
             nodes.iter_mut().for_each(|node| node.attach_at(now, Box::<Listener>::default()));
         }
@@ -73,10 +89,12 @@ impl Traffic {
     }
 
     /// The run is over at `end`: the entry `traffic` of its document.
-    pub fn finish(mut self, end: Time, nodes: &mut [Node]) -> Value {
+    pub fn finish(mut self, end: Time, nodes: &mut [Node], switches: &[Switch<Frame>]) -> Value {
         let mut all: Vec<&mut Node> = nodes.iter_mut().collect();
         // What happens at the end itself belongs to the run.
-        self.stop(end + Duration::from_ps(1), &mut all);
+        self.drain(end + Duration::from_ps(1), &mut all);
+        let switches: Vec<&Switch<Frame>> = switches.iter().collect();
+        let over_time = self.over_time.take().map(|over_time| over_time.finish(end, &all, &switches));
         let sent = all.iter().map(|node| node.message_sizes().total()).sum();
         let of_nodes: Vec<Series> = all
             .iter_mut()
@@ -85,6 +103,9 @@ impl Traffic {
             .collect();
         let mut document = self.pairs.to_json(sent);
         document["series"] = series_json(of_nodes, end);
+        if let Some(over_time) = over_time {
+            document["over_time"] = over_time;
+        }
         document
     }
 }

@@ -38,6 +38,8 @@ pub struct Pairs {
     /// Latencies of messages by their payload.
     sizes: BTreeMap<u64, Latencies>,
     flights: BTreeMap<(Rank, u64), Flight>,
+    /// The number of the newest packet that left, by source and destination.
+    newest: BTreeMap<(Rank, Rank), u64>,
     /// When the message left of which further packets are to come.
     begun: BTreeMap<(Rank, Rank), Time>,
     /// Packets that wait to be taken, by node and process, oldest first.
@@ -53,6 +55,7 @@ impl Pairs {
             pairs: BTreeMap::new(),
             sizes: BTreeMap::new(),
             flights: BTreeMap::new(),
+            newest: BTreeMap::new(),
             begun: BTreeMap::new(),
             waiting: BTreeMap::new(),
         }
@@ -79,6 +82,11 @@ impl Pairs {
         if self.flights.contains_key(&(source, sequence)) {
             return; // It came back and leaves again.
         }
+        let newest = self.newest.entry((source, destination)).or_insert(sequence);
+        if sequence < *newest {
+            return; // It has arrived and is sent again, as its acknowledgement was lost.
+        }
+        *newest = sequence;
         let begun = *self.begun.entry((source, destination)).or_insert(at);
         if message_bytes.is_some() {
             self.begun.remove(&(source, destination));

@@ -47,6 +47,7 @@ def register(app: typer.Typer) -> None:
             "narthex network cluster --pattern shares.csv --load 0.1,0.5",
             "narthex network cluster --vary network.switches.buffer=512B,2KiB --report page.html",
             "narthex network cluster --outstanding 1,2,4,8",
+            "narthex network cluster --load 0.3 --interval 1us --report page.html",
         ),
     )(network)
 
@@ -94,6 +95,13 @@ def network(
         help="Cycles of the links in the first window that is measured; it is doubled, up to 32 "
         "times as many, until the load is steady or saturated.",
     ),
+    interval: str | None = typer.Option(
+        None,
+        "--interval",
+        metavar="TIME",
+        help="Show for which share of each such simulated time (1us) each link was busy: in the "
+        "result of --json, and on the page as a drawn network with a slider over time.",
+    ),
     threads: int = THREADS,
     set_: list[str] = SET_OPTION,
     seed: int | None = SEED,
@@ -127,6 +135,7 @@ def network(
                 warm_up_cycles=warm_up,
                 measured_cycles=cycles,
                 seed=seed,
+                interval=interval,
                 threads=threads,
                 observer=lambda done, told=told: (  # type: ignore[misc]
                     waiting.update(f"{done} loads{told}") or True

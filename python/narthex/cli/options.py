@@ -199,6 +199,13 @@ TRAFFIC = typer.Option(
     help="Count who talks to whom, latencies of messages, and what was busy when: in the result of "
     "--json and on the page of --report.",
 )
+TRAFFIC_INTERVAL = typer.Option(
+    None,
+    "--traffic-interval",
+    metavar="TIME",
+    help="The same, and what links, queues and flow control did in each such simulated time "
+    "(10us): on the page over time, and as a drawn network with a slider.",
+)
 GOAL = typer.Option(
     None,
     "--goal",

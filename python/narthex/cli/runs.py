@@ -56,6 +56,7 @@ from narthex.cli.options import (
     TRACE_NODES,
     TRACE_TO,
     TRAFFIC,
+    TRAFFIC_INTERVAL,
     UNTIL,
     WAVES,
     WAVES_NODE,
@@ -148,6 +149,7 @@ def run(
     trace_to: str | None = TRACE_TO,
     trace_functions: bool = TRACE_FUNCTIONS,
     traffic: bool = TRAFFIC,
+    traffic_interval: str | None = TRAFFIC_INTERVAL,
     goal: Path | None = GOAL,
     otf2: Path | None = OTF2,
     profile: str | None = PROFILE,
@@ -207,6 +209,7 @@ def run(
         ),
         warm=running.warm_request(guest, checkpoint, checkpoint_at, from_),
     )
+    traffic = traffic or traffic_interval is not None
     running.check_traffic(wanted, traffic=traffic)
     divided = running.profile_request(wanted, profile_region, profile=keeper.wanted)
     warn_of_idle(machine, set_, [over])
@@ -218,6 +221,7 @@ def run(
     observed: dict[str, Any] = {
         "trace": timeline,
         "traffic": traffic,
+        "traffic_interval": traffic_interval,
         "profile": divided,
         "mpi": messages,
     }

@@ -17,6 +17,9 @@ LARGEST_NODES = 64
 LARGEST_LINKS = 2_000
 """Of a network that a page draws."""
 
+MOST_STATES = 100
+"""Intervals among which a slider chooses; of more, neighbours are joined."""
+
 LISTED_LINKS = 20
 """Links in the table of the busiest."""
 
@@ -30,6 +33,8 @@ def section(document: Document) -> Section:
         parts.append(traffic(document))
     if len(carried) <= LARGEST_LINKS:
         parts.append(links(carried, whole_ps))
+        if "over_time" in document.get("traffic", {}):
+            parts.append(links_over_time(carried, document["traffic"]["over_time"]))
     return Section("Network", parts)
 
 
@@ -144,7 +149,75 @@ def under_load(found: "NetworkLoad") -> list[Chart]:
         " busy; the shades are the same at all loads"
     )
     drawing = wiring.drawn(rows, unit, states)
-    return [Chart(f"Links under {found.pattern} traffic", told, drawing, table)]
+    title = f"Links under {found.pattern} traffic"
+    return [Chart(title, told, drawing, table), *_points_over_time(title, document)]
+
+
+def _points_over_time(title: str, document: Document) -> list[Chart]:
+    """Draw the network over the time of each load for which that was asked."""
+    return [
+        _over_time(
+            f"{title}, {told_load(point)}, over time",
+            [
+                {**link, "busy": busy}
+                for link, busy in zip(
+                    document["links"], point["over_time"]["links_busy"], strict=True
+                )
+            ],
+            point["over_time"]["interval_ps"],
+        )
+        for point in document["points"]
+        if "over_time" in point
+    ]
+
+
+def links_over_time(carried: list[Document], over_time: Document) -> Chart:
+    """Draw the network of a run by the use of its links in each interval."""
+    busy = {(link["from"], link["to"]): link["busy"] for link in over_time["links"]}
+    count = max(map(len, busy.values()), default=1)
+    rows = [
+        {
+            "from": link["from"],
+            "to": link["to"],
+            "busy": busy.get((link["from"], link["to"]), [0.0] * count),
+        }
+        for link in carried
+    ]
+    return _over_time("Links over time", rows, over_time["interval_ps"])
+
+
+def _over_time(title: str, rows: list[Document], interval_ps: int) -> Chart:
+    """Draw a network by how busy its links are in the interval that a slider chooses."""
+    count = max((len(row["busy"]) for row in rows), default=1)
+    joined = -(-count // MOST_STATES)
+    starts = range(0, count, joined)
+    unit, ps = looks.time_unit([{"time": count * interval_ps}])
+    states = [f"from {number(start * interval_ps / ps, 3)} {unit}" for start in starts]
+    drawn = [
+        {
+            "from": row["from"],
+            "to": row["to"],
+            "values": [
+                round(100 * sum(part) / len(part), 2)
+                for start in starts
+                for part in [row["busy"][start : start + joined]]
+            ],
+        }
+        for row in rows
+    ]
+    length = number(joined * interval_ps / PS_PER_NS, 1)
+    told = (
+        f"The network in the {length} ns that the slider chooses. A link is the stronger the longer"
+        " it was busy; the shades are the same at all times"
+    )
+    cells: list[list[Cell]] = [
+        [state, number(max(values), 1), number(sum(values) / len(values), 1)]
+        for place, state in enumerate(states)
+        for values in [[row["values"][place] for row in drawn]]
+    ]
+    numbers = ["busiest link, percent", "mean of all links, percent"]
+    table = Table(title, columns("time", *numbers, numbers=numbers), cells, is_folded=True)
+    return Chart(title, told, wiring.drawn(drawn, "busy, percent", states), table)
 
 
 def told_load(point: Document) -> str:

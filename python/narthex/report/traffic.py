@@ -6,10 +6,12 @@ series   ──► curves of buses, queues and buffers, bands of activities
 """
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from narthex.charts import curves, drawings, looks
+from narthex.charts.over_time import Span, over_time
 from narthex.report.parts import Chart, Section, Table, columns, number
 
 Document = dict[str, Any]
@@ -31,6 +33,9 @@ UNFOLDED = 4
 MOST_NODES = 2
 """Nodes that have curves of their own; of more there is the mean."""
 
+MOST_REGIONS = 24
+"""Regions behind curves; of more, all of a name are one."""
+
 TITLES = {
     "bus": ("Buses", "for which part of the time each bus is taken", "share"),
     "messages": ("Queues", "messages in the interface's queues and registers", "messages"),
@@ -47,8 +52,10 @@ def section(document: Document) -> Section:
         parts += [*maps(traffic), busiest(traffic)]
     if traffic["sizes"]:
         parts += [latencies(traffic), by_size(traffic)]
-    over_time = [*(_curves(document, kind) for kind in TITLES), activities(document)]
-    series = Section("Over time", [chart for chart in over_time if chart])
+    shown = [*(_curves(document, kind) for kind in TITLES), activities(document)]
+    if "over_time" in traffic:
+        shown.insert(0, network(document))
+    series = Section("Over time", [chart for chart in shown if chart])
     return Section("Who talks to whom", parts, [series])
 
 
@@ -269,6 +276,104 @@ def _curves(document: Document, kind: str) -> Chart | None:
     drawn = curves.steps(rows, unit, list(series), x=f"time, {clock}")
     table = _summary(title, unit, series)
     return Chart(title, f"Curves over time: {told}", drawn, table)
+
+
+def network(document: Document) -> Chart | None:
+    """Return what the network did in each interval, on one axis with regions and messages."""
+    found = document["traffic"]["over_time"]
+    unit, ps = looks.time_unit([{"time": document["simulated_ps"]}])
+    panels = _panels(document, found["interval_ps"] / ps)
+    if not panels:
+        return None
+    rows = [
+        {"panel": panel, "x": round(place * width, 6), "interface": name, "value": value}
+        for panel, (width, series) in panels.items()
+        for name, values in series.items()
+        for place, value in enumerate(values)
+    ]
+    names = [f"{panel}: {name}" for panel, (_, series) in panels.items() for name in series]
+    drawn = over_time(rows, _regions(document, ps), list(panels), f"time, {unit}")
+    every = [values for _, series in panels.values() for values in series.values()]
+    table = _summary("The network", "", dict(zip(names, every, strict=True)))
+    length = number(found["interval_ps"] / PS_PER_NS, 1)
+    told = (
+        f"What the network did in each {length} ns, all on one axis of time with the messages in"
+        " the interfaces and, behind them, the programs' regions"
+    )
+    return Chart("The network over time", told, drawn, table)
+
+
+Panels = dict[str, tuple[float, dict[str, list[float]]]]
+"""By title: the width of an interval, and the values in each by the name of a curve."""
+
+
+def _panels(document: Document, width: float) -> Panels:
+    """Return the curves of the network over time; those that are zero throughout are left out."""
+    found = document["traffic"]["over_time"]
+    _, bin_width = _clock(document)
+    busy = [link["busy"] for link in found["links"]]
+    every = len(document.get("network", {}).get("links", busy)) or 1
+    panels: Panels = {
+        "Links, share of time busy": (
+            width,
+            {"busiest": _each(busy, max), "mean": [of / every for of in _each(busy, sum)]},
+        ),
+        "Switches' queues, bytes": (width, _sums([queue["bytes"] for queue in found["queues"]])),
+        "Room taken behind links, bytes": (
+            width,
+            _sums([link["taken_bytes"] for link in found["links"]]),
+        ),
+        "Waiting for nodes' links, bytes": (
+            width,
+            _sums([node["waiting_bytes"] for node in found["nodes"]]),
+        ),
+        "Packets in an interval": (
+            width,
+            {
+                told: _each([node[name] for node in found["nodes"]], sum)
+                for name, told in (("returned", "came back"), ("sent_again", "sent again"))
+            },
+        ),
+        "Messages in interfaces": (bin_width, _means(document, "messages")),
+    }
+    kept: Panels = {}
+    for panel, (length, series) in panels.items():
+        curves_ = {name: values for name, values in series.items() if any(values)}
+        if curves_:
+            kept[panel] = length, curves_
+    return kept
+
+
+def _each(rows: list[list[float]], of: Callable[[Iterable[float]], float]) -> list[float]:
+    """Return the sum, or the largest, of all rows in each interval."""
+    return [of(values) for values in zip(*rows, strict=True)]
+
+
+def _sums(rows: list[list[float]]) -> dict[str, list[float]]:
+    return {"all together": _each(rows, sum), "largest": _each(rows, max)}
+
+
+def _regions(document: Document, ps: int) -> list[Span]:
+    """Return from when to when all nodes are in each region; of many in a row, their name's."""
+    begun: dict[tuple[str, int], list[int]] = {}
+    counts: dict[tuple[int, int, str], int] = defaultdict(int)
+    for region in document["regions"]:
+        name = region["name"]
+        place = region["node"], region["process"], name
+        end = region["end_ps"] if region["end_ps"] is not None else document["simulated_ps"]
+        span = begun.setdefault((name, counts[place]), [region["begin_ps"], end])
+        span[:] = min(span[0], region["begin_ps"]), max(span[1], end)
+        counts[place] += 1
+    if len(begun) > MOST_REGIONS:
+        joined: dict[str, list[int]] = {}
+        for (name, _), (begin, end) in begun.items():
+            span = joined.setdefault(name, [begin, end])
+            span[:] = min(span[0], begin), max(span[1], end)
+        begun = {(name, 0): span for name, span in joined.items()}
+    return [
+        Span(name, round(begin / ps, 6), round(end / ps, 6))
+        for (name, _), (begin, end) in begun.items()
+    ]
 
 
 def activities(document: Document) -> Chart | None:

@@ -103,7 +103,7 @@ impl Partition for Part {
                     NodeEvent::Arrive
                 }
                 Mail::Credit(credit) => NodeEvent::Credit(credit),
-                Mail::Direct(..) => unreachable!("there are switches"),
+                Mail::Direct(..) | Mail::Told(..) => unreachable!("it is a node behind switches"),
             }),
             Part::Switch(switch) => switch.deliver(envelope),
         }
@@ -155,6 +155,10 @@ impl Bench {
             buffer: Bytes::new(128),
             queues: QueueKind::Single,
             arbitration: Arbitration::RoundRobin,
+            input_ways: None,
+            output_queues: None,
+            backpressure: Default::default(),
+            marking: None,
         };
         let nodes = topology.places() as u32;
         Bench {
@@ -199,7 +203,7 @@ impl Bench {
             switches: self.switches.clone(),
             lanes: self.lanes as u8,
             lanes_per_priority,
-            route_lanes: (self.topology.route_lanes() * self.routes.phases()).min(lanes_per_priority),
+            route_lanes: self.routes.lanes(self.topology.route_lanes()).min(lanes_per_priority),
             routes: self.routes,
         })
     }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::topologies::{Choice, dragonfly, fat_tree, torus};
+use crate::topologies::{Choice, dragonfly, fat_tree, hyperx, torus};
 
 fn topology(number: usize) -> topologies::Config {
     match number {
@@ -16,7 +16,8 @@ fn topology(number: usize) -> topologies::Config {
         5 => tree(Choice::ByFlow),
         6 => tree(Choice::Adaptive),
         7 => groups(5),
-        _ => groups(3),
+        8 => groups(3),
+        _ => topologies::Config::Hyperx(hyperx::Config { dimensions: vec![3, 2], nodes_per_switch: 2 }),
     }
 }
 
@@ -33,14 +34,37 @@ fn tree(ascent: Choice) -> topologies::Config {
     topologies::Config::FatTree(fat_tree::Config { arity: 2, levels: 3, up: vec![], ascent })
 }
 
-fn bench(kind: usize, is_stored: bool, by_output: bool, by_age: bool) -> Bench {
-    let mut bench = Bench::new(topology(kind));
-    bench.routes = match (is_stored, by_output) {
-        (true, true) => Routes::Valiant,
-        (false, true) => Routes::Ugal,
+/// Routes of this number that the switches may have.
+fn routes(number: usize, bench: &Bench) -> Routes {
+    let may_choose = bench.topology.knows_nearer() && bench.switches.backpressure.counts_room();
+    match number {
+        0 => Routes::Valiant,
+        1 => Routes::Ugal,
+        2 => Routes::UgalG,
+        3 if may_choose => Routes::Adaptive,
         _ => Routes::Minimal,
-    };
-    let lanes = bench.topology.route_lanes() * bench.routes.phases();
+    }
+}
+
+fn bench(
+    (kind, route): (usize, usize),
+    (is_stored, by_output, by_age, is_further): (bool, bool, bool, bool),
+) -> Bench {
+    let mut bench = Bench::new(topology(kind));
+    if is_further {
+        bench.switches.input_ways = Some(if by_output { 1 } else { 2 });
+        bench.switches.output_queues = Some(OutputQueues { buffer: Bytes::new(128), speed_up: 2 });
+        bench.switches.marking =
+            Some(Marking { above: Bytes::new(64), all_above: Bytes::new(256), percent: 50 });
+    }
+    if is_further && is_stored {
+        let (above, below) = (Bytes::new(128), Bytes::new(64));
+        bench.switches.backpressure =
+            backpressure::Config::Pause(backpressure::pause::Config { above, below });
+        bench.switches.buffer = Bytes::new(1024);
+    }
+    bench.routes = routes(route, &bench);
+    let lanes = bench.routes.lanes(bench.topology.route_lanes());
     (bench.priorities, bench.lanes) = (2, 2 * u32::from(lanes));
     bench.switches.switching =
         if is_stored { Switching::StoreAndForward } else { Switching::VirtualCutThrough };
@@ -74,9 +98,9 @@ proptest! {
 
     #[test]
     fn nothing_is_lost_or_doubled_and_a_route_keeps_the_order_of_each_priority(
-        sent in some_traffic(), kind in 0usize..9, modes in any::<(bool, bool, bool)>(),
+        sent in some_traffic(), kind in (0usize..10, 0usize..5), modes in any::<(bool, bool, bool, bool)>(),
     ) {
-        let bench = bench(kind, modes.0, modes.1, modes.2);
+        let bench = bench(kind, modes);
         let orders = orders(bench.nodes, &sent);
         let (plan, arrived) = (bench.plan(), bench.run(&orders, None));
         let mut names: Vec<u32> = arrived.iter().flatten().map(|arrived| arrived.2).collect();
@@ -106,9 +130,9 @@ proptest! {
 
     #[test]
     fn threads_and_checkpoints_with_parcels_in_flight_change_nothing(
-        sent in some_traffic(), kind in 0usize..9, modes in any::<(bool, bool, bool)>(), pause in 50u64..800,
+        sent in some_traffic(), kind in (0usize..10, 0usize..5), modes in any::<(bool, bool, bool, bool)>(), pause in 50u64..800,
     ) {
-        let bench = bench(kind, modes.0, modes.1, modes.2);
+        let bench = bench(kind, modes);
         let orders = orders(bench.nodes, &sent);
         let expected = bench.run(&orders, None);
         for threads in [2, 3] {

@@ -208,9 +208,11 @@ impl Schema {
     fn unknown_key(&self, schema: &Value, variants: &[(&str, &Value)], entry: &Entry, path: &str) -> Problem {
         let known = schema["properties"].as_object();
         let has_it = |variant: &&(&str, &Value)| variant.1["properties"].get(&entry.key).is_some();
-        let hint = match variants.iter().find(has_it) {
-            Some((kind, _)) => format!("; `{}` belongs to kind = {kind:?}", entry.key),
-            None => elsewhere::product(schema, &entry.key).unwrap_or_else(|| {
+        let kinds: Vec<String> =
+            variants.iter().filter(has_it).map(|(kind, _)| format!("{kind:?}")).collect();
+        let hint = match kinds.is_empty() {
+            false => format!("; `{}` belongs to kind = {}", entry.key, kinds.join(" or ")),
+            true => elsewhere::product(schema, &entry.key).unwrap_or_else(|| {
                 let similar =
                     did_you_mean(&entry.key, known.into_iter().flat_map(Map::keys).map(String::as_str));
                 if similar.is_empty() { self.elsewhere(&entry.key) } else { similar }

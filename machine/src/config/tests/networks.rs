@@ -50,6 +50,40 @@ fn interfaces_with_packets_of_their_own_are_refused_likewise() {
 }
 
 #[test]
+fn switches_that_would_lose_packets_or_fit_none_are_refused() {
+    let refused = |settings: &[&str]| {
+        let settings = [&["machine.nodes=4", "messages.packet=64B", SWITCHED], settings].concat();
+        load("hpca98").expect("a preset").with_settings(&settings).expect_err("it is refused").to_string()
+    };
+    let told = |settings: &[&str], says: &str| {
+        let message = refused(settings);
+        assert!(message.contains(says), "{message}");
+    };
+    told(
+        &["network.switches.backpressure={kind=\"drop\"}"],
+        "network.switches.backpressure.kind: \"drop\" loses packets, and nothing sends them again",
+    );
+    told(
+        &["network.switches.output_queues={buffer=\"63B\", speed_up=2}"],
+        "network.switches.output_queues.buffer: 63B is smaller than a packet of 64B (messages.packet), which must fit",
+    );
+    // Two latencies and delays of 20 and 50 ns are 56 cycles of 4 bytes.
+    let headroom = |buffer: &str| {
+        let pause = "network.switches.backpressure={kind=\"pause\", above=\"128B\", below=\"64B\"}";
+        let settings = ["machine.nodes=4", "messages.packet=64B", SWITCHED, pause, buffer];
+        load("hpca98")
+            .expect("a preset")
+            .with_settings(&settings)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    let message = headroom("network.switches.buffer=543B").expect_err("it is too small");
+    let says = "network.switches.buffer: 543B is too small for packets of 64B (messages.packet); expected at least 544B";
+    assert!(message.contains(says), "{message}");
+    assert_eq!(headroom("network.switches.buffer=544B"), Ok(()));
+}
+
+#[test]
 fn global_links_that_lead_nowhere_are_told_whatever_the_interface() {
     let dragonfly = |groups| {
         let topology = format!(

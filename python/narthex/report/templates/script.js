@@ -30,7 +30,8 @@ function fitted(original, width) {
 
 function columnsOf(specification, width) {
   const panels = textsOf(specification, specification.facet.field).length;
-  return Math.max(1, Math.min(3, panels, Math.floor(width / PANEL_WIDTH)));
+  const most = specification.usermeta?.mostColumns ?? 3;
+  return Math.max(1, Math.min(most, panels, Math.floor(width / PANEL_WIDTH)));
 }
 
 // The names beside the bars of a panel, and the gap.
