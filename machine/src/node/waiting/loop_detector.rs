@@ -26,11 +26,8 @@ const NOTED: usize = 8;
 const WINDOW: usize = NOTED - 1;
 /// Stops for each that is noted.
 const STOPS: u32 = 4;
-/// Ends of windows for each that is noted, of those that are looked at.
+/// Ends of windows for each that is noted.
 const WINDOWS: u32 = 2;
-/// Instructions between two ends of windows that are looked at, at least: several processors stop for
-/// each other much more often.
-const WINDOW_INSTRUCTIONS: u64 = 16;
 /// After a watch in vain, this many times its instructions pass before the next.
 const SHORTEST_PENALTY: u64 = 1 << 4;
 const LONGEST_PENALTY: u64 = 1 << 9;
@@ -63,8 +60,6 @@ pub(super) struct LoopDetector {
     next: usize,
     passed: u32,
     windows: u32,
-    /// Instructions retired before which no end of a window is looked at.
-    next_window: u64,
     /// Instructions retired before which nothing is watched.
     not_before: u64,
     penalty: u64,
@@ -107,7 +102,6 @@ impl LoopDetector {
             next: 0,
             passed: 0,
             windows: 0,
-            next_window: 0,
             not_before: 0,
             penalty: SHORTEST_PENALTY,
         }
@@ -116,16 +110,6 @@ impl LoopDetector {
     /// Forgets all stops.
     pub fn forget(&mut self) {
         *self = LoopDetector::new(std::mem::take(&mut self.stops));
-    }
-
-    /// Whether the end of a window is looked at, after this many instructions.
-    #[inline(always)]
-    pub fn looks_at_window(&mut self, retired: u64) -> bool {
-        let is_due = retired >= self.next_window;
-        if is_due {
-            self.next_window = retired + WINDOW_INSTRUCTIONS;
-        }
-        is_due
     }
 
     /// The processor has stopped, after this many loads from device registers. The

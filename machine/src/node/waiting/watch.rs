@@ -71,9 +71,6 @@ impl WaitLoop {
         processor: &Processor<InOrder>,
         memory: &ProcessorMemory,
     ) -> Option<Candidate> {
-        if matches!(stop, Stop::Horizon) && !self.detector.looks_at_window(processor.retired()) {
-            return None;
-        }
         let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault);
         // What is under way is over in a later turn.
         if is_call || memory.has_accesses_under_way() {
