@@ -278,11 +278,29 @@ impl NetworkPort {
         self.flow.retry(now, &mut self.emitted);
     }
 
-    /// Whether [`NetworkPort::departures`] may have anything to hand over, or to ask for.
+    /// Whether [`NetworkPort::departures`] may have anything to hand over, or to ask for, whatever
+    /// waits for a link to a switch.
     #[inline]
     pub fn has_departures(&self) -> bool {
+        self.is_switched || self.emits()
+    }
+
+    /// The same, as all stands now.
+    #[inline]
+    pub fn has_departures_now(&self) -> bool {
+        self.emits() || self.is_switched && !self.is_link_at_rest()
+    }
+
+    #[inline]
+    fn emits(&self) -> bool {
         let emits = !self.emitted.frames.is_empty() || self.emitted.retry_at.is_some();
-        emits || self.may_accept_refused || self.is_switched || self.relay.is_some()
+        emits || self.may_accept_refused || self.relay.is_some()
+    }
+
+    /// Whether there is nothing to be done for the node's link.
+    fn is_link_at_rest(&self) -> bool {
+        let is_idle = self.network.terminal().is_none_or(Terminal::is_idle);
+        is_idle && !self.is_link_full && self.taken.is_empty()
     }
 
     /// Hands over what leaves now, after each frame for a node was shown, and says what

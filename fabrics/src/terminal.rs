@@ -141,6 +141,11 @@ impl<C> Terminal<C> {
         })
     }
 
+    /// Whether nothing waits for the link, and [`Terminal::inject`] is not to be called.
+    pub fn is_idle(&self) -> bool {
+        self.queued_bytes == 0 && self.injects_at == Time::NEVER
+    }
+
     /// The lane whose first parcel leaves next, if there is room for any.
     fn next_lane(&self) -> Option<usize> {
         let heads = self.queues.iter().enumerate().filter_map(|(lane, queue)| Some((lane, queue.front()?)));

@@ -52,9 +52,9 @@ impl State {
             (SOURCE_AGENT, self.agent.waiting() > 0),
         ];
         let fixed = entries.into_iter().map(|(source, has)| u64::from(has) << source);
-        let queues = (SOURCE_RECEIVE..).zip(self.queues.of(Direction::Receive));
-        let queues = queues.map(|(source, queue)| u64::from(queue.seen != queue.producer) << source);
-        fixed.chain(queues).fold(0, |all, one| all | one)
+        let queues = self.queues.of(Direction::Receive).iter().rev();
+        let queues = queues.fold(0, |all, queue| all << 1 | u64::from(queue.seen != queue.producer));
+        fixed.fold(queues << SOURCE_RECEIVE, |all, one| all | one)
     }
 
     /// OnePoll's first doubleword: the first source that has an entry.

@@ -385,12 +385,11 @@ impl QueueFile {
 
     /// A queue that is taken away now: its map entry is gone.
     pub fn take_left(&mut self, direction: Direction, physical: usize) -> Option<Left> {
+        let queue = *self.queue(direction, physical);
         let waits = self.left_out != Some(Rule::WaitForUnit);
-        let is_busy = waits && self.is_busy(direction, physical);
-        if !self.queue(direction, physical).is_leaving || is_busy {
+        if !queue.is_leaving || waits && self.is_busy(direction, physical) {
             return None;
         }
-        let queue = *self.queue(direction, physical);
         *self.queue_mut(direction, physical) = Queue::default();
         let entry = &mut self.map[direction as usize][usize::from(queue.logical)];
         if *entry == Some(physical as u8) {

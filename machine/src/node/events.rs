@@ -154,7 +154,7 @@ impl Node {
     #[inline]
     pub(super) fn depart(&mut self, now: Time) {
         // After most steps nothing leaves.
-        if self.network.has_departures() {
+        if self.network.has_departures_now() {
             self.send_off(now);
         }
     }
