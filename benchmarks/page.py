@@ -20,12 +20,10 @@ _PART = re.compile(r"(?<=<!-- measured by make bench -->\n).*?(?=^<!-- end -->$)
 GROUPS = (
     "a miss with its write-back",
     "a message of 64 bytes",
-    "stream of 64 bytes",
     "programs: time",
     "programs: executed",
     "threads",
     "neighbours: time a message",
-    "neighbours: memory a node",
 )
 """What the page shows: what a study takes. The others are for those who change the simulator."""
 
