@@ -5,7 +5,6 @@
 //! 20 ns (120 ns), one from main memory 10 cycles and 60 ns (160 ns).
 
 use super::*;
-use narthex_memory::AgentId;
 use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bus::{Bus, Config};
 use narthex_memory::cache::Cache;
@@ -16,6 +15,7 @@ use narthex_memory::interconnects::{
     Names, Step,
 };
 use narthex_memory::protocols::{self, Access, Request, State};
+use narthex_memory::{AgentId, Kind, Response};
 use serde_json::json;
 
 const HOST: AgentId = AgentId(0);
