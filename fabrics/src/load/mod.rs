@@ -34,7 +34,6 @@ use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
 use narthex_kernel::{Duration, Time};
 use serde::Deserialize;
 
-use crate::backpressure::Backpressure;
 use crate::intervals::{Intervals, Track};
 use crate::latencies::{Detail, Latencies};
 use crate::link;
