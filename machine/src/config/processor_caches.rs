@@ -150,12 +150,13 @@ impl MachineConfig {
 
     /// Prefetchers of caches that no interconnect sees, or whose processors run no program.
     fn prefetcher_problems(&self) -> Vec<Broken> {
-        let (_, host) = self.node.host();
+        let mut programs = self.node.processors.values().filter(|part| part.runs == PROGRAM);
+        let has_caches = programs.all(ProcessorPart::has_caches);
         let has_second = self.second_level_cache.is_some();
         let refused = |table: &str, has: bool, why: &str| {
             has.then(|| broken(&format!("{table}.prefetcher"), format!("is not allowed: {why}")))
         };
-        let of_data = match (host.has_caches(), has_second) {
+        let of_data = match (has_caches, has_second) {
             (false, _) => Some("the processors of the program have no caches".to_owned()),
             (true, true) => Some(format!(
                 "the data cache is above a second level, which asks the interconnect for both; expected \

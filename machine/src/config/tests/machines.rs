@@ -515,7 +515,6 @@ fn a_prefetcher_that_has_no_place_or_wrong_numbers_is_refused_with_key_and_reaso
         (refused("hpca98", "third_level_cache", &[]), "third_level_cache", ""),
     ] {
         assert!(text.contains(key) && text.contains(reason), "{key}: {text}");
-        println!("{text}");
     }
 }
 
@@ -534,6 +533,5 @@ fn a_store_queue_with_wrong_or_missing_parameters_is_refused_with_key_and_reason
     ] {
         let text = refused(settings);
         assert!(text.contains(key) && text.contains(reason), "{settings:?}: {text}");
-        println!("{text}");
     }
 }
