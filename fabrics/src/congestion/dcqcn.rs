@@ -65,7 +65,9 @@ impl Parameters for Config {
         ];
         let counts = counts.into_iter().filter_map(|(key, value)| at_least_1(key, value));
         let times = times.into_iter().filter(|(_, time)| time.is_zero());
-        counts.chain(times.map(|(key, _)| (key, "0ps has no end; expected such as 55us".to_owned()))).collect()
+        counts
+            .chain(times.map(|(key, _)| (key, "0ps has no end; expected such as 55us".to_owned())))
+            .collect()
     }
 
     fn echo(&self) -> Echo {

@@ -52,7 +52,8 @@ impl Parameters for Config {
             }
         }
         if self.timeout.is_zero() {
-            problems.push(("timeout", "0ps would fill the network with packets; expected such as 50us".into()));
+            problems
+                .push(("timeout", "0ps would fill the network with packets; expected such as 50us".into()));
         }
         for (key, message) in self.congestion.iter().flat_map(|congestion| congestion.problems()) {
             problems.push(("congestion", format!("{key}: {message}")));
@@ -185,7 +186,8 @@ impl GoBackN {
         let has_buffer = self.waiting[usize::from(process)].len() < self.buffers;
         let receiving = self.receiving.entry((to, from)).or_default();
         let mut tell = |next, notice| emitted.frames.push((to, Frame::Notice { from, to, next, notice }));
-        let may_notify = |echo: u64| receiving.notified_at.is_none_or(|at| now >= at + Duration::from_ps(echo));
+        let may_notify =
+            |echo: u64| receiving.notified_at.is_none_or(|at| now >= at + Duration::from_ps(echo));
         if is_marked && self.echo.is_some_and(may_notify) {
             receiving.notified_at = Some(now);
             tell(receiving.expected, Notice::Congestion);
@@ -215,7 +217,13 @@ impl GoBackN {
     }
 
     /// A sender hears from its receiver.
-    fn hear(&mut self, now: Time, (source, destination): (Rank, Rank), next: u64, notice: Option<Notice>) -> Arrival {
+    fn hear(
+        &mut self,
+        now: Time,
+        (source, destination): (Rank, Rank),
+        next: u64,
+        notice: Option<Notice>,
+    ) -> Arrival {
         let Some(sending) = self.sending.get_mut(&(source, destination)) else { return Arrival::default() };
         let count = sending.acknowledge(next);
         if let Some(congestion) = &mut sending.congestion {

@@ -161,8 +161,8 @@ mod tests {
             destination,
             sequence,
             is_urgent: false,
-number: 0,
-is_marked: false,
+            number: 0,
+            is_marked: false,
             header: Header(0),
             payload: vec![],
         })

@@ -81,9 +81,13 @@ fn a_gap_is_told_once_and_all_from_it_on_is_sent_again() {
     told.into_iter().for_each(|frame| assert_eq!(answers(&mut sender, at(80), frame), []));
     let (again, _) = leaving(&mut sender, at(80));
     assert_eq!((numbers(&again), sender.statistics().retried.get()), (vec![1, 2, 3], 3));
-    let told: Vec<Frame> = again.into_iter().flat_map(|frame| answers(&mut receiver, at(120), frame)).collect();
+    let told: Vec<Frame> =
+        again.into_iter().flat_map(|frame| answers(&mut receiver, at(120), frame)).collect();
     assert_eq!(told, [2, 3, 4].map(acknowledgement));
-    assert_eq!(receiver.waiting(THERE).iter().map(|packet| packet.sequence).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert_eq!(
+        receiver.waiting(THERE).iter().map(|packet| packet.sequence).collect::<Vec<_>>(),
+        [0, 1, 2, 3]
+    );
 }
 
 #[test]
@@ -108,7 +112,8 @@ fn a_packet_without_a_buffer_is_dropped_and_comes_again() {
     let (mut sender, mut receiver) = (end(8, None), end(1, None));
     hand_over(&mut sender, 2);
     let (frames, _) = leaving(&mut sender, at(0));
-    let told: Vec<Frame> = frames.into_iter().flat_map(|frame| answers(&mut receiver, at(40), frame)).collect();
+    let told: Vec<Frame> =
+        frames.into_iter().flat_map(|frame| answers(&mut receiver, at(40), frame)).collect();
     assert_eq!(told, [acknowledgement(1)]);
     answers(&mut sender, at(80), acknowledgement(1));
     assert!(receiver.take(THERE, &mut Emitted::default()).is_some());

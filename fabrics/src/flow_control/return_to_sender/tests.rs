@@ -20,7 +20,16 @@ fn at(nanoseconds: u64) -> Time {
 
 fn packet(source: u16, destination: u16, sequence: u64) -> Box<Packet> {
     let (source, destination) = (Rank(source), Rank(destination));
-    Box::new(Packet { source, destination, sequence, is_urgent: false, number: 0, is_marked: false, header: Header(0), payload: vec![] })
+    Box::new(Packet {
+        source,
+        destination,
+        sequence,
+        is_urgent: false,
+        number: 0,
+        is_marked: false,
+        header: Header(0),
+        payload: vec![],
+    })
 }
 
 #[test]
