@@ -164,7 +164,9 @@ def across(rows: Rows, title: str, panels: str | None = None) -> "alt.X":
     numbers = [value for value in found if isinstance(value, int | float)]
     if len(numbers) < len(found) or any(isinstance(value, bool) for value in found):
         return alt.X("x:N", title=title, sort=None)
-    ticks = {"values": sorted(numbers)} if len(numbers) <= MOST_TICKS else {}
+    ticks: dict[str, Any] = {"values": sorted(numbers)} if len(numbers) <= MOST_TICKS else {}
+    if len(numbers) == 1:
+        ticks["format"] = "~g"  # by default one of whole numbers, as there is no step
     axis = alt.X("x:Q", title=title).axis(labelOverlap=True, **ticks)
     least = min((number for number in numbers if number > 0), default=0)
     are_whole = all(float(number).is_integer() for number in numbers)
