@@ -349,7 +349,7 @@ def test_options_mean_the_same_wherever_they_are():
     assert {"run", "compare", "sweep", "network"} <= set(found["--threads"]) & set(found["--nodes"])
     of_run = [name for name, of in found.items() if "run" in of and name.startswith("--")]
     watching = [name for name in of_run if name.startswith(("--trace", "--traffic", "--profile"))]
-    assert len(watching) == 9
+    assert len(watching) == 10
 
 
 def _commands(command, prefix=""):

@@ -130,14 +130,12 @@ def test_every_activity_and_occupation_has_a_colour_in_both_schemes():
             name = palette.of_part(by, part).removeprefix("var(--").rstrip(")")
             assert name in palette.LIGHT
             assert name in palette.DARK
-    ledger = (documentation.DOCS.parent / "machine/src/activity.rs").read_text()
-    for enum, coloured in (
-        ("Activity", palette.ACTIVITIES),
-        ("Occupation", palette.OCCUPATIONS),
-    ):
-        _, declared = ledger.split(f"pub enum {enum} {{")
-        members = re.findall(r'^        \w+ = "(.+)",$', declared.split("\n    }")[0], re.MULTILINE)
-        assert {*members} == {*coloured}
+    ledger = documentation.DOCS.parent / "machine/src/activity.rs"
+    activities = re.findall(r'Activity::\w+(?:,| =>) "(.+)"', ledger.read_text())
+    assert {*activities, *palette.FIRMWARE} == {*palette.ACTIVITIES}
+    _, declared = (ledger.parent / "activity/spent.rs").read_text().split("pub enum Occupation {")
+    occupations = re.findall(r'^        \w+ = "(.+)",$', declared.split("\n    }")[0], re.MULTILINE)
+    assert {*occupations} == {*palette.OCCUPATIONS}
     colours = [palette.of_part("activity", part) for part in palette.ACTIVITIES]
     for scheme in (palette.LIGHT, palette.DARK):
         shown = [scheme[colour.removeprefix("var(--").rstrip(")")] for colour in colours]
