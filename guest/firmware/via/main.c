@@ -12,9 +12,10 @@
  * caches, so an access of its memory costs as much as an instruction or more: what each message
  * passes keeps its values in registers, and a VI's entry has what a packet's header takes.
  *
- * A request to connect for which no process waits is refused, and made again soon. From more nodes
- * than FEW_NODES such requests leave the processor no time: the command that waits for one of them
- * would never have its turn, and the requests would not end. There commands come before refusals. */
+ * A request to connect for which no process waits is refused, and made again soon. Those of more
+ * processes than FEW_PROCESSES can take all of the processor's time: the command that waits for one
+ * of them would never have its turn, and they would not end. There commands come before refusals.
+ */
 #include "firmware/via/commands.h"
 #include "firmware/via/connections.h"
 #include "firmware/via/dma.h"
@@ -27,7 +28,7 @@
 #include "firmware/via/send.h"
 
 enum { CALLS = VIA_DOORBELL_WAITS | VIA_COMMAND_WAITS | VIA_PACKET_RECEIVED };
-enum { FEW_NODES = 8 };
+enum { FEW_PROCESSES = 8 }; /* of all nodes */
 
 /* Each order has a loop of its own, which does not look which order it has. */
 #define LOOP_CODE static inline __attribute__((always_inline))
@@ -88,7 +89,7 @@ LOOP_CODE void serve_for_ever(bool commands_before_replies) {
 
 int main(void) {
     start();
-    if (machine.nodes > FEW_NODES)
+    if (machine.nodes * via_load(REGISTER_VIA_PROCESSES) > FEW_PROCESSES)
         serve_for_ever(true);
     serve_for_ever(false);
 }
