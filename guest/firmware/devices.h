@@ -1,5 +1,5 @@
-/* The registers of devices that firmware serves, and its activities. Generated from what interfaces/src declares by
- * `make headers`; do not edit. */
+/* The registers of devices that firmware serves, and its activities. Generated from what
+ * interfaces/src declares by `make headers`; do not edit. */
 #ifndef NARTHEX_FIRMWARE_DEVICES_H
 #define NARTHEX_FIRMWARE_DEVICES_H
 
