@@ -1,5 +1,5 @@
-/* The registers of devices that firmware serves, and its activities. Generated from what interfaces/src declares by
- * `make headers`; do not edit. */
+/* The registers of devices that firmware serves, and its activities. Generated from what
+ * interfaces/src declares by `make headers`; do not edit. */
 #ifndef NARTHEX_FIRMWARE_DEVICES_H
 #define NARTHEX_FIRMWARE_DEVICES_H
 
@@ -179,6 +179,9 @@
 
 /* load: 1 if a registration without room for its copy waits, 0 if its data go by DMA */
 #define REGISTER_VIA_WHEN_FULL 0x120ul
+
+/* load: processes of the node */
+#define REGISTER_VIA_PROCESSES 0x128ul
 
 /* It starts a DMA engine. */
 #define ACTIVITY_DMA_SETUP 8

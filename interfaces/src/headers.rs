@@ -95,8 +95,8 @@ fn comment(indent: &str, meaning: &str) -> String {
 /// The C header of firmware's devices, as guest/firmware/devices.h holds it.
 pub fn firmware_header() -> String {
     let mut text = String::from(
-        "/* The registers of devices that firmware serves, and its activities. Generated from what interfaces/src declares by\n \
-         * `make headers`; do not edit. */\n\
+        "/* The registers of devices that firmware serves, and its activities. Generated from what\n \
+         * interfaces/src declares by `make headers`; do not edit. */\n\
          #ifndef NARTHEX_FIRMWARE_DEVICES_H\n#define NARTHEX_FIRMWARE_DEVICES_H\n\n",
     );
     let of_models = declarations::programmings().into_iter().map(|programming| programming.firmware);

@@ -139,6 +139,13 @@ def test_processes_of_a_node_have_vis_of_their_own(interface):
     run("roundtrip", 64, 20, 5, interface=interface, set={"machine.processors_per_node": 2})
 
 
+@pytest.mark.parametrize(("nodes", "processors"), [(9, 1), (32, 1), (8, 2)])
+def test_refused_requests_to_connect_leave_time_for_what_they_wait_for(nodes, processors):
+    """Without a turn for the command that waits for them they are made again for ever."""
+    set_ = {"machine.processors_per_node": processors}
+    run("hello", nodes=nodes, set=set_, until="30ms")
+
+
 def test_no_completion_is_lost_where_caches_do_not_see_dma():
     run("spsolve", 600, 3, interface="DMA-flush", nodes=4)
 

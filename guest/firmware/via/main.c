@@ -10,7 +10,12 @@
  * One loop serves packets, doorbells and the kernel agent, in this order: what has arrived holds
  * the network's slots. It waits with interrupts masked for one of the three. The processor has no
  * caches, so an access of its memory costs as much as an instruction or more: what each message
- * passes keeps its values in registers, and a VI's entry has what a packet's header takes. */
+ * passes keeps its values in registers, and a VI's entry has what a packet's header takes.
+ *
+ * A request to connect for which no process waits is refused, and made again soon. Those of more
+ * processes than FEW_PROCESSES can take all of the processor's time: the command that waits for one
+ * of them would never have its turn, and they would not end. There commands come before refusals.
+ */
 #include "firmware/via/commands.h"
 #include "firmware/via/connections.h"
 #include "firmware/via/dma.h"
@@ -23,6 +28,10 @@
 #include "firmware/via/send.h"
 
 enum { CALLS = VIA_DOORBELL_WAITS | VIA_COMMAND_WAITS | VIA_PACKET_RECEIVED };
+enum { FEW_PROCESSES = 8 }; /* of all nodes */
+
+/* Each order has a loop of its own, which does not look which order it has. */
+#define LOOP_CODE static inline __attribute__((always_inline))
 
 struct machine machine;
 
@@ -51,11 +60,13 @@ static void start(void) {
 }
 
 /* Does what there is to do, and returns whether there was anything. */
-static bool serve(uint64_t shown) {
+LOOP_CODE bool serve(uint64_t shown, bool commands_before_replies) {
     if (shown & VIA_PACKET_RECEIVED)
         receive_packet();
     else if (shown & VIA_DOORBELL_WAITS)
         answer_doorbell();
+    else if (commands_before_replies && (shown & VIA_COMMAND_WAITS))
+        carry_out_command();
     else if (has_reply())
         send_reply();
     else if (has_read())
@@ -67,12 +78,18 @@ static bool serve(uint64_t shown) {
     return true;
 }
 
-int main(void) {
-    start();
+LOOP_CODE void serve_for_ever(bool commands_before_replies) {
     for (;;)
-        if (!serve(via_status())) {
+        if (!serve(via_status(), commands_before_replies)) {
             enable_lines(CALLS);
             wait_for_interrupt();
             disable_lines(CALLS);
         }
+}
+
+int main(void) {
+    start();
+    if (machine.nodes * via_load(REGISTER_VIA_PROCESSES) > FEW_PROCESSES)
+        serve_for_ever(true);
+    serve_for_ever(false);
 }

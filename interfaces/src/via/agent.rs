@@ -105,6 +105,11 @@ impl Agent {
         if self.commands.is_empty() { 0 } else { COMMAND_WAITS }
     }
 
+    /// Processes of the node.
+    pub fn processes(&self) -> u64 {
+        self.sessions.len() as u64
+    }
+
     /// How many commands wait, and how many may.
     pub fn used(&self) -> (u64, u64) {
         (self.commands.len() as u64, self.commands_limit as u64)

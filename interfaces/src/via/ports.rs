@@ -189,6 +189,7 @@ impl Via {
             register::DMA_ENGINE => self.build.dma_engine,
             register::LAYER => config.message_layer_cycles.into(),
             register::WHEN_FULL => (config.when_full == WhenFull::Postpone).into(),
+            register::PROCESSES => state.agent.processes(),
             _ => return Err(format!("there is no register to load from at offset {offset:#x}")),
         })
     }

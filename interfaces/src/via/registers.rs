@@ -140,6 +140,7 @@ registers! {
     DMA_ENGINE = 0x110, "load: where the registers of the DMA engine are";
     LAYER = 0x118, "load: cycles that each message takes on each side beside the firmware's own instructions";
     WHEN_FULL = 0x120, "load: 1 if a registration without room for its copy waits, 0 if its data go by DMA";
+    PROCESSES = 0x128, "load: processes of the node";
 }
 
 /// Numbers that the firmware of a via device knows.
