@@ -14,7 +14,7 @@ one be seen. `coinciding` names them, for those who do not see it.
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from narthex.charts import looks, palette
 from narthex.charts.looks import (
