@@ -5,14 +5,17 @@
 //! and neither knows of the other; with one port an access waits until the one before it
 //! is over, from wherever that came.
 
+use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::dram::Dram;
 use crate::interconnects::InterconnectId;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
+use crate::memory_array::MemoryArray;
 use crate::third_level::ThirdLevel;
 use crate::transaction::{AccessReply, BlockData, HomeReply, Response, Transaction};
 
@@ -32,16 +35,44 @@ pub struct HomeMemory {
     /// The bytes.
     pub bytes: MainMemory,
     /// Time from the address to the block's first bytes.
-    pub access_time: Duration,
+    access_time: Duration,
     /// Bytes in a coherence block.
     pub block_bytes: u64,
     /// Until when its only port is taken; none where no other interconnect shares it.
-    pub busy_until: Option<Time>,
-    /// The cache in front of it.
-    pub third_level: Option<Box<ThirdLevel>>,
+    busy_until: Option<Time>,
+    /// What its blocks meet, where not all take the same time.
+    levels: Option<Box<Levels>>,
+}
+
+/// What the blocks of a memory meet.
+#[derive(Clone, Debug)]
+struct Levels {
+    third_level: Option<ThirdLevel>,
+    array: MemoryArray,
 }
 
 impl HomeMemory {
+    /// A memory with these bytes whose blocks all take `access_time`.
+    pub fn new(bytes: MainMemory, access_time: Duration, block_bytes: u64) -> Self {
+        HomeMemory { bytes, access_time, block_bytes, busy_until: None, levels: None }
+    }
+
+    /// The same with one port for two interconnects.
+    pub fn with_single_port(self) -> Self {
+        HomeMemory { busy_until: Some(Time::ZERO), ..self }
+    }
+
+    /// The same with a cache in front of it, or DRAM behind its controller, or both.
+    pub fn with_levels(self, third_level: Option<ThirdLevel>, dram: Option<Dram>) -> Self {
+        let access_time = self.access_time;
+        let has_levels = third_level.is_some() || dram.is_some();
+        let array = match dram {
+            Some(dram) => MemoryArray::Dram { access_time, dram },
+            None => MemoryArray::Fixed { access_time, taken_until: Time::ZERO },
+        };
+        HomeMemory { levels: has_levels.then(|| Box::new(Levels { third_level, array })), ..self }
+    }
+
     /// The memory's part in a transaction for which no cache supplied the bytes.
     #[inline(always)]
     pub fn answer(&mut self, now: Time, transaction: &Transaction) -> HomeReply {
@@ -51,29 +82,28 @@ impl HomeMemory {
         let fetches = transaction.kind.fetches_block();
         let data = fetches.then(|| self.bytes.read_block(transaction.address, self.block_bytes as usize));
         let moves_block = data.is_some() || transaction.data.is_some();
-        let delay = match &self.third_level {
+        let delay = match &mut self.levels {
             _ if !moves_block => Duration::ZERO,
             None => self.time(now),
-            Some(_) => self.time_through_cache(now, transaction),
+            Some(levels) => levels.time(now, transaction),
         };
         HomeReply { data, delay }
-    }
-
-    /// The time of a transaction on a block that meets the cache first.
-    #[inline(never)]
-    fn time_through_cache(&mut self, now: Time, transaction: &Transaction) -> Duration {
-        let Some(cache) = &mut self.third_level else { return self.time(now) };
-        match transaction.data {
-            Some(_) => cache.write(now, transaction.address, self.access_time),
-            None => cache.read(now, transaction.address, self.access_time),
-        }
     }
 
     /// The time of each access to a block, if all take the same.
     #[inline]
     pub fn fixed_time(&self) -> Option<Duration> {
-        let is_fixed = self.busy_until.is_none() && self.third_level.is_none();
+        let is_fixed = self.busy_until.is_none() && self.levels.is_none();
         is_fixed.then_some(self.access_time)
+    }
+
+    /// What its cache and its DRAM have counted.
+    pub fn statistics(&self) -> impl Iterator<Item = &dyn StatisticSet> {
+        self.levels.iter().flat_map(|levels| {
+            let third = levels.third_level.as_ref().map(|cache| &cache.statistics as &dyn StatisticSet);
+            let dram = levels.array.dram().map(|dram| &dram.statistics as &dyn StatisticSet);
+            third.into_iter().chain(dram)
+        })
     }
 
     /// The time of an access that begins at `now`, until its port is free included.
@@ -100,6 +130,20 @@ impl HomeMemory {
                 response.value = u64::from_le_bytes(word);
             }
             _ => self.bytes.write(address, &value.to_le_bytes()[..size.into()]),
+        }
+    }
+}
+
+impl Levels {
+    /// The time of a transaction on a block.
+    #[inline(never)]
+    fn time(&mut self, now: Time, transaction: &Transaction) -> Duration {
+        let (address, is_write) = (transaction.address, transaction.data.is_some());
+        match &mut self.third_level {
+            Some(cache) if is_write => cache.write(now, address, &mut self.array),
+            Some(cache) => cache.read(now, address, &mut self.array),
+            None if is_write => self.array.write(now, address) - now,
+            None => self.array.read(now, address) - now,
         }
     }
 }
@@ -139,10 +183,12 @@ impl Agent for &mut HomeMemory {
 
 impl Archived for HomeMemory {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let HomeMemory { bytes, access_time: _, block_bytes: _, busy_until, third_level } = self;
+        let HomeMemory { bytes, access_time: _, block_bytes: _, busy_until, levels } = self;
         bytes.archive(archive)?;
         archive.value(busy_until)?;
-        let Some(cache) = third_level else { return Ok(()) };
+        let Some(levels) = levels else { return Ok(()) };
+        levels.array.archive(archive)?;
+        let Some(cache) = &mut levels.third_level else { return Ok(()) };
         let fixed = cache.config_identity();
         archive.value(cache)?;
         archive
@@ -156,14 +202,7 @@ mod tests {
     use crate::transaction::{AgentId, BlockData};
 
     fn memory(busy_until: Option<Time>) -> HomeMemory {
-        let access_time = Duration::from_ns(10);
-        HomeMemory {
-            bytes: MainMemory::default(),
-            access_time,
-            block_bytes: 64,
-            busy_until,
-            third_level: None,
-        }
+        HomeMemory { busy_until, ..HomeMemory::new(MainMemory::default(), Duration::from_ns(10), 64) }
     }
 
     fn at(nanoseconds: u64) -> Time {

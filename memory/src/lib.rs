@@ -26,6 +26,8 @@
 //! | [`traffic`] | what can cross a bus, and which parameters therefore change nothing |
 //! | [`home_memory`] | a memory on an interconnect |
 //! | [`third_level`] | a cache in front of a memory |
+//! | [`memory_array`] | what keeps a memory's blocks |
+//! | [`dram`] | channels, banks and their open rows |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
 //! | [`page_frames`] | in which frame each page of a process is |
@@ -41,10 +43,12 @@ pub mod bridge;
 pub mod bus;
 pub mod cache;
 pub mod directory;
+pub mod dram;
 pub mod home_memory;
 pub mod interconnects;
 pub mod kind;
 pub mod main_memory;
+pub mod memory_array;
 pub mod page_frames;
 pub mod pages;
 pub mod port;

@@ -15,6 +15,7 @@ use narthex_kernel::{Archive, Archived, Damage, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::dram;
 use crate::home_memory::Ports;
 use crate::page_frames::PageFrames;
 use crate::transaction::{BlockData, copy_block};
@@ -35,6 +36,10 @@ pub struct Config {
     /// The ports of a memory that is on two interconnects; only such a one states them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<Ports>,
+    /// Its DRAM, where blocks do not all take the same time; `access_time` is then what the
+    /// controller adds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dram: Option<dram::Config>,
 }
 
 /// What a program's file puts into memory before the first instruction:

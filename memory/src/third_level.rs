@@ -21,6 +21,8 @@ use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::memory_array::MemoryArray;
+
 /// The parameters of a third-level cache. Its blocks are the node's coherence blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -91,8 +93,6 @@ pub struct ThirdLevel {
     ways: usize,
     block_bytes: u64,
     access_time: Duration,
-    /// Until when the memory behind it is taken.
-    memory_taken_until: Time,
     /// What was counted.
     pub statistics: Statistics,
 }
@@ -107,7 +107,6 @@ impl ThirdLevel {
             ways,
             block_bytes,
             access_time: config.access_time,
-            memory_taken_until: Time::ZERO,
             statistics: Statistics::default(),
         }
     }
@@ -117,25 +116,26 @@ impl ThirdLevel {
         (self.sets.len(), self.ways, self.block_bytes, self.access_time)
     }
 
-    /// A block is read at `now` that a memory with this access time is the home of: how
-    /// long it takes.
-    pub fn read(&mut self, now: Time, address: u64, memory: Duration) -> Duration {
-        let Brought { was_here, pushes_out_dirty } = self.bring(address, false);
+    /// A block is read at `now` of which this memory is the home: how long it takes.
+    pub fn read(&mut self, now: Time, address: u64, memory: &mut MemoryArray) -> Duration {
+        let Brought { was_here, pushed_out } = self.bring(address, false);
         if was_here {
             self.statistics.hits.increment();
             return self.access_time;
         }
         self.statistics.misses.increment();
-        let end = (now + self.access_time).max(self.memory_taken_until) + memory;
-        self.memory_taken_until = if pushes_out_dirty { end + memory } else { end };
+        let end = memory.read(now + self.access_time, address);
+        if let Some(dirty) = pushed_out {
+            memory.write(end, dirty);
+        }
         end - now
     }
 
     /// A block is written at `now`: how long it takes.
-    pub fn write(&mut self, now: Time, address: u64, memory: Duration) -> Duration {
+    pub fn write(&mut self, now: Time, address: u64, memory: &mut MemoryArray) -> Duration {
         self.statistics.written.increment();
-        if self.bring(address, true).pushes_out_dirty {
-            self.memory_taken_until = (now + self.access_time).max(self.memory_taken_until) + memory;
+        if let Some(dirty) = self.bring(address, true).pushed_out {
+            memory.write(now + self.access_time, dirty);
         }
         self.access_time
     }
@@ -148,28 +148,31 @@ impl ThirdLevel {
         if let Some(place) = set.iter().position(|line| line.block == block) {
             set[..=place].rotate_right(1);
             set[0].is_dirty |= is_written;
-            return Brought { was_here: true, pushes_out_dirty: false };
+            return Brought { was_here: true, pushed_out: None };
         }
         let victim = if set.len() == self.ways { set.pop() } else { None };
         set.reserve_exact(self.ways - set.len());
         set.insert(0, Line { block, is_dirty: is_written });
-        let pushes_out_dirty = victim.is_some_and(|line| line.is_dirty);
-        self.statistics.written_back.add(pushes_out_dirty.into());
-        Brought { was_here: false, pushes_out_dirty }
+        let dirty = victim.filter(|line| line.is_dirty);
+        self.statistics.written_back.add(dirty.is_some().into());
+        Brought { was_here: false, pushed_out: dirty.map(|line| line.block * self.block_bytes) }
     }
 }
 
 /// What it took to have a block.
 struct Brought {
     was_here: bool,
-    pushes_out_dirty: bool,
+    /// The address of a dirty block that it replaces.
+    pushed_out: Option<u64>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MEMORY: Duration = Duration::from_ns(120);
+    fn memory() -> MemoryArray {
+        MemoryArray::Fixed { access_time: Duration::from_ns(120), taken_until: Time::ZERO }
+    }
 
     /// Two sets of two blocks of 64 bytes, in 30 ns.
     fn small() -> ThirdLevel {
@@ -188,34 +191,35 @@ mod tests {
 
     #[test]
     fn a_block_takes_the_memorys_time_once_and_then_the_caches() {
-        let mut cache = small();
-        let mut read = |now, address| nanoseconds(cache.read(at(now), address, MEMORY));
+        let (mut cache, mut memory) = (small(), memory());
+        let mut read = |now, address| nanoseconds(cache.read(at(now), address, &mut memory));
         assert_eq!([read(0, 0x1000), read(200, 0x1020), read(300, 0x1040)], [150, 30, 150]);
         assert_eq!((cache.statistics.hits.get(), cache.statistics.misses.get()), (1, 2));
     }
 
     #[test]
     fn the_least_recently_used_block_of_a_set_is_replaced() {
-        let mut cache = small();
+        let (mut cache, mut memory) = (small(), memory());
         // All in set 0, which has two lines.
         for (step, address) in [0x0, 0x80, 0x0, 0x100].into_iter().enumerate() {
-            cache.read(at(1_000 * step as u64), address, MEMORY);
+            cache.read(at(1_000 * step as u64), address, &mut memory);
         }
-        let read = |cache: &mut ThirdLevel, address| nanoseconds(cache.read(at(9_000), address, MEMORY));
+        let mut read =
+            |cache: &mut ThirdLevel, address| nanoseconds(cache.read(at(9_000), address, &mut memory));
         assert_eq!(read(&mut cache, 0x0), 30, "it was used again");
         assert_eq!(read(&mut cache, 0x80), 150);
     }
 
     #[test]
     fn a_dirty_block_goes_to_the_memory_behind_the_read_that_replaces_it() {
-        let mut cache = small();
-        assert_eq!(nanoseconds(cache.write(at(0), 0x0, MEMORY)), 30);
-        cache.write(at(100), 0x80, MEMORY);
-        assert_eq!(nanoseconds(cache.read(at(1_000), 0x100, MEMORY)), 150, "not its own");
+        let (mut cache, mut memory) = (small(), memory());
+        assert_eq!(nanoseconds(cache.write(at(0), 0x0, &mut memory)), 30);
+        cache.write(at(100), 0x80, &mut memory);
+        assert_eq!(nanoseconds(cache.read(at(1_000), 0x100, &mut memory)), 150, "not its own");
         // The memory is taken until 1000 + 30 + 120 + 120.
-        assert_eq!(nanoseconds(cache.read(at(1_200), 0x40, MEMORY)), 70 + 120);
+        assert_eq!(nanoseconds(cache.read(at(1_200), 0x40, &mut memory)), 70 + 120);
         assert_eq!(cache.statistics.written_back.get(), 1);
-        assert_eq!(nanoseconds(cache.read(at(1_201), 0x100, MEMORY)), 30, "a hit waits for nothing");
+        assert_eq!(nanoseconds(cache.read(at(1_201), 0x100, &mut memory)), 30, "a hit waits for nothing");
     }
 
     #[test]
@@ -226,9 +230,9 @@ mod tests {
                 associativity: ways,
                 access_time: Duration::from_ns(30),
             };
-            let mut cache = ThirdLevel::new(&config, 64);
+            let (mut cache, mut memory) = (ThirdLevel::new(&config, 64), memory());
             for address in (0..64 * 1024).step_by(64) {
-                cache.read(at(0), address, MEMORY);
+                cache.read(at(0), address, &mut memory);
             }
             let lines: usize = cache.sets.iter().map(|set| set.capacity() * size_of::<Line>()).sum();
             let taken = lines + cache.sets.len() * size_of::<Vec<Line>>();

@@ -175,13 +175,7 @@ impl Node {
             placement,
             // Small, so that queue entries fall out of it now and then.
             cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
-            main: HomeMemory {
-                bytes: main,
-                access_time: Duration::ZERO,
-                block_bytes: BLOCK_BYTES,
-                busy_until: None,
-                third_level: None,
-            },
+            main: HomeMemory::new(main, Duration::ZERO, BLOCK_BYTES),
             bus,
             steps: Vec::new(),
             requested: None,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use narthex_fabrics::NodeId;
 use narthex_interfaces::registers::common_region;
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::Duration;
+use narthex_memory::dram::Dram;
 use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory};
@@ -39,25 +40,26 @@ impl Blueprint<'_> {
         let memory = |(name, place): (&String, &MemoryPlace)| {
             let config = self.config.memory_named(name);
             let is_of_programs = place.range.is_none() && place.on == [InterconnectId(0)];
-            HomeMemory {
-                bytes: match is_of_programs {
-                    true => MainMemory::with_images(images.clone()),
-                    false => MainMemory::default(),
-                },
-                access_time: config.access_time,
-                block_bytes: self.block_bytes(),
-                busy_until: (config.ports == Some(Ports::Single)).then_some(Time::ZERO),
-                third_level: self.third_level(name),
+            let bytes = match is_of_programs {
+                true => MainMemory::with_images(images.clone()),
+                false => MainMemory::default(),
+            };
+            let dram = config.dram.as_ref().map(|dram| Dram::new(dram, self.block_bytes()));
+            let memory = HomeMemory::new(bytes, config.access_time, self.block_bytes())
+                .with_levels(self.third_level(name), dram);
+            match config.ports {
+                Some(Ports::Single) => memory.with_single_port(),
+                _ => memory,
             }
         };
         parts.map(memory).collect()
     }
 
     /// The cache in front of a memory, if it has one.
-    fn third_level(&self, memory: &str) -> Option<Box<ThirdLevel>> {
+    fn third_level(&self, memory: &str) -> Option<ThirdLevel> {
         self.config.node.memories[memory].cache.as_ref()?;
         let config = self.config.third_level_cache.as_ref().expect("checked with the machine");
-        Some(Box::new(ThirdLevel::new(config, self.block_bytes())))
+        Some(ThirdLevel::new(config, self.block_bytes()))
     }
 
     /// The caches and the store buffer of the processor of a program's process that

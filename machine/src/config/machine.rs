@@ -312,8 +312,8 @@ impl MachineConfig {
         let processors =
             processors.filter_map(|(name, config)| processor_problem(&format!("processors.{name}"), config));
         let memories = self.memories.iter();
-        let memories =
-            memories.filter_map(|(name, config)| memory_problem(&format!("memories.{name}"), config));
+        let memories = memories
+            .flat_map(|(name, config)| memory_problems(&format!("memories.{name}"), config, self.block()));
         processors.chain(memories).collect()
     }
 
@@ -366,7 +366,7 @@ impl MachineConfig {
                 "0ps would stop every run; expected a time such as 10ms".into(),
             ));
         }
-        problems.extend(memory_problem("main_memory", &self.main_memory));
+        problems.extend(memory_problems("main_memory", &self.main_memory, self.block()));
         problems
     }
 
@@ -445,10 +445,13 @@ fn processor_problem(table: &str, config: &cores::Config) -> Option<Broken> {
     })
 }
 
-/// The rule that a memory's parameters break.
-fn memory_problem(table: &str, config: &main_memory::Config) -> Option<Broken> {
+/// The rules that a memory's parameters break with blocks of this size.
+fn memory_problems(table: &str, config: &main_memory::Config, block: Bytes) -> Vec<Broken> {
     let message = "0ps is not allowed; expected a time such as 120ns";
-    config.access_time.is_zero().then(|| broken(&format!("{table}.access_time"), message.into()))
+    let time = config.access_time.is_zero().then(|| broken(&format!("{table}.access_time"), message.into()));
+    let dram = config.dram.iter().flat_map(|dram| dram.problems(block));
+    let dram = dram.map(|(key, message)| broken(&format!("{table}.dram.{key}"), message));
+    time.into_iter().chain(dram).collect()
 }
 
 fn broken(key: &str, message: String) -> Broken {

@@ -18,6 +18,7 @@
 use narthex_fabrics::MessageSizes;
 use narthex_kernel::statistics::{Description, StatisticSet, Value};
 use narthex_kernel::{Category, Duration, Time};
+use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::Interconnect;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
@@ -163,8 +164,7 @@ impl Node {
         sets.extend(prefetches.map(|set| ("", set as &dyn StatisticSet)));
         let second = self.processors.iter().filter_map(|unit| unit.memory.second_level_statistics());
         sets.extend(second.map(|set| ("", set as &dyn StatisticSet)));
-        let third = self.memories.iter().filter_map(|memory| memory.third_level.as_ref());
-        sets.extend(third.map(|cache| ("", &cache.statistics as &dyn StatisticSet)));
+        sets.extend(self.memories.iter().flat_map(HomeMemory::statistics).map(|set| ("", set)));
         let of_devices = self.devices.iter().flat_map(|device| device.statistics());
         sets.extend(of_devices.map(|set| ("", set)));
         sets.extend(others.iter().flat_map(Interconnect::statistics));

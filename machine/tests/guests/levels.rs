@@ -458,3 +458,64 @@ proptest! {
         prop_assert_eq!(reported_word(&document, 0, "checksum"), checksum(&steps));
     }
 }
+
+/// DRAM of four banks whose rows have 256 bytes.
+const DRAM: &str = "channels = 1\ninterleave = \"64B\"\nbanks = 4\nrow = \"256B\"\nrow_policy = \"open\"\n\
+    activate_time = \"14ns\"\nprecharge_time = \"14ns\"\ncolumn_time = \"16ns\"\nrow_active_time = \"32ns\"\n\
+    write_recovery_time = \"15ns\"\nburst_time = \"4ns\"\nrefresh_interval = \"1ms\"\nrefresh_time = \"350ns\"\n\
+    write_queue = 8\n";
+
+/// The machine of one level with this DRAM behind a controller of 20 ns.
+fn with_dram(name: &str, more: &str) -> RunRequest {
+    let text =
+        format!("base = \"hpca98\"\n[main_memory]\naccess_time = \"20ns\"\n[main_memory.dram]\n{DRAM}{more}");
+    let path = std::env::temp_dir().join(format!("narthex-{}-dram-{name}.toml", std::process::id()));
+    std::fs::write(&path, text).expect("room for a file");
+    RunRequest { machine: path.display().to_string(), nodes: Some(1), ..fixed_hpca98("NI2w") }
+}
+
+#[test]
+fn a_block_of_dram_takes_less_where_its_row_is_open() {
+    use crate::timing::{assert_costs, measure};
+    let dram = with_dram("times", "");
+    // 4 bus cycles, the controller's 20 ns, and the row's part; the block before is at s3.
+    assert_costs(&dram, 4, "", "ld a0, 64(s3)", 16 + 20 + 16);
+    let another_row = "addi s2, s2, 256\n ld a0, 1024(s2)";
+    assert_costs(&dram, 4, another_row, "ld a0, 0(s2)", 16 + 20 + 14 + 14 + 16);
+    let (_, document) = measure(&dram, another_row, "ld a0, 0(s2)", 0);
+    let counted = ["dram_row_activations", "dram_row_conflicts", "dram_refresh_waits"];
+    let [activations, conflicts, waits] = counted.map(|name| statistic(&document, 0, name));
+    assert_eq!((activations, waits), (1, 0));
+    assert!(conflicts >= 2);
+}
+
+#[test]
+fn dram_changes_no_byte_and_rests_in_a_checkpoint() {
+    for more in [
+        "",
+        "[node.memories.main_memory]\ncache = \"third_level_cache\"\n[third_level_cache]\nsize = \"16KiB\"\nassociativity = 4\naccess_time = \"28ns\"",
+    ] {
+        let dram = RunRequest { nodes: Some(2), ..with_dram("messages", more) };
+        let run = |threads| run_guest(&RunRequest { threads, ..dram.clone() }, &ping_pong(20, 200)).unwrap();
+        assert_eq!(run(1), run(2));
+        checkpoints::check(&dram, &ping_pong(10, 64));
+        wait_loops::compared(&dram, &ping_pong(20, 56));
+    }
+}
+
+#[test]
+fn dram_that_cannot_be_is_refused_with_file_and_key() {
+    let refused = |name: &str, more: &str, setting: &str| {
+        failure(&with(with_dram(name, more), setting), "exit 0").to_string()
+    };
+    assert!(
+        refused("banks", "", "main_memory.dram.banks=3")
+            .contains("main_memory.dram.banks: 3 is not a power of two from 1 to 1024")
+    );
+    let local = "[node.memories.sram]\non = \"bus\"\nstart = 0x5f000000\nsize = \"64KiB\"\n[memories.sram]\n\
+                 access_time = \"8ns\"\n";
+    assert!(
+        refused("local", &format!("{local}[memories.sram.dram]\n{DRAM}"), "machine.seed=1")
+            .contains("a memory with a range of addresses has no DRAM")
+    );
+}

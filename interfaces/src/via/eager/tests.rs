@@ -78,13 +78,7 @@ impl Bench {
     }
 
     fn with(eager: Eager) -> Self {
-        let main = HomeMemory {
-            bytes: MainMemory::default(),
-            access_time: Duration::from_ns(60),
-            block_bytes: BLOCK,
-            busy_until: None,
-            third_level: None,
-        };
+        let main = HomeMemory::new(MainMemory::default(), Duration::from_ns(60), BLOCK);
         let protocol = protocols::by_name("MESI").expect("a protocol");
         Bench {
             bus: bus(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use narthex_kernel::quantity::Bytes;
-use narthex_memory::main_memory::PAGE_BYTES;
+use narthex_memory::main_memory::{self, PAGE_BYTES};
 
 use super::rules::{Broken, broken};
 use super::{LAST_ADDRESS, LOCAL_MEMORY, MemoryPart, NodeShape, PROGRAM};
@@ -27,6 +27,7 @@ impl NodeShape {
             problems.extend(self.range_problems(&key, part));
             problems.extend(port_problems(name, &key, part, machine));
             problems.extend(cache_problem(&key, part, machine));
+            problems.extend(dram_problem(name, part, machine));
             let on_key = format!("{key}.on");
             for on in part.on.names() {
                 problems.extend(self.unknown_interconnect(&on_key, on));
@@ -108,12 +109,27 @@ fn cache_problem(key: &str, part: &MemoryPart, machine: &MachineConfig) -> Optio
     Some(broken(&format!("{key}.cache"), message))
 }
 
+/// The table of a memory's parameters, and these.
+fn parameters<'a>(name: &str, machine: &'a MachineConfig) -> Option<(String, &'a main_memory::Config)> {
+    match name {
+        "main_memory" => Some((name.to_owned(), &machine.main_memory)),
+        _ => Some((format!("memories.{name}"), machine.memories.get(name)?)),
+    }
+}
+
+/// The rule that the DRAM of a memory breaks.
+fn dram_problem(name: &str, part: &MemoryPart, machine: &MachineConfig) -> Option<Broken> {
+    let (table, parameters) = parameters(name, machine)?;
+    let message =
+        "a memory with a range of addresses has no DRAM: processors reach it uncached, word by word";
+    (parameters.dram.is_some() && part.range().is_some())
+        .then(|| broken(&format!("{table}.dram"), message))
+}
+
 /// The rules that the ports of a memory break.
 fn port_problems(name: &str, key: &str, part: &MemoryPart, machine: &MachineConfig) -> Option<Broken> {
-    let table = if name == "main_memory" { "main_memory".to_owned() } else { format!("memories.{name}") };
-    let parameters =
-        if name == "main_memory" { Some(&machine.main_memory) } else { machine.memories.get(name) };
-    let ports = parameters?.ports;
+    let (table, parameters) = parameters(name, machine)?;
+    let ports = parameters.ports;
     let (message, key) = match (part.on.names().len(), ports, part.range()) {
         (1, None, _) | (2, Some(_), Some(_)) => return None,
         (1, Some(_), _) => ("is for a memory on two interconnects".to_owned(), format!("{table}.ports")),

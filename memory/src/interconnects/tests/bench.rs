@@ -149,13 +149,7 @@ impl Bench {
         let agent = |on| Script { on: Some(on), ..Script::default() };
         Bench {
             interconnects,
-            memory: HomeMemory {
-                bytes: MainMemory::default(),
-                access_time: Duration::from_ns(100),
-                block_bytes: BLOCK_BYTES as u64,
-                busy_until: None,
-                third_level: None,
-            },
+            memory: HomeMemory::new(MainMemory::default(), Duration::from_ns(100), BLOCK_BYTES as u64),
             agents: vec![agent(BUS), agent(BUS), agent(of_device)],
             due: EventQueue::new(),
             seen: Vec::new(),

@@ -171,13 +171,7 @@ impl Chip {
         let names = Names { name: "chip", prefix: "" };
         let table = protocols::by_name(settings.protocol).unwrap();
         let directory = Directory::new(names, &settings_config(&settings), table, ports, homes);
-        let memory = HomeMemory {
-            bytes: MainMemory::default(),
-            access_time: Duration::from_ns(50),
-            block_bytes: BLOCK_BYTES as u64,
-            busy_until: None,
-            third_level: None,
-        };
+        let memory = HomeMemory::new(MainMemory::default(), Duration::from_ns(50), BLOCK_BYTES as u64);
         let mut pages = PageTable::default();
         pages.map(BLOCK, 0x1000, PageAttributes::DATA);
         pages.map(UNCACHED, 0x1000, PageAttributes { kind: PageKind::Uncached, ..PageAttributes::DATA });
