@@ -277,7 +277,7 @@ def takes(
             for name in given:
                 if name not in names:
                     raise unknown(f"argument of {call.__name__}", name, names)
-            return call(*args, **{**defaults, **given})  # type: ignore[arg-type] - as it takes them
+            return call(*args, **{**defaults, **given})
 
         checked.__doc__ = f"{inspect.getdoc(call)}\n\n{_told(options)}"
         checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
