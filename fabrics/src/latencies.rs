@@ -4,10 +4,14 @@
 //! Percentiles are those of an HdrHistogram (Tene), whose buckets are as fine at each
 //! order of magnitude. It has some 10 KB, so only what is listed one by one has one.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram as Fine;
 use narthex_kernel::Duration;
-use narthex_kernel::statistics::{Histogram, Statistic};
-use serde_json::{Map, Value, json};
+use narthex_kernel::statistics::{Distribution, Histogram, Statistic};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// What results state of a distribution, in percent.
 const PERCENTILES: [&str; 4] = ["50", "90", "99", "99.9"];
@@ -69,18 +73,12 @@ impl Latencies {
         &self.counted
     }
 
-    /// As results have it, in picoseconds.
-    pub fn to_json(&self) -> Value {
-        let whole = self.counted.value();
-        let mut value = serde_json::to_value(whole.reported()).expect("statistics are plain data");
-        let fields = value.as_object_mut().expect("a distribution has fields");
-        if self.detail == Detail::Extremes {
-            fields.remove("buckets");
-        }
-        if self.fine.is_some() {
-            fields.insert("percentiles".into(), self.percentiles().into());
-        }
-        value
+    /// As results have it.
+    pub fn reported(&self) -> LatencyEntry {
+        let Distribution { count, sum, minimum, maximum, buckets } = self.counted.reported();
+        let buckets = (self.detail != Detail::Extremes).then_some(buckets);
+        let percentiles = self.fine.is_some().then(|| self.percentiles());
+        LatencyEntry { count, sum, minimum, maximum, buckets, percentiles }
     }
 
     /// In picoseconds by percent: the end of the bucket of the latency that so many do not exceed; none is
@@ -89,15 +87,36 @@ impl Latencies {
         let (Some(fine), Some(largest)) = (&self.fine, self.counted.maximum()) else { return Map::new() };
         let of = |percent: &str| {
             let quantile: f64 = percent.parse::<f64>().expect("it is a number") / 100.0;
-            (percent.to_owned(), json!(fine.value_at_quantile(quantile).min(largest)))
+            (percent.to_owned(), fine.value_at_quantile(quantile).min(largest).into())
         };
         PERCENTILES.into_iter().map(of).collect()
     }
 }
 
+/// A distribution of latencies as results have it, in picoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LatencyEntry {
+    /// How many there were.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// The smallest, if there was any.
+    pub minimum: Option<u64>,
+    /// The largest, if there was any.
+    pub maximum: Option<u64>,
+    /// Those between powers of two that are not empty: the smallest that each holds, and how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<Vec<(u64, u64)>>,
+    /// By percent, to one part in a hundred.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub percentiles: Option<Map<String, Value>>,
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -105,12 +124,15 @@ mod tests {
     fn what_is_not_listed_one_by_one_has_mean_and_extremes_alone() {
         let mut latencies = Latencies::new(Detail::Extremes);
         latencies.record(Duration::from_ps(300));
-        assert_eq!(latencies.to_json(), json!({ "count": 1, "sum": 300, "minimum": 300, "maximum": 300 }));
+        assert_eq!(
+            json!(latencies.reported()),
+            json!({ "count": 1, "sum": 300, "minimum": 300, "maximum": 300 })
+        );
     }
 
     #[test]
     fn nothing_has_no_percentiles() {
-        assert_eq!(Latencies::new(Detail::Percentiles).to_json()["percentiles"], json!({}));
+        assert_eq!(Latencies::new(Detail::Percentiles).reported().percentiles, Some(Map::new()));
     }
 
     proptest! {
@@ -120,11 +142,11 @@ mod tests {
             let mut latencies = Latencies::new(Detail::Percentiles);
             all.iter().for_each(|&ps| latencies.record(Duration::from_ps(ps)));
             all.sort_unstable();
-            let found = latencies.to_json();
+            let found = latencies.percentiles();
             for percent in PERCENTILES {
                 let share: f64 = percent.parse::<f64>().unwrap() / 100.0;
                 let rank = ((share * all.len() as f64).ceil() as usize).clamp(1, all.len());
-                let (exact, stated) = (all[rank - 1], found["percentiles"][percent].as_u64().unwrap());
+                let (exact, stated) = (all[rank - 1], found[percent].as_u64().unwrap());
                 prop_assert!(stated >= exact && stated - exact <= exact / 100, "{percent}: {stated}, not {exact}");
             }
         }

@@ -36,15 +36,18 @@
 
 mod kinds;
 
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, json_schema};
 use serde::Serializer;
 use serde::ser::SerializeMap;
 #[doc(hidden)]
 pub use serde::{Deserialize, Serialize};
+use serde_json::Map;
 
-pub use kinds::{Counter, Histogram, Maximum, Tally, TimeTotal};
+pub use kinds::{Counter, Distribution, Histogram, Maximum, Tally, TimeTotal};
 
 /// What a statistic is: its declaration, as data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Description {
     /// Its key in results.
     pub name: &'static str,
@@ -112,13 +115,28 @@ impl Value {
     pub fn reported(&self) -> Reported<'_, Value> {
         Reported(self)
     }
+
+    /// The JSON Schema of how results have it.
+    fn schema(&self) -> Schema {
+        match self {
+            Value::Number(_) | Value::Maximum(_) => json_schema!({ "type": "integer", "minimum": 0 }),
+            Value::Distribution(_) => {
+                let settings = SchemaSettings::default().for_serialize();
+                Distribution::json_schema(&mut settings.into_generator())
+            }
+            Value::Counts(_) => json_schema!({
+                "type": "object",
+                "additionalProperties": { "type": "integer", "minimum": 0 },
+            }),
+        }
+    }
 }
 
 impl Serialize for Reported<'_, Value> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Number(number) | Value::Maximum(number) => number.serialize(serializer),
-            Value::Distribution(histogram) => histogram.report(serializer),
+            Value::Distribution(histogram) => histogram.reported().serialize(serializer),
             Value::Counts(counts) => serializer.collect_map(counts.iter().map(|(name, count)| (name, count))),
         }
     }
@@ -165,6 +183,16 @@ impl Serialize for Reported<'_, dyn StatisticSet + '_> {
         values.iter().try_for_each(|(name, value)| map.serialize_entry(name, &value.reported()))?;
         map.end()
     }
+}
+
+/// The JSON Schema of what a set is reported as.
+pub fn schema(set: &dyn StatisticSet) -> Schema {
+    let mut properties = Map::new();
+    set.visit(&mut |description, value| {
+        properties.insert(description.name.to_owned(), value.schema().to_value());
+    });
+    let names: Vec<_> = properties.keys().cloned().collect();
+    json_schema!({ "type": "object", "properties": properties, "required": names })
 }
 
 /// Declares a set of statistics: for each a field, its kind (one of those in

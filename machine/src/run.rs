@@ -13,6 +13,7 @@
 //! | `written` | what programs write |
 
 mod bounds;
+pub mod document;
 mod finished;
 mod monitor;
 mod network;

@@ -16,11 +16,12 @@ use std::sync::Arc;
 
 use narthex_cores::linux::files::name_in_tree;
 use narthex_cores::linux::{GivenFiles, Written};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::node::{Node, Personality};
 use crate::request::Failure;
+use crate::run::document::WrittenFile;
 use crate::sha256::sha256;
 
 /// The variable by which the messaging library finds its page.
@@ -62,7 +63,7 @@ pub struct GivenFile {
 }
 
 /// What decides a run of its surroundings: where a file was on this computer does not.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SurroundingsIdentity {
     environment: Vec<String>,
@@ -114,11 +115,6 @@ impl Surroundings {
             folders: self.folders.clone(),
             keeps_written: self.output_files.is_some(),
         }
-    }
-
-    /// The same for a result's document.
-    pub fn document(&self) -> Value {
-        json!(self.identity())
     }
 
     /// The files as processes find them.
@@ -249,10 +245,10 @@ fn of_all(nodes: &[Node]) -> impl Iterator<Item = (String, Written<'_>)> {
 }
 
 /// What processes have written, for a result's document.
-pub fn written_json(nodes: &[Node]) -> Value {
+pub fn written_files(nodes: &[Node]) -> Vec<WrittenFile> {
     let files = of_all(nodes).filter_map(|(place, Written { name, bytes })| {
         let bytes = bytes?;
-        Some(json!({ "file": format!("{place}/{name}"), "bytes": bytes.len(), "sha256": sha256(bytes) }))
+        Some(WrittenFile { file: format!("{place}/{name}"), bytes: bytes.len(), sha256: sha256(bytes) })
     });
     files.collect()
 }

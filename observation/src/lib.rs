@@ -29,14 +29,16 @@ use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
+use narthex_machine::run::document::{RunDocument, schema_of};
 use narthex_machine::{Effort, Explanation, Failure, Halt, Monitor, Progress, RunRequest, run_monitored};
-use serde_json::Value;
+use schemars::Schema;
+use serde_json::{Value, json};
 
 use hang::Hang;
 use mpi::{MpiRecorder, MpiRequest};
 use profile::{ProfileRequest, Profiler};
 use trace::{Outcome, Tracer};
-use traffic::Traffic;
+use traffic::{Traffic, TrafficEntry};
 
 pub use explain::{ExplainRequest, explain, own_subjects};
 pub use trace::TraceRequest;
@@ -101,6 +103,13 @@ pub fn run_measured<'a>(
     outcome
 }
 
+/// The JSON Schema of a run's document, with the entry `traffic` of one whose traffic was counted.
+pub fn layout() -> Schema {
+    let mut schema = schema_of::<RunDocument<'_>>();
+    schema.ensure_object()["properties"]["traffic"] = schema_of::<TrafficEntry>().to_value();
+    schema
+}
+
 /// Explains a hang, and observes what is asked for.
 #[derive(Default)]
 struct Observation<'a> {
@@ -152,7 +161,8 @@ impl Monitor for Observation<'_> {
         switches: &[Switch<Frame>],
         report: &mut dyn FnMut(Progress<'_>) -> bool,
     ) {
-        let traffic = self.traffic.take().map(|traffic| ("traffic", traffic.finish(end, nodes, switches)));
+        let traffic =
+            self.traffic.take().map(|traffic| ("traffic", json!(traffic.finish(end, nodes, switches))));
         let profile = self.profiler.take().map(|profiler| ("profile", profiler.finish(nodes)));
         let mpi = self.mpi.take().map(|mpi| ("mpi", mpi.finish(nodes)));
         self.entries.extend(traffic.into_iter().chain(profile).chain(mpi));

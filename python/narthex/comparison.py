@@ -9,19 +9,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 from narthex import _native, arguments, notation
 from narthex.arguments import Settings
 from narthex.batch import Batch
 from narthex.documents import COMPARISON, Kind, Loaded, in_notebook
 from narthex.errors import GUEST_FAILED, INTERRUPTED, USAGE, NarthexError
-from narthex.firmware import Firmware
+from narthex.options import ProgramOptions, takes
 from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.results import Result, larger_is_better
-from narthex.running import DEFAULT_MACHINE, Observer, run
-from narthex.surroundings import Named, Variables
+from narthex.running import Observer, run
 
 if TYPE_CHECKING:
     import altair
@@ -237,35 +236,23 @@ def reasons_of(left_out: Mapping[str, str]) -> list[str]:
     return lines
 
 
+@takes(ProgramOptions)
 def compare(
     program: str | Path | Program,
     *args: object,
     interfaces: Sequence[str] | str | None = None,
     interface: Sequence[str] | str | None = None,
     by: str | None = None,
-    machine: str | Path = DEFAULT_MACHINE,
-    nodes: int | None = None,
-    set: Settings = (),  # noqa: A002 - the option's name on the command line
-    firmware: Firmware = (),
-    env: Variables = (),
-    input: str | Path | None = None,  # noqa: A002 - the option's name on the command line
-    files: Named = (),
-    directories: Named = (),
-    threads: int = 1,
-    seed: int | None = None,
-    start_from: str | Path | None = None,
-    until: str | None = None,
-    timeout: str | None = None,
     jobs: int = 1,
     observer: Callable[[str], Observer | None] = lambda _interface: None,
+    **options: Unpack[ProgramOptions],
 ) -> Comparison:
     """Run a program on several interfaces and rank them.
 
     `interfaces` (or `interface`) are the names, or "all" that the machine can have, which
     is meant if nothing is given. They are ranked by what the
     program reports under the name `by`, or else by its first report, or by
-    simulated time where it reports nothing. All start from the warm checkpoint `start_from`, if it
-    is given (docs/checkpoints.md). Rates (units "per second") rank
+    simulated time where it reports nothing. Rates (units "per second") rank
     from the largest, all else from the smallest. `jobs` runs are made at a time; that
     changes no result. An interface on which the program fails is a row without a rank,
     as is one of "all" that the machine cannot have. Raises `NarthexError` where the
@@ -276,7 +263,9 @@ def compare(
     >>> found.frame["interface"].to_list()
     ['CNI32Qm', 'NI2w']
     """
-    names, unranked = _chosen(arguments.either(interface, interfaces), machine, set)
+    names, unranked = _chosen(
+        arguments.either(interface, interfaces), options["machine"], options["set"]
+    )
     guest = find(program)
     guest.elf()  # compiled once, not by each of several at a time
     batch = Batch(fresh=True)
@@ -287,25 +276,7 @@ def compare(
 
     def make(name: str) -> tuple[Result | Unranked, None]:
         try:
-            made = run(
-                guest,
-                *args,
-                machine=machine,
-                interface=name,
-                nodes=nodes,
-                set=set,
-                firmware=firmware,
-                env=env,
-                input=input,
-                files=files,
-                directories=directories,
-                threads=threads,
-                seed=seed,
-                start_from=start_from,
-                until=until,
-                timeout=timeout,
-                observer=watched(name),
-            )
+            made = run(guest, *args, interface=name, observer=watched(name), **options)
         except NarthexError as error:
             if error.exit_code == INTERRUPTED:
                 raise

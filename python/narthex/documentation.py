@@ -50,7 +50,8 @@ from narthex.fitting.measurement import SIZES
 from narthex.fitting.tables import Table, caution_table, tables
 from narthex.goal import Comparison, compare
 from narthex.listing import entries
-from narthex.running import DEFAULT_MACHINE, run
+from narthex.options import DEFAULT_MACHINE
+from narthex.running import run
 from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
 from narthex.validation.outcome import label
 from narthex.validation.rows import Row as ExperimentRow

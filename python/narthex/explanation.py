@@ -19,9 +19,10 @@ from narthex.documents import EXPLANATION, Kind, Loaded, in_notebook
 from narthex.errors import NarthexError, unknown
 from narthex.firmware import Firmware
 from narthex.firmware import request as firmware_request
+from narthex.options import DEFAULT_MACHINE
 from narthex.placement import naming_machines
 from narthex.programs import Program, find
-from narthex.running import DEFAULT_MACHINE, Observer
+from narthex.running import Observer
 
 if TYPE_CHECKING:
     import altair

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from narthex import _native, arguments, jobs, notation
-from narthex.arguments import Settings
 from narthex.batch import Batch, Progress
 from narthex.documents import Saved, in_notebook
 from narthex.errors import USAGE, NarthexError, unknown
 from narthex.jobs import Job
+from narthex.options import DEFAULT_INTERFACE, MachineOptions, takes
 from narthex.results import Result, larger_is_better
-from narthex.running import DEFAULT_INTERFACE, DEFAULT_MACHINE, request
+from narthex.running import request
 
 if TYPE_CHECKING:
     import altair
@@ -111,20 +111,16 @@ class Interference(Saved):
         return in_notebook(self.title, self.frame)
 
 
+@takes(MachineOptions)
 def interfere(
     listed: Sequence[str | Job],
     *,
     by: str | None = None,
-    machine: str | Path = DEFAULT_MACHINE,
     interface: str = DEFAULT_INTERFACE,
-    nodes: int | None = None,
-    set: Settings = (),  # noqa: A002 - the option's name on the command line
-    seed: int | None = None,
-    threads: int = 1,
-    until: str | None = None,
     fresh: bool = False,
     at_a_time: int = 1,
     progress: Progress = lambda _done, _all, _left_s: None,
+    **options: Unpack[MachineOptions],
 ) -> Interference:
     """Run jobs together, each alone, and each two of them, and say what they cost each other.
 
@@ -147,18 +143,7 @@ def interfere(
 
     def make(chosen: Sequence[Job]) -> tuple[Result, float | None]:
         program, described = jobs.request(None, chosen, interface=interface)
-        wanted = request(
-            program,
-            (),
-            machine=machine,
-            interface=interface,
-            nodes=nodes,
-            set=set,
-            jobs=described,
-            threads=threads,
-            seed=seed,
-            until=until,
-        )
+        wanted = request(program, (), interface=interface, jobs=described, **options)
         # The first job's arguments are among what describes the jobs.
         return batch.run(wanted, program)
 
@@ -173,7 +158,7 @@ def interfere(
     cells = [[placed[index] for index in group] for group in groups]
     made = batch.make_all(make, cells, lambda cell: str(len(cell)), count, progress)
     runs = {**dict(zip(groups, made, strict=True)), tuple(range(len(placed))): together}
-    return Interference(_document(runs, by, machine))
+    return Interference(_document(runs, by, options["machine"]))
 
 
 def _document(

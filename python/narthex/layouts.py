@@ -4,16 +4,22 @@ What a document has, its reader relies on: lists that are not empty, numbers
 that a column of 64 bits holds, texts where texts are. `msgspec` checks a file
 against the layout of its kind and names the place of the first mistake. Keys
 that no layout knows stay as they are, and so does all of a machine but its
-name: the present simulator says what it does not know of one. Layouts of
+name: the present simulator says what it does not know of one. The layout of a
+run is made of the JSON Schema that the simulator has of it, and layouts of
 experiments are their classes.
 
 Nothing is imported from here before a file is read.
 """
 
+import functools
+import json
+import operator
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, TypeVar
 
 import msgspec
 
+from narthex import _native
 from narthex.validation.outcome import Claim, Failure, Summary
 from narthex.validation.rows import Row
 from narthex.validation.sensitivity import Varied
@@ -26,7 +32,80 @@ Signed = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 Ledger = dict[str, Positive]
-Statistic = float | dict[str, float | str | list[Any] | None]
+
+Schema = dict[str, Any]
+
+
+def of_schema(schema: Schema, name: str = "Entry") -> Any:  # noqa: ANN401 - a type
+    """Return the type of what a JSON Schema of the simulator's describes.
+
+    It knows what the simulator uses: objects, lists, pairs, alternatives, plain values.
+    """
+    if "anyOf" in schema:
+        return _either(of_schema(each) for each in schema["anyOf"])
+    if "enum" in schema:
+        return Literal[tuple(schema["enum"])]
+    kinds = schema.get("type")
+    if kinds is None:
+        return Any
+    if isinstance(kinds, list):
+        return _either(of_schema({**schema, "type": each}) for each in kinds)
+    found = _KINDS[kinds](schema, name)
+    least = schema.get("minItems", schema.get("minProperties"))
+    is_pair = "prefixItems" in schema
+    return Annotated[found, msgspec.Meta(min_length=least)] if least and not is_pair else found
+
+
+def _either(types: Iterable[Any]) -> Any:  # noqa: ANN401 - a type
+    return functools.reduce(operator.or_, types)
+
+
+def _object(schema: Schema, name: str) -> Any:  # noqa: ANN401 - a type
+    if "properties" not in schema:
+        inner = schema.get("additionalProperties")
+        return dict[str, of_schema(inner) if inner else Any]
+    needed = schema.get("required", [])
+    keys = {
+        key: of_schema(each) if key in needed else NotRequired[of_schema(_without_null(each))]
+        for key, each in schema["properties"].items()
+    }
+    return TypedDict(name, keys)
+
+
+def _without_null(schema: Schema) -> Schema:
+    """Return the schema of what is left out, and never null, where there is nothing to say."""
+    found = dict(schema)
+    if isinstance(schema.get("type"), list):
+        (found["type"],) = (each for each in schema["type"] if each != "null")
+    if "anyOf" in schema:
+        found["anyOf"] = [each for each in schema["anyOf"] if each != {"type": "null"}]
+    return found
+
+
+def _list(schema: Schema, name: str) -> Any:  # noqa: ANN401 - a type
+    if "prefixItems" in schema:
+        return tuple[tuple(map(of_schema, schema["prefixItems"]))]
+    return list[of_schema(schema["items"], name)]
+
+
+def _whole(schema: Schema, _name: str) -> Any:  # noqa: ANN401 - a type
+    """Return whole numbers as far as a column of 64 bits holds them."""
+    least = schema.get("minimum", -(2**63))
+    return Annotated[int, msgspec.Meta(ge=least, le=2**63 - 1)]
+
+
+_KINDS: dict[str, Callable[[Schema, str], Any]] = {
+    "object": _object,
+    "array": _list,
+    "integer": _whole,
+    "number": lambda _schema, _name: float,
+    "string": lambda _schema, _name: str,
+    "boolean": lambda _schema, _name: bool,
+    "null": lambda _schema, _name: None,
+}
+
+Run = of_schema(json.loads(_native.run_layout()), "Run")
+"""The document of a run, as machine/src/run/document.rs has it."""
 
 
 class Named(TypedDict):
@@ -45,254 +124,6 @@ class OfMachine(TypedDict):
     """What names its machine."""
 
     machine: OfNamed
-
-
-class Report(TypedDict):
-    """What a program reported."""
-
-    node: Whole
-    process: Whole
-    name: str
-    value: Number
-    unit: str
-
-
-class MessageSize(TypedDict):
-    """How many messages have a size."""
-
-    bytes: Whole
-    messages: Positive
-
-
-class FirmwareTime(TypedDict):
-    """What a node's firmware did meanwhile."""
-
-    processor: Whole
-    ledger_ps: Ledger
-    waits_ps: NotRequired[Ledger]
-
-
-class Region(TypedDict):
-    """A part of a program; what was counted in it is there if it has ended."""
-
-    node: Whole
-    process: Whole
-    name: str
-    begin_ps: Whole
-    end_ps: Whole | None
-    ledger_ps: NotRequired[Ledger]
-    waits_ps: NotRequired[Ledger]
-    firmware_processors: NotRequired[list[FirmwareTime]]
-    statistics: NotRequired[dict[str, Statistic]]
-    message_sizes: NotRequired[list[MessageSize]]
-
-
-class Processor(TypedDict):
-    """A processor of a node."""
-
-    exit_code: Signed | None
-    retired: Whole
-    cycles: Whole
-    ledger_ps: Annotated[Ledger, msgspec.Meta(min_length=1)]
-    waits_ps: NotRequired[Ledger]
-
-
-class Node(TypedDict):
-    """A node of the machine."""
-
-    node: Whole
-    processors: Annotated[list[Processor], msgspec.Meta(min_length=1)]
-    statistics: dict[str, Statistic]
-    message_sizes: list[MessageSize]
-
-
-class Description(TypedDict):
-    """What a statistic is."""
-
-    unit: str
-    meaning: str
-
-
-class Piece(TypedDict):
-    """Something that a program wrote."""
-
-    node: Whole
-    process: Whole
-    stream: str
-    text: str
-
-
-# A key `from` cannot stand in a class.
-Link = TypedDict(
-    "Link",
-    {"from": str, "to": str, "parcels": Whole, "bytes": Whole, "busy": Whole, "waited": Whole},
-)
-"""A link of a network of switches."""
-
-Queue = TypedDict(
-    "Queue",
-    {
-        "switch": str,
-        "from": str,
-        "parcels": Whole,
-        "most_bytes": Whole,
-        "byte_ns": Whole,
-        "dropped": NotRequired[Whole],
-        "pauses": NotRequired[Whole],
-        "marked": NotRequired[Whole],
-    },
-)
-"""The buffers of a switch behind one link."""
-
-
-class Latency(TypedDict):
-    """How long parcels took."""
-
-    count: Whole
-    sum: Whole
-    minimum: Whole | None
-    maximum: Whole | None
-    buckets: list[tuple[Whole, Whole]]
-
-
-class NetworkStatistics(TypedDict):
-    """What the nodes' ends of a network saw together."""
-
-    parcels_handed_over: Whole
-    parcels_arrived: Whole
-    network_latency: Latency
-
-
-class Network(TypedDict):
-    """What a network of switches saw."""
-
-    switches: Whole
-    statistics: NetworkStatistics
-    links: Annotated[list[Link], msgspec.Meta(min_length=1)]
-    queues: list[Queue]
-    bytes_from: list[list[Whole]]
-
-
-class NetworkOnChip(TypedDict):
-    """What the networks on chip of all nodes carried."""
-
-    nodes: Annotated[int, msgspec.Meta(ge=1)]
-    lanes: Annotated[int, msgspec.Meta(ge=1)]
-    links: Annotated[list[Link], msgspec.Meta(min_length=1)]
-
-
-class PairLatency(TypedDict):
-    """How long packets or messages of a pair of ranks took."""
-
-    count: Whole
-    sum: Whole
-    minimum: Whole | None
-    maximum: Whole | None
-    buckets: NotRequired[list[tuple[Whole, Whole]]]
-    percentiles: NotRequired[dict[str, Whole]]
-
-
-Pair = TypedDict(
-    "Pair",
-    {
-        "from": Whole,
-        "to": Whole,
-        "packets": Whole,
-        "bytes": Whole,
-        "messages": NotRequired[Whole],
-        "packet_latency_ps": PairLatency,
-        "message_latency_ps": NotRequired[PairLatency],
-    },
-)
-"""What one rank sent another."""
-
-
-class MessageLatency(Latency):
-    """How long messages took."""
-
-    percentiles: NotRequired[dict[str, Whole]]
-
-
-class SizeLatency(TypedDict):
-    """How long messages of a size took."""
-
-    bytes: Whole
-    message_latency_ps: MessageLatency
-
-
-class SeriesRow(TypedDict):
-    """An amount over time, of a node or of all: its mean in each bin."""
-
-    node: Whole | None
-    kind: Literal["bus", "activity", "messages", "packets"]
-    name: str
-    means: list[float]
-
-
-class Series(TypedDict):
-    """Amounts over time, in bins of one width."""
-
-    bin_ps: Positive
-    rows: list[SeriesRow]
-
-
-# A key `from` cannot stand in a class.
-LinkOverTime = TypedDict(
-    "LinkOverTime", {"from": str, "to": str, "busy": list[float], "taken_bytes": list[Whole]}
-)
-"""A link in each interval: the share of it, and the room behind it that is taken at its end."""
-
-QueueOverTime = TypedDict("QueueOverTime", {"from": str, "switch": str, "bytes": list[float]})
-"""The bytes that wait at an input of a switch: their mean in each interval."""
-
-
-class NodeOverTime(TypedDict):
-    """Of a node in each interval: packets, and bytes that wait for its link at the end."""
-
-    node: Whole
-    returned: list[Whole]
-    sent_again: list[Whole]
-    waiting_bytes: list[Whole]
-
-
-class OverTime(TypedDict):
-    """What the network did in each interval; links and queues that did nothing are left out."""
-
-    interval_ps: Positive
-    links: list[LinkOverTime]
-    queues: list[QueueOverTime]
-    nodes: list[NodeOverTime]
-
-
-class Traffic(TypedDict):
-    """Who talks to whom, and what was busy when."""
-
-    ranks: Positive
-    pairs: list[Pair]
-    sizes: list[SizeLatency]
-    series: Series
-    over_time: NotRequired[OverTime]
-
-
-class Run(TypedDict):
-    """The document of a run."""
-
-    version: str
-    program: str
-    arguments: list[str]
-    binary_sha256: str
-    interface: str
-    machine: OfNamed
-    simulated_ps: Whole
-    reports: list[Report]
-    regions: list[Region]
-    message_sizes: list[MessageSize]
-    statistics: NotRequired[dict[str, Description]]
-    nodes: Annotated[list[Node], msgspec.Meta(min_length=1)]
-    output: list[Piece]
-    network: NotRequired[Network]
-    network_on_chip: NotRequired[NetworkOnChip]
-    traffic: NotRequired[Traffic]
 
 
 class Rank(TypedDict):

@@ -9,7 +9,7 @@ from narthex.arguments import Settings
 from narthex.configuration.differences import split_source
 from narthex.distinctions import brief, of_interface
 from narthex.errors import unknown
-from narthex.running import DEFAULT_MACHINE
+from narthex.options import DEFAULT_MACHINE
 
 if TYPE_CHECKING:
     import polars

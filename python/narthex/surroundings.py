@@ -71,10 +71,7 @@ class Surroundings:
                 f" {LARGEST_BYTES >> 20} MiB are possible",
                 USAGE,
             )
-        return {"surroundings": described} if described else {}
-
-
-NONE = Surroundings()
+        return described
 
 
 def identity(given: dict[str, Any]) -> dict[str, Any]:

@@ -490,6 +490,12 @@ fn schema() -> String {
     narthex_machine::schema().to_string()
 }
 
+/// The JSON Schema of a run's document.
+#[pyfunction]
+fn run_layout() -> String {
+    narthex_observation::layout().to_value().to_string()
+}
+
 /// The module.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -516,5 +522,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schedule_show, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_convert, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_patterns, module)?)?;
+    module.add_function(wrap_pyfunction!(run_layout, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

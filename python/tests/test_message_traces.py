@@ -19,8 +19,7 @@ SENT = 8 * STEPS + 3 * 8
 def traced(program, *arguments, nodes):
     guest = find(program)
     words = [str(each) for each in arguments]
-    where = {"machine": "hpca98", "interface": "CNI32Qm", "nodes": nodes, "set": [], "seed": None}
-    wanted = running.request(guest, words, **where)
+    wanted = running.request(guest, words, interface="CNI32Qm", nodes=nodes)
     return running.simulate(wanted, guest, mpi=message_traces.request()).document
 
 

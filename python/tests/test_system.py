@@ -13,7 +13,6 @@ from narthex import NarthexError, programs, running
 from narthex.assets import GUEST
 from narthex.documentation import DOCS
 from narthex.identity import machine_of, run_key
-from narthex.surroundings import Surroundings
 from narthex.sweeps import loading, planning
 
 TESTS = GUEST / "programs/tests"
@@ -160,16 +159,7 @@ def test_contents_and_variables_decide_a_run_and_places_do_not(given, tmp_path):
     hello = programs.find("hello")
 
     def key(**how):
-        asked = running.request(
-            hello,
-            [],
-            machine="hpca98",
-            interface="NI2w",
-            nodes=1,
-            set=(),
-            seed=None,
-            surroundings=Surroundings(**how),
-        )
+        asked = running.request(hello, [], interface="NI2w", nodes=1, **how)
         return run_key(asked, machine_of(asked), hello)
 
     copy = shutil.copy(given / "mesh", tmp_path / "copy")

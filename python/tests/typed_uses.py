@@ -65,6 +65,7 @@ def others() -> None:
 
 def mistakes() -> None:
     narthex.run("roundtrip", nodes="two")  # type: ignore[arg-type]
+    narthex.run("roundtrip", threats=2)  # type: ignore[call-arg]
     narthex.catalogue("interface")  # type: ignore[arg-type]
     narthex.run("roundtrip").plot_ledger("activities")  # type: ignore[arg-type]
     narthex.load("result.json", narthex.Result).latency_ps  # type: ignore[attr-defined] # noqa: B018

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use narthex_kernel::{Archive, Archived, Damage, Time};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,7 @@ pub(super) struct Waiting<C> {
 }
 
 /// What waited in the buffers of an input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InputStatistics {
     /// Parcels that came.
     pub parcels: u64,

@@ -3,8 +3,8 @@
 
 use std::marker::PhantomData;
 
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Statistic, Value};
 use crate::ledger::Category;
@@ -173,16 +173,31 @@ impl Histogram {
         buckets.map(move |(bucket, &count)| (from(bucket), count))
     }
 
-    /// As results show it: `buckets` is a list of [smallest value, count] of those not empty.
-    pub(super) fn report<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(5))?;
-        map.serialize_entry("count", &self.count)?;
-        map.serialize_entry("sum", &self.sum)?;
-        map.serialize_entry("minimum", &self.minimum())?;
-        map.serialize_entry("maximum", &self.maximum())?;
-        map.serialize_entry("buckets", &self.buckets().collect::<Vec<_>>())?;
-        map.end()
+    /// As results have it.
+    pub fn reported(&self) -> Distribution {
+        Distribution {
+            count: self.count,
+            sum: self.sum,
+            minimum: self.minimum(),
+            maximum: self.maximum(),
+            buckets: self.buckets().collect(),
+        }
     }
+}
+
+/// A histogram as results have it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// The smallest, if there was any.
+    pub minimum: Option<u64>,
+    /// The largest, if there was any.
+    pub maximum: Option<u64>,
+    /// The buckets that are not empty: smallest value they hold, and count.
+    pub buckets: Vec<(u64, u64)>,
 }
 
 impl Statistic for Histogram {

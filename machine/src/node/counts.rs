@@ -25,6 +25,7 @@ use serde_json::{Map, json};
 
 use super::Node;
 use crate::activity::{Activity, Occupation, Resource, Spent};
+use crate::run::document::{CountsEntry, FirmwareEntry, SizeEntry};
 
 narthex_kernel::statistics! {
     /// Which way messages come to the processor, and where from (hpca98, Section
@@ -75,25 +76,19 @@ impl Counts {
     }
 
     /// As results have it.
-    pub fn to_json(&self) -> Map<String, serde_json::Value> {
-        let parts = [
-            ("ledger_ps", ledger_json(&self.ledger)),
-            ("waits_ps", waits_json(&self.ledger)),
-            ("statistics", statistics_json(&self.statistics)),
-            ("message_sizes", sizes_json(&self.message_sizes)),
-        ];
-        let mut all: Map<_, _> = parts.into_iter().map(|(key, part)| (key.to_owned(), part)).collect();
-        if !self.firmware.is_empty() {
-            let json = |(processor, totals): &(usize, Totals)| {
-                json!({
-                    "processor": processor,
-                    "ledger_ps": ledger_json(totals),
-                    "waits_ps": waits_json(totals),
-                })
-            };
-            all.insert("firmware_processors".to_owned(), self.firmware.iter().map(json).collect());
+    pub fn entry(&self) -> CountsEntry {
+        let of_firmware = |(processor, totals): &(usize, Totals)| FirmwareEntry {
+            processor: *processor,
+            ledger_ps: ledger_json(totals),
+            waits_ps: waits_json(totals),
+        };
+        CountsEntry {
+            ledger_ps: ledger_json(&self.ledger),
+            waits_ps: waits_json(&self.ledger),
+            statistics: statistics_json(&self.statistics),
+            message_sizes: size_entries(&self.message_sizes),
+            firmware_processors: self.firmware.iter().map(of_firmware).collect(),
         }
-        all
     }
 }
 
@@ -216,6 +211,6 @@ pub(super) fn statistics_json(statistics: &[(String, Value)]) -> serde_json::Val
 }
 
 /// The number of messages of each size, smallest first.
-pub fn sizes_json(sizes: &MessageSizes) -> serde_json::Value {
-    sizes.iter().map(|(bytes, messages)| json!({ "bytes": bytes, "messages": messages })).collect()
+pub fn size_entries(sizes: &MessageSizes) -> Vec<SizeEntry> {
+    sizes.iter().map(|(bytes, messages)| SizeEntry { bytes, messages }).collect()
 }

@@ -13,9 +13,11 @@ use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use serde_json::{Value, json};
 
-use super::counts::{ledger_json, sizes_json, statistics_json, waits_json};
+use super::counts::{ledger_json, size_entries, statistics_json, waits_json};
 use super::process::{Ended, Personality};
+use super::processor::NodeProcessor;
 use super::{Agent, Node};
+use crate::run::document::{NodeEntry, ProcessorEntry};
 
 /// What timelines call a node's agents.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,33 +74,29 @@ impl Node {
 
     /// Everything that the node counted, as JSON.
     pub fn to_json(&self) -> Value {
-        let processors: Vec<Value> = self
-            .processors
-            .iter()
-            .map(|unit| {
-                let mut document = json!({
-                    "exit_code": match self.processes[unit.process].ended {
-                        Some((_, Ended::Exited(code))) => Some(code),
-                        _ => None,
-                    },
-                    "retired": unit.processor.retired(),
-                    "cycles": unit.processor.cycles(),
-                    "ledger_ps": ledger_json(unit.ledger.booked_by_category()),
-                    "waits_ps": waits_json(unit.ledger.booked_by_category()),
-                });
-                if self.processes[unit.process].personality == Personality::Bare {
-                    document["firmware"] = true.into();
-                }
-                document
-            })
-            .collect();
-        json!({
-            "node": self.id.0,
-            "processors": processors,
-            "touched_pages": self.touched_pages(),
-            "statistics": statistics_json(&self.statistics()),
-            "message_sizes": sizes_json(self.message_sizes()),
-        })
+        json!(self.entry())
+    }
+
+    /// Everything that the node counted, as results have it.
+    pub(crate) fn entry(&self) -> NodeEntry {
+        let processor = |unit: &NodeProcessor| ProcessorEntry {
+            exit_code: match self.processes[unit.process].ended {
+                Some((_, Ended::Exited(code))) => Some(code),
+                _ => None,
+            },
+            retired: unit.processor.retired(),
+            cycles: unit.processor.cycles(),
+            ledger_ps: ledger_json(unit.ledger.booked_by_category()),
+            waits_ps: waits_json(unit.ledger.booked_by_category()),
+            firmware: self.processes[unit.process].personality == Personality::Bare,
+        };
+        NodeEntry {
+            node: self.id.0,
+            processors: self.processors.iter().map(processor).collect(),
+            touched_pages: self.touched_pages(),
+            statistics: statistics_json(&self.statistics()),
+            message_sizes: size_entries(self.message_sizes()),
+        }
     }
 
     /// What carries the messages of its directory, if it has one.

@@ -7,16 +7,17 @@ use narthex_kernel::Time;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::document::{HardwareEntry, JobEntry, Of, RegionEntry, ReportEntry, RunDocument, StartedFrom};
 use super::network;
 use super::number::number;
 use super::written::Written;
 use crate::compose::jobs::{self, JobPlacement};
 use crate::config::Machine;
-use crate::node::counts::sizes_json;
+use crate::node::counts::size_entries;
 use crate::node::{Ended, Node, Personality, Process, Region, Report};
 use crate::request::{HardwareRequest, RunRequest, WarmRequest};
 use crate::sha256::sha256;
-use crate::surroundings::written_json;
+use crate::surroundings::written_files;
 
 /// The version of the results' layout.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -76,85 +77,73 @@ impl Finished {
         let Finished { machine, interface, nodes, switches, end, ending, written, effort: _ } = self;
         let mut message_sizes = MessageSizes::default();
         nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
-        let mut document = json!({
-            "schema": SCHEMA_VERSION,
-            "version": env!("CARGO_PKG_VERSION"),
-            "program": request.program,
-            "arguments": request.args,
-            "binary_sha256": sha256(elf),
-            "interface": request.interface_name(interface),
-            "machine": machine.resolved(),
-            "warnings": warnings(machine, interface),
-            "ending": ending,
-            "simulated_ps": end.as_ps(),
-            "reports": of_processes(nodes, reports_of),
-            "regions": of_processes(nodes, regions_of),
-            "message_sizes": sizes_json(&message_sizes),
-            "statistics": nodes[0].statistics_described(),
-            "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
-            "output": written.to_json(),
-        });
-        if let Some(network) = network::document(nodes, switches, *end) {
-            document["network"] = network;
-        }
-        if !request.jobs.is_empty() || request.job_nodes.is_some() {
-            document["jobs"] = jobs_json(request, elf, nodes, machine.config.machine.seed);
-        }
-        if let Some(network) = network::on_chip_document(nodes) {
-            document["network_on_chip"] = network;
-        }
-        if let Some(hardware) = &request.hardware {
-            let HardwareRequest { name, sha256, clock, .. } = hardware;
-            // A tile of SARC's chip has the clock of the model.
-            let clock =
-                clock.map_or_else(|| machine.config.interfaces["sarc"]["clock"].clone(), |own| json!(own));
-            document["hardware"] = json!({ "name": name, "sha256": sha256, "clock": clock });
-        }
-        if !request.surroundings.is_empty() {
-            document["surroundings"] = request.surroundings.document();
-            document["written_files"] = written_json(nodes);
-        }
-        if let Some(WarmRequest::From { sha256, .. }) = &request.warm {
-            document["started_from"] = json!({ "sha256": sha256 });
-        }
-        if !request.firmware.is_empty() {
-            document["firmware_sha256"] = json!(request.firmware_sha256());
-        }
-        document
+        let has_jobs = !request.jobs.is_empty() || request.job_nodes.is_some();
+        let has_surroundings = !request.surroundings.is_empty();
+        let document = RunDocument {
+            schema: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION"),
+            program: &request.program,
+            arguments: &request.args,
+            binary_sha256: sha256(elf),
+            interface: request.interface_name(interface),
+            machine: machine.resolved(),
+            warnings: warnings(machine, interface),
+            ending,
+            simulated_ps: end.as_ps(),
+            reports: of_processes(nodes, |process| process.reports.iter().map(report_entry)),
+            regions: of_processes(nodes, |process| {
+                process.regions.iter().map(|region| region_entry(process, region))
+            }),
+            message_sizes: size_entries(&message_sizes),
+            statistics: nodes[0].statistics_described(),
+            nodes: nodes.iter().map(Node::entry).collect(),
+            output: written.entries(),
+            network: network::entry(nodes, switches, *end),
+            jobs: has_jobs.then(|| jobs_of(request, elf, nodes, machine.config.machine.seed)),
+            network_on_chip: network::on_chip_entry(nodes),
+            hardware: request.hardware.as_ref().map(|hardware| hardware_entry(hardware, machine)),
+            surroundings: has_surroundings.then(|| request.surroundings.identity()),
+            written_files: has_surroundings.then(|| written_files(nodes)),
+            started_from: match &request.warm {
+                Some(WarmRequest::From { sha256, .. }) => Some(StartedFrom { sha256: sha256.as_deref() }),
+                _ => None,
+            },
+            firmware_sha256: request.firmware_sha256(),
+        };
+        json!(document)
     }
 }
 
+fn hardware_entry<'a>(hardware: &'a HardwareRequest, machine: &Machine) -> HardwareEntry<'a> {
+    let HardwareRequest { name, sha256, clock, .. } = hardware;
+    // A tile of SARC's chip has the clock of the model.
+    let clock = clock.map_or_else(|| machine.config.interfaces["sarc"]["clock"].clone(), |own| json!(own));
+    HardwareEntry { name, sha256, clock }
+}
+
 /// The jobs of a run that has several, with their places.
-fn jobs_json(request: &RunRequest, elf: &[u8], nodes: &[Node], seed: u64) -> Value {
+fn jobs_of<'a>(request: &'a RunRequest, elf: &[u8], nodes: &[Node], seed: u64) -> Vec<JobEntry<'a>> {
     let placement = Placement { nodes: nodes.len() as u16, processes: nodes[0].programs() as u8 };
     let places = jobs::places(request, placement, seed).expect("the run has been placed so");
-    let first = (&request.program, &request.args, elf);
-    let further = request.jobs.iter().map(|job| (&job.program, &job.args, &*job.elf));
+    let first = (&*request.program, &*request.args, elf);
+    let further = request.jobs.iter().map(|job| (&*job.program, &*job.args, &*job.elf));
     let jobs = std::iter::once(first).chain(further).zip(places);
-    let json = jobs.map(|((program, arguments, elf), JobPlacement { nodes: on, processes, times })| {
+    let entry = |((program, arguments, elf), JobPlacement { nodes: on, processes, times })| {
         let (first, last) = (on.iter().min().expect("a job has nodes"), on.iter().max().expect("it has"));
-        let mut job = json!({
-            "program": program,
-            "arguments": arguments,
-            "binary_sha256": sha256(elf),
-            "nodes": [first, last + 1],
-            "process": processes.start,
-        });
-        if !on.iter().copied().eq(*first..=*last) {
-            job["node_list"] = json!(on);
-        }
-        for (key, time) in [("start_ps", times.start), ("until_ps", times.until)] {
-            if let Some(time) = time {
-                job[key] = time.as_ps().into();
-            }
-        }
         let of = |node: &u16| &nodes[usize::from(*node)].processes[usize::from(processes.start)];
-        if on.iter().any(|node| matches!(of(node).ended, Some((_, Ended::Stopped)))) {
-            job["stopped"] = true.into();
+        JobEntry {
+            program,
+            arguments,
+            binary_sha256: sha256(elf),
+            nodes: (*first, last + 1),
+            process: processes.start,
+            start_ps: times.start.map(Time::as_ps),
+            until_ps: times.until.map(Time::as_ps),
+            stopped: on.iter().any(|node| matches!(of(node).ended, Some((_, Ended::Stopped)))),
+            node_list: (!on.iter().copied().eq(*first..=*last)).then_some(on),
         }
-        job
-    });
-    json.collect()
+    };
+    jobs.map(entry).collect()
 }
 
 /// What was set and changes nothing with the interface.
@@ -164,41 +153,32 @@ fn warnings(machine: &Machine, interface: &Attached) -> Vec<String> {
 }
 
 /// What every process has of something, with whose it is.
-fn of_processes(nodes: &[Node], what: impl Fn(&Process) -> Vec<Value>) -> Vec<Value> {
+fn of_processes<'a, T, Entries: Iterator<Item = T>>(
+    nodes: &'a [Node],
+    what: impl Fn(&'a Process) -> Entries,
+) -> Vec<Of<T>> {
     let mut all = Vec::new();
     for (node, partition) in nodes.iter().enumerate() {
         for (number, process) in partition.processes.iter().enumerate() {
-            for mut entry in what(process) {
-                entry["node"] = node.into();
-                entry["process"] = number.into();
-                if process.personality == Personality::Bare {
-                    entry["firmware"] = true.into();
-                    entry["processor"] = process.processors.start.into();
-                }
-                all.push(entry);
-            }
+            let firmware = process.personality == Personality::Bare;
+            let processor = firmware.then_some(process.processors.start);
+            let of = |what| Of { what, node, process: number, firmware, processor };
+            all.extend(what(process).map(of));
         }
     }
     all
 }
 
-fn reports_of(process: &Process) -> Vec<Value> {
-    let report =
-        |report: &Report| json!({ "name": report.name, "value": number(report.value), "unit": report.unit });
-    process.reports.iter().map(report).collect()
+fn report_entry(report: &Report) -> ReportEntry<'_> {
+    ReportEntry { name: &report.name, value: number(report.value), unit: &report.unit }
 }
 
-fn regions_of(process: &Process) -> Vec<Value> {
-    let region = |region: &Region| {
-        let mut entry = json!({ "name": region.name, "begin_ps": region.begin.as_ps(), "end_ps": null });
-        if process.processors.len() > 1 {
-            entry["processor"] = region.processor.into();
-        }
-        if let (Some((end, counts)), Some(fields)) = (&region.end, entry.as_object_mut()) {
-            fields.insert("end_ps".into(), end.as_ps().into());
-            fields.extend(counts.to_json());
-        }
-        entry
-    };
-    process.regions.iter().map(region).collect()
+fn region_entry<'a>(process: &Process, region: &'a Region) -> RegionEntry<'a> {
+    RegionEntry {
+        name: &region.name,
+        begin_ps: region.begin.as_ps(),
+        end_ps: region.end.as_ref().map(|(end, _)| end.as_ps()),
+        thread: (process.processors.len() > 1).then_some(region.processor),
+        counts: region.end.as_ref().map(|(_, counts)| counts.entry()),
+    }
 }

@@ -4,13 +4,13 @@ use narthex_fabrics::switch::Switch;
 use narthex_fabrics::terminal::{self, Terminal};
 use narthex_fabrics::{Frame, link};
 use narthex_kernel::Time;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::document::{LinkEntry, NetworkEntry, OnChipEntry, QueueEntry};
 use crate::node::Node;
 
 /// The entry `network` of a run's document; none over a network without switches.
-pub fn document(nodes: &[Node], switches: &[Switch<Frame>], end: Time) -> Option<Value> {
+pub fn entry(nodes: &[Node], switches: &[Switch<Frame>], end: Time) -> Option<NetworkEntry> {
     let terminals: Vec<&Terminal<Frame>> = nodes.iter().filter_map(Node::terminal).collect();
     if terminals.is_empty() {
         return None;
@@ -20,29 +20,26 @@ pub fn document(nodes: &[Node], switches: &[Switch<Frame>], end: Time) -> Option
     let injections = terminals
         .iter()
         .enumerate()
-        .map(|(node, terminal)| link_json(format!("node {node}"), terminal.switch_name(), terminal.link()));
+        .map(|(node, terminal)| link_entry(format!("node {node}"), terminal.switch_name(), terminal.link()));
     let between = switches.iter().flat_map(|switch| {
-        switch.links().map(move |(to, statistics)| link_json(switch.name(), to, statistics))
+        switch.links().map(move |(to, statistics)| link_entry(switch.name(), to, statistics))
     });
     let queues = switches.iter().flat_map(|switch| {
-        switch
-            .inputs(end)
-            .map(move |(from, input)| with_counts(json!({ "switch": switch.name(), "from": from }), input))
+        switch.inputs(end).map(move |(from, waited)| QueueEntry { switch: switch.name(), from, waited })
     });
-    let described = [terminal::Statistics::describe(), link::Statistics::describe()].concat();
-    Some(json!({
-        "switches": switches.len(),
-        "statistics": total.reported(),
-        "described": described,
-        "links": injections.chain(between).collect::<Vec<_>>(),
-        "queues": queues.collect::<Vec<_>>(),
-        "bytes_from": terminals.iter().map(|terminal| terminal.bytes_from()).collect::<Vec<_>>(),
-    }))
+    Some(NetworkEntry {
+        switches: switches.len(),
+        statistics: json!(total.reported()),
+        described: [terminal::Statistics::describe(), link::Statistics::describe()].concat(),
+        links: injections.chain(between).collect(),
+        queues: queues.collect(),
+        bytes_from: terminals.iter().map(|terminal| terminal.bytes_from().to_vec()).collect(),
+    })
 }
 
 /// The entry `network_on_chip` of a run's document: what each link carried on all nodes
 /// together; none without one.
-pub fn on_chip_document(nodes: &[Node]) -> Option<Value> {
+pub fn on_chip_entry(nodes: &[Node]) -> Option<OnChipEntry> {
     let first = nodes.first()?.network_on_chip()?;
     let mut links: Vec<(String, String, link::Statistics)> =
         first.links().map(|(from, to, _)| (from, to, link::Statistics::default())).collect();
@@ -51,23 +48,14 @@ pub fn on_chip_document(nodes: &[Node]) -> Option<Value> {
             total.merge(own);
         }
     }
-    Some(json!({
-        "nodes": nodes.len(),
-        "lanes": first.lanes(),
-        "described": link::Statistics::describe(),
-        "links": links.into_iter().map(|(from, to, own)| link_json(from, to, &own)).collect::<Vec<_>>(),
-    }))
+    Some(OnChipEntry {
+        nodes: nodes.len(),
+        lanes: first.lanes(),
+        described: link::Statistics::describe(),
+        links: links.into_iter().map(|(from, to, own)| link_entry(from, to, &own)).collect(),
+    })
 }
 
-fn link_json(from: String, to: String, statistics: &link::Statistics) -> Value {
-    with_counts(json!({ "from": from, "to": to }), statistics.reported())
-}
-
-/// An entry with what was counted for it.
-fn with_counts(mut document: Value, counts: impl Serialize) -> Value {
-    let counts = serde_json::to_value(counts).expect("counts are plain data");
-    if let (Some(document), Value::Object(counts)) = (document.as_object_mut(), counts) {
-        document.extend(counts);
-    }
-    document
+fn link_entry(from: String, to: String, statistics: &link::Statistics) -> LinkEntry {
+    LinkEntry { from, to, carried: json!(statistics.reported()) }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use narthex_cores::linux::OutputStream;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
+use super::document::OutputEntry;
 use super::progress::Progress;
 use crate::node::{Node, Output};
 
@@ -43,15 +43,16 @@ impl Written {
 
     /// As results have it: by time, then by node. The order in which it was seen
     /// depends on where windows end.
-    pub fn to_json(&self) -> Value {
+    pub fn entries(&self) -> Vec<OutputEntry<'_>> {
         let mut all: Vec<&Lines> = self.all.iter().collect();
         all.sort_by_key(|lines| (lines.at, lines.node));
-        let json = |lines: &Lines| {
-            let Lines { at: _, node, process, stream, bytes } = lines;
-            let text = String::from_utf8_lossy(bytes);
-            json!({ "node": node, "process": process, "stream": stream.as_str(), "text": text })
-        };
-        all.into_iter().map(json).collect()
+        let entries = all.into_iter().map(|&Lines { at: _, node, process, stream, ref bytes }| OutputEntry {
+            node,
+            process,
+            stream: stream.as_str(),
+            text: String::from_utf8_lossy(bytes),
+        });
+        entries.collect()
     }
 
     /// Takes out what the nodes have written since the last time, and shows it.
@@ -96,8 +97,7 @@ mod tests {
             let (at, bytes) = (Time::from_ps(at), text.into());
             written.add(Lines { at, node, process: 0, stream: OutputStream::Output, bytes });
         }
-        let json = written.to_json();
-        let texts: Vec<_> = json.as_array().unwrap().iter().map(|lines| lines["text"].as_str()).collect();
-        assert_eq!(texts, [Some("abc\n"), Some("node 1\n"), Some("d\ne\n"), Some("f")]);
+        let texts: Vec<_> = written.entries().into_iter().map(|lines| lines.text).collect();
+        assert_eq!(texts, ["abc\n", "node 1\n", "d\ne\n", "f"]);
     }
 }

@@ -27,12 +27,13 @@ use narthex_fabrics::Frame;
 use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::Node;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use listener::Listener;
-use over_time::OverTime;
-use pairs::Pairs;
-use series::Series;
+use over_time::{OverTime, OverTimeEntry};
+use pairs::{PairEntry, Pairs, SizeEntry};
+use series::{Series, SeriesEntry};
 
 /// Listeners hold the packets of this much time of all nodes together.
 const NODE_TIME: Duration = Duration::from_ns(1_000_000);
@@ -89,7 +90,7 @@ impl Traffic {
     }
 
     /// The run is over at `end`: the entry `traffic` of its document.
-    pub fn finish(mut self, end: Time, nodes: &mut [Node], switches: &[Switch<Frame>]) -> Value {
+    pub fn finish(mut self, end: Time, nodes: &mut [Node], switches: &[Switch<Frame>]) -> TrafficEntry {
         let mut all: Vec<&mut Node> = nodes.iter_mut().collect();
         // What happens at the end itself belongs to the run.
         self.drain(end + Duration::from_ps(1), &mut all);
@@ -101,17 +102,13 @@ impl Traffic {
             .filter_map(|node| node.detach::<Listener>())
             .map(|listener| listener.into_series(end))
             .collect();
-        let mut document = self.pairs.to_json(sent);
-        document["series"] = series_json(of_nodes, end);
-        if let Some(over_time) = over_time {
-            document["over_time"] = over_time;
-        }
-        document
+        let (pairs, sizes) = self.pairs.entries(sent);
+        TrafficEntry { ranks: self.pairs.ranks(), pairs, sizes, series: series_of(of_nodes, end), over_time }
     }
 }
 
 /// The series of each node, or of all together where there are many.
-fn series_json(of_nodes: Vec<Series>, end: Time) -> Value {
+fn series_of(of_nodes: Vec<Series>, end: Time) -> SeriesOfRun {
     let count = of_nodes.len();
     let named: Vec<(Option<usize>, Series)> = if count <= MOST_NODES {
         of_nodes.into_iter().enumerate().map(|(node, series)| (Some(node), series)).collect()
@@ -121,6 +118,32 @@ fn series_json(of_nodes: Vec<Series>, end: Time) -> Value {
         vec![(None, all.divided_by(count as u64))]
     };
     let bin = series::width(end);
-    let rows = named.iter().flat_map(|(node, series)| series.to_json(*node, bin, end));
-    json!({ "bin_ps": bin.as_ps(), "rows": rows.collect::<Vec<_>>() })
+    let rows = named.iter().flat_map(|(node, series)| series.entries(*node, bin, end));
+    SeriesOfRun { bin_ps: bin.as_ps(), rows: rows.collect() }
+}
+
+/// The entry `traffic` of a run's document.
+#[derive(Serialize, JsonSchema)]
+pub struct TrafficEntry {
+    /// How many ranks the machine has.
+    #[schemars(range(min = 1))]
+    ranks: usize,
+    /// What each rank sent each other one, where it sent any.
+    pairs: Vec<PairEntry>,
+    /// Latencies of messages by size, where the end of each message is known.
+    sizes: Vec<SizeEntry>,
+    /// What was busy when.
+    series: SeriesOfRun,
+    /// What the network did, if that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_time: Option<OverTimeEntry>,
+}
+
+/// Amounts over time, in bins of one width.
+#[derive(Serialize, JsonSchema)]
+struct SeriesOfRun {
+    /// The width.
+    #[schemars(range(min = 1))]
+    bin_ps: u64,
+    rows: Vec<SeriesEntry>,
 }

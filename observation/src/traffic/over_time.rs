@@ -10,7 +10,8 @@ use narthex_fabrics::link::Sender;
 use narthex_fabrics::switch::Switch;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::node::Node;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Of a link.
 #[derive(Debug)]
@@ -119,19 +120,19 @@ impl OverTime {
     }
 
     /// The run is over at `end`: the entry `over_time`, of what did anything.
-    pub fn finish(mut self, end: Time, nodes: &[&mut Node], switches: &[&Switch<Frame>]) -> Value {
+    pub fn finish(mut self, end: Time, nodes: &[&mut Node], switches: &[&Switch<Frame>]) -> OverTimeEntry {
         if self.intervals.has_rest(end) {
             self.look(end, nodes, switches);
         }
         let lengths_ps = self.intervals.lengths_ps(end);
         let links = self.links.iter().filter(|link| !link.busy_ps.is_empty());
         let queues = self.queues.iter().filter(|queue| !queue.byte_ns.is_empty());
-        json!({
-            "interval_ps": self.intervals.length().as_ps(),
-            "links": links.map(|link| link.to_json(&lengths_ps)).collect::<Vec<_>>(),
-            "queues": queues.map(|queue| queue.to_json(&lengths_ps)).collect::<Vec<_>>(),
-            "nodes": self.nodes.iter().enumerate().map(|(node, own)| own.to_json(node)).collect::<Vec<_>>(),
-        })
+        OverTimeEntry {
+            interval_ps: self.intervals.length().as_ps(),
+            links: links.map(|link| link.entry(&lengths_ps)).collect(),
+            queues: queues.map(|queue| queue.entry(&lengths_ps)).collect(),
+            nodes: self.nodes.iter().enumerate().map(|(node, own)| own.entry(node)).collect(),
+        }
     }
 }
 
@@ -141,23 +142,23 @@ impl Link {
         self.taken_bytes.note(if sender.counts_room() { sender.used_bytes(buffer_bytes) } else { 0 });
     }
 
-    fn to_json(&self, lengths_ps: &[u64]) -> Value {
-        json!({
-            "from": self.from,
-            "to": self.to,
-            "busy": self.busy_ps.over(lengths_ps.iter().map(|&ps| ps as f64)),
-            "taken_bytes": self.taken_bytes.amounts(),
-        })
+    fn entry(&self, lengths_ps: &[u64]) -> LinkEntry {
+        LinkEntry {
+            from: self.from.clone(),
+            to: self.to.clone(),
+            busy: self.busy_ps.over(lengths_ps.iter().map(|&ps| ps as f64)),
+            taken_bytes: self.taken_bytes.amounts().to_vec(),
+        }
     }
 }
 
 impl Queue {
-    fn to_json(&self, lengths_ps: &[u64]) -> Value {
-        json!({
-            "from": self.from,
-            "switch": self.switch,
-            "bytes": self.byte_ns.over(lengths_ps.iter().map(|&ps| ps as f64 / 1e3)),
-        })
+    fn entry(&self, lengths_ps: &[u64]) -> QueueEntry {
+        QueueEntry {
+            from: self.from.clone(),
+            switch: self.switch.clone(),
+            bytes: self.byte_ns.over(lengths_ps.iter().map(|&ps| ps as f64 / 1e3)),
+        }
     }
 }
 
@@ -168,12 +169,55 @@ impl OfNode {
         self.waiting_bytes.note(node.terminal().map_or(0, |terminal| terminal.queued_bytes()));
     }
 
-    fn to_json(&self, node: usize) -> Value {
-        json!({
-            "node": node,
-            "returned": self.returned.amounts(),
-            "sent_again": self.sent_again.amounts(),
-            "waiting_bytes": self.waiting_bytes.amounts(),
-        })
+    fn entry(&self, node: usize) -> NodeEntry {
+        NodeEntry {
+            node,
+            returned: self.returned.amounts().to_vec(),
+            sent_again: self.sent_again.amounts().to_vec(),
+            waiting_bytes: self.waiting_bytes.amounts().to_vec(),
+        }
     }
+}
+
+/// What the network did in each interval; links and queues that did nothing are left out.
+#[derive(Serialize, JsonSchema)]
+pub struct OverTimeEntry {
+    /// The length of all but the last.
+    #[schemars(range(min = 1))]
+    interval_ps: u64,
+    links: Vec<LinkEntry>,
+    queues: Vec<QueueEntry>,
+    nodes: Vec<NodeEntry>,
+}
+
+/// A link in each interval.
+#[derive(Serialize, JsonSchema)]
+struct LinkEntry {
+    from: String,
+    to: String,
+    /// The share of it for which the link was busy.
+    busy: Vec<f64>,
+    /// Bytes of the room behind it that are taken at its end.
+    taken_bytes: Vec<u64>,
+}
+
+/// An input of a switch in each interval.
+#[derive(Serialize, JsonSchema)]
+struct QueueEntry {
+    from: String,
+    switch: String,
+    /// The bytes that wait, in the mean.
+    bytes: Vec<f64>,
+}
+
+/// A node in each interval.
+#[derive(Serialize, JsonSchema)]
+struct NodeEntry {
+    node: usize,
+    /// Packets that came back.
+    returned: Vec<u64>,
+    /// Packets that were sent again.
+    sent_again: Vec<u64>,
+    /// Bytes that wait for its link at the end.
+    waiting_bytes: Vec<u64>,
 }

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use narthex_fabrics::latencies::{Detail, Latencies};
+use narthex_fabrics::latencies::{Detail, Latencies, LatencyEntry};
 use narthex_fabrics::{FrameSummary, Rank};
 use narthex_kernel::Time;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::listener::Seen;
 
@@ -104,7 +105,7 @@ impl Pairs {
 
     fn arrive(&mut self, at: Time, note: FrameSummary) {
         let Some(flight) = self.flights.remove(&(note.source, note.sequence)) else { return };
-        let is_short = self.nodes * self.processes <= MOST_RANKS;
+        let is_short = self.ranks() <= MOST_RANKS;
         let [packets, messages] = match is_short {
             true => [Detail::Buckets, Detail::Percentiles],
             false => [Detail::Extremes; 2],
@@ -122,31 +123,60 @@ impl Pairs {
 
     /// As results have it. Headers say where a message ends if they are the messaging
     /// library's; where they do not say it of each of the `sent` messages there are packets alone.
-    pub fn to_json(&self, sent: u64) -> Value {
+    pub fn entries(&self, sent: u64) -> (Vec<PairEntry>, Vec<SizeEntry>) {
         let ended: u64 = self.pairs.values().map(|pair| pair.messages.count()).sum();
         let has_messages = ended == sent;
-        let pair = |(&(from, to), pair): (&(Rank, Rank), &Pair)| {
-            let mut entry = json!({
-                "from": from.0,
-                "to": to.0,
-                "packets": pair.packets.count(),
-                "bytes": pair.bytes,
-                "packet_latency_ps": pair.packets.to_json(),
-            });
-            if has_messages {
-                entry["messages"] = pair.messages.count().into();
-                entry["message_latency_ps"] = pair.messages.to_json();
-            }
-            entry
+        let pair = |(&(from, to), pair): (&(Rank, Rank), &Pair)| PairEntry {
+            from: from.0,
+            to: to.0,
+            packets: pair.packets.count(),
+            bytes: pair.bytes,
+            packet_latency_ps: pair.packets.reported(),
+            messages: has_messages.then(|| pair.messages.count()),
+            message_latency_ps: has_messages.then(|| pair.messages.reported()),
         };
-        let size = |(bytes, latencies): (&u64, &Latencies)| json!({ "bytes": bytes, "message_latency_ps": latencies.to_json() });
-        let sizes = has_messages.then(|| self.sizes.iter().map(size).collect::<Vec<_>>());
-        json!({
-            "ranks": self.nodes * self.processes,
-            "pairs": self.pairs.iter().map(pair).collect::<Vec<_>>(),
-            "sizes": sizes.unwrap_or_default(),
-        })
+        let size = |(&bytes, latencies): (&u64, &Latencies)| SizeEntry {
+            bytes,
+            message_latency_ps: latencies.reported(),
+        };
+        let sizes = self.sizes.iter().filter(|_| has_messages).map(size);
+        (self.pairs.iter().map(pair).collect(), sizes.collect())
     }
+
+    /// How many ranks the machine has.
+    pub fn ranks(&self) -> usize {
+        self.nodes * self.processes
+    }
+}
+
+/// What one rank sent another.
+#[derive(Serialize, JsonSchema)]
+pub struct PairEntry {
+    /// The sender.
+    pub from: u16,
+    /// The receiver.
+    pub to: u16,
+    /// How many packets.
+    pub packets: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// How long packets took.
+    pub packet_latency_ps: LatencyEntry,
+    /// How many messages, where the end of each is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// How long they took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_latency_ps: Option<LatencyEntry>,
+}
+
+/// How long messages of a size took.
+#[derive(Serialize, JsonSchema)]
+pub struct SizeEntry {
+    /// The size.
+    pub bytes: u64,
+    /// How long.
+    pub message_latency_ps: LatencyEntry,
 }
 
 #[cfg(test)]
@@ -177,12 +207,12 @@ mod tests {
             seen(60, 1, Seen::Waiting(0, 2)),
             seen(75, 1, Seen::Waiting(0, 0)),
         ]);
-        let document = pairs.to_json(1);
-        let pair = &document["pairs"][0];
-        assert_eq!((&pair["packets"], &pair["bytes"], &pair["messages"]), (&json!(2), &json!(16), &json!(1)));
-        assert_eq!(pair["packet_latency_ps"]["sum"], 65 + 55);
-        assert_eq!(pair["message_latency_ps"]["sum"], 65);
-        assert_eq!(document["sizes"][0]["bytes"], 16);
+        let (pairs, sizes) = pairs.entries(1);
+        let pair = &pairs[0];
+        assert_eq!((pair.packets, pair.bytes, pair.messages), (2, 16, Some(1)));
+        assert_eq!(pair.packet_latency_ps.sum, 65 + 55);
+        assert_eq!(pair.message_latency_ps.as_ref().map(|latency| latency.sum), Some(65));
+        assert_eq!(sizes[0].bytes, 16);
     }
 
     #[test]
@@ -197,7 +227,7 @@ mod tests {
             seen(70, 0, Seen::Departure(only)),
             seen(90, 1, Seen::Waiting(0, 0)),
         ]);
-        assert_eq!(pairs.to_json(1)["pairs"][0]["packet_latency_ps"]["sum"], 80);
-        assert!(pairs.to_json(2)["pairs"][0].get("messages").is_none(), "not every message is known");
+        assert_eq!(pairs.entries(1).0[0].packet_latency_ps.sum, 80);
+        assert!(pairs.entries(2).0[0].messages.is_none(), "not every message is known");
     }
 }

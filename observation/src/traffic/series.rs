@@ -11,7 +11,8 @@
 use std::collections::BTreeMap;
 
 use narthex_kernel::{Duration, Time};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Bins of a series, at most.
 pub const MOST_BINS: usize = 256;
@@ -130,13 +131,27 @@ impl Series {
     }
 
     /// As results have it; without a node for the mean of all.
-    pub fn to_json(&self, node: Option<usize>, width: Duration, end: Time) -> Vec<Value> {
-        let row = |((kind, name), bins): (&Name, &Bins)| {
-            let parts = if *kind == "activity" { self.nodes * self.processors } else { self.nodes };
-            json!({ "node": node, "kind": kind, "name": name, "means": bins.means(width, end, parts) })
+    pub fn entries(&self, node: Option<usize>, width: Duration, end: Time) -> Vec<SeriesEntry> {
+        let row = |(&(kind, ref name), bins): (&Name, &Bins)| {
+            let parts = if kind == "activity" { self.nodes * self.processors } else { self.nodes };
+            SeriesEntry { node, kind, name: name.clone(), means: bins.means(width, end, parts) }
         };
         self.bins.iter().map(row).collect()
     }
+}
+
+/// An amount over time: its mean in each bin.
+#[derive(Serialize, JsonSchema)]
+pub struct SeriesEntry {
+    /// Of this node; of the mean of all if there is none.
+    pub node: Option<usize>,
+    /// Of what kind it is.
+    #[schemars(extend("enum" = ["bus", "activity", "messages", "packets"]))]
+    pub kind: &'static str,
+    /// What is called so.
+    pub name: String,
+    /// The means.
+    pub means: Vec<f64>,
 }
 
 #[cfg(test)]

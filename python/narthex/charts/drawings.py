@@ -64,7 +64,12 @@ def ledger(rows: Rows, bar: str, by: str, panels: str | None = None) -> Spec:
         )
         .properties(height=height(names, panels))
     )
-    return finish(chart, panels, list(dict.fromkeys(row.get(panels, "") for row in rows)))
+    return finish(chart, panels, list(dict.fromkeys(_panel_of(row, panels) for row in rows)))
+
+
+def _panel_of(row: dict[str, Any], panels: str | None) -> str:
+    """Return the panel of a row: what it has under this name, where there are panels."""
+    return str(row.get(panels, "")) if panels else ""
 
 
 def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None) -> Spec:
@@ -78,16 +83,16 @@ def bars(rows: Rows, unit: str, names: Sequence[str], panels: str | None = None)
 
     y = names_axis("interface")
     base = alt.Chart().encode(y=y, tooltip=tooltip(rows, unit))
-    order = list(dict.fromkeys(row.get(panels, "") for row in rows))
+    order = list(dict.fromkeys(_panel_of(row, panels) for row in rows))
     shared = ["x"] if unit == "percent" else []
-    panel_rows = [[row for row in rows if row.get(panels, "") == of] for of in order]
+    panel_rows = [[row for row in rows if _panel_of(row, panels) == of] for of in order]
     axes = panel_rows if panel_rows and not shared else [rows]
     scale = max((looks.scale(looks.shown_values(of)) for of in axes), key=looks.is_by_ratio)
     measured = _mark(base, scale, height={"band": 0.62}).encode(
         x=alt.X("value:Q", title=unit, axis=values_axis(panels), scale=scale)
     )
     layers = [measured, *beside(base, rows, along="x")]
-    layered = alt.layer(*layers, data=alt.Data(values=completed(rows))).properties(
+    layered = alt.LayerChart(layer=layers, data=alt.Data(values=completed(rows))).properties(
         height=height(names, panels)
     )
     return finish(layered, panels, order, shared)
@@ -112,7 +117,7 @@ def pairs(rows: Rows, unit: str) -> Spec:
         )
     )
     layers = [*beside(base, rows, along="x"), measured]
-    layered = alt.layer(*layers, data=alt.Data(values=completed(rows))).properties(
+    layered = alt.LayerChart(layer=layers, data=alt.Data(values=completed(rows))).properties(
         height=height(names)
     )
     return finish(layered)
@@ -128,7 +133,9 @@ def errors(rows: Rows, names: Sequence[str]) -> Spec:
         tooltip=["experiment:N", "row:N", alt.Tooltip("error:Q", title="error, %", format="+.1f")],
     )
     zero = alt.Chart(alt.Data(values=[{"error": 0}])).mark_rule(color="var(--text)")
-    layered = alt.layer(zero.encode(x="error:Q"), ticks).properties(height=height(names))
+    layered = alt.LayerChart(layer=[zero.encode(x="error:Q"), ticks]).properties(
+        height=height(names)
+    )
     return finish(layered)
 
 
@@ -145,7 +152,7 @@ def tornado(rows: Rows) -> Spec:
         .mark_bar(opacity=0.85)
         .encode(
             x=alt.X("change:Q", title="change", stack=None, axis=values_axis("row")),
-            y=names_axis("parameter").sort(alt.EncodingSortField("rank", op="min")),
+            y=names_axis("parameter").sort(field="rank", op="min"),
             color=alt.Color("kind:N", title=None)
             .scale(domain=kinds, range=list(map(palette.of_series, range(len(kinds)))))
             .legend(legend("row")),

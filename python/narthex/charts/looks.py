@@ -29,11 +29,13 @@ def spans_decades(values: Iterable[float]) -> bool:
     return min(found, default=0) > 0 and max(found) >= MANY_TIMES * min(found)
 
 
-def scale(values: Iterable[float], **otherwise: bool) -> "alt.Scale":
-    """Return the scale of an axis of values: by ratio, or else linear with these properties."""
+def scale(values: Iterable[float], *, zero: bool = True) -> "alt.Scale":
+    """Return the scale of an axis of values: by ratio, or else linear, with a 0 or without."""
     from narthex.extras import altair as alt
 
-    return alt.Scale(type="log") if spans_decades(values) else alt.Scale(**otherwise)
+    if spans_decades(values):
+        return alt.Scale(type="log")
+    return alt.Scale() if zero else alt.Scale(zero=False)
 
 
 def is_by_ratio(scale: "alt.Scale") -> bool:
@@ -151,7 +153,7 @@ def legend(panels: str | None = None) -> "alt.Legend":
 
 
 def finish(
-    chart: "alt.TopLevelMixin",
+    chart: "alt.Chart | alt.LayerChart",
     panels: str | None = None,
     order: Sequence[str] = (),
     shared: Sequence[str] = (),
@@ -164,19 +166,22 @@ def finish(
 
     if panels:
         header = alt.Header(title=None, labelLimit=260)
-        chart = chart.facet(
+        facets = chart.facet(
             facet=alt.Facet(f"{panels}:N", sort=list(order), header=header), columns=1
         )
-        scales = {each: "shared" if each in shared else "independent" for each in ("x", "y")}
-        chart = chart.resolve_scale(**scales).resolve_axis(x="independent", y="independent")
+        facets = facets.resolve_scale(
+            x="shared" if "x" in shared else "independent",
+            y="shared" if "y" in shared else "independent",
+        )
+        whole: alt.TopLevelMixin = facets.resolve_axis(x="independent", y="independent")
     else:
-        chart = chart.properties(width="container")
+        whole = chart.properties(width="container")
     wide = {"expr": f"containerSize()[0] > 640 ? {LONG_NAME} : {SHORT_NAME}"}
     longest_name = SHORT_NAME if panels else wide
     text = {"labelColor": "var(--muted)", "titleColor": "var(--text)"}
     lines = {"gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)"}
-    chart = (
-        chart.configure(background="transparent", font=FONT)
+    whole = (
+        whole.configure(background="transparent", font=FONT)
         .configure_axis(**text, **lines, labelFontSize=12, titleFontSize=12, titleFontWeight=500)
         .configure_axisY(labelColor="var(--text)", labelLimit=longest_name)
         .configure_legend(
@@ -186,6 +191,6 @@ def finish(
         .configure_view(stroke=None)
         .configure_mark(invalid=None)  # nothing is: see completed
     )
-    specification = chart.to_dict(validate=False)
+    specification = whole.to_dict(validate=False)
     specification["autosize"] = {"type": "pad" if panels else "fit-x", "contains": "padding"}
     return specification

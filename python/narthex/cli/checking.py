@@ -9,7 +9,6 @@ import typer
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     compile_program,
@@ -18,6 +17,7 @@ from narthex.cli.console import (
     machine_file,
     within,
 )
+from narthex.cli.options import SET
 from narthex.cli.reporting import OPEN_OPTION, REPORT_OPTION, ReportTarget
 from narthex.cli.terminal import say, tell
 from narthex.errors import USAGE, NarthexError
@@ -219,7 +219,7 @@ def interface(
         autocompletion=completion.machines,
         callback=machine_file,
     ),
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     evictions: int = typer.Option(
         1,
         "--evictions",

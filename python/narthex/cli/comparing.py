@@ -1,14 +1,13 @@
 """`narthex compare`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import typer
 
 from narthex import notation
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     compile_program,
@@ -20,26 +19,16 @@ from narthex.cli.console import (
 from narthex.cli.options import (
     ARGUMENTS,
     AT_A_TIME,
-    DIRECTORY,
-    ENV,
-    FILE,
-    FIRMWARE,
-    FROM,
-    INPUT,
-    MACHINE,
-    NODES,
     PROGRAM,
-    SEED,
     SEVERAL,
-    THREADS,
-    TIMEOUT,
-    UNTIL,
     WHERE,
     several_interfaces,
+    taking,
 )
 from narthex.cli.reporting import OPEN_OPTION, PLOT_OPTION, REPORT_OPTION, PlotTarget, ReportTarget
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import say
+from narthex.options import ProgramOptions
 
 if TYPE_CHECKING:
     from narthex.comparison import Comparison
@@ -61,6 +50,7 @@ def register(app: typer.Typer) -> None:
     )(compare)
 
 
+@taking(ProgramOptions)
 def compare(
     program: str = PROGRAM,
     args: list[str] | None = ARGUMENTS,
@@ -68,24 +58,13 @@ def compare(
     by: str | None = typer.Option(
         None, "--by", help="Rank by this report; by the program's first if not given."
     ),
-    machine: str = MACHINE,
-    nodes: int | None = NODES,
-    set_: list[str] = SET_OPTION,
-    firmware: list[str] = FIRMWARE,
-    env: list[str] = ENV,
-    input_: Path | None = INPUT,
-    file: list[str] = FILE,
-    directory: list[str] = DIRECTORY,
-    threads: int = THREADS,
-    seed: int | None = SEED,
-    from_: Path | None = FROM,
-    until: str | None = UNTIL,
-    timeout: str | None = TIMEOUT,
+    *,
     jobs: int = AT_A_TIME,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
     plot: Path | None = PLOT_OPTION,
     open_: bool = OPEN_OPTION,
+    **options: Unpack[ProgramOptions],
 ) -> None:
     """Run the same binary over several interfaces and rank them."""
     from narthex import comparison
@@ -97,37 +76,27 @@ def compare(
     guest = find(program)
     compile_program(guest)
     is_all = [name.casefold() for name in names] == ["all"]
-    warn_of_idle(machine, set_, comparison.interface_names() if is_all else names)
+    warn_of_idle(
+        options["machine"], options["set"], comparison.interface_names() if is_all else names
+    )
     with Waiting(f"Comparing {guest.name}") as waiting:
         found = comparison.compare(
             guest,
             *(args or []),
             interfaces=names,
             by=by,
-            machine=machine,
-            nodes=nodes,
-            set=set_,
-            firmware=firmware,
-            env=env,
-            input=input_,
-            files=file,
-            directories=directory,
-            threads=threads,
-            seed=seed,
-            start_from=from_,
-            until=until,
-            timeout=timeout,
             jobs=jobs,
             observer=lambda name: (
                 lambda time_ps: waiting.update(f"{name}, {time_ps / 1e9:.3f} ms simulated")
             ),
+            **options,
         )
     document = found.document
     finish(
         lambda: target.write(document),
         lambda: page.write_document(document),
         lambda: picture.draw(document, lambda: (found.ranking(), found.title)),
-        lambda: None if target.to_stdout else _show_ranking(found, machine),
+        lambda: None if target.to_stdout else _show_ranking(found, options["machine"]),
     )
     failed = [each.exit_code for each in found.unranked if each.status == comparison.FAILED]
     raise typer.Exit(failed[0] if failed else 0)

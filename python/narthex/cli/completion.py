@@ -14,9 +14,7 @@ from collections.abc import Iterable
 import typer
 
 from narthex.errors import NarthexError
-
-DEFAULT_MACHINE = "hpca98"
-"""The one of most commands, if the line does not name another."""
+from narthex.options import DEFAULT_MACHINE
 
 Offered = list[tuple[str, str]]
 """Values, each with what it means (which bash does not show)."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import typer
 
 from narthex import arguments, files
-from narthex.cli import completion
 from narthex.cli.streams import fail
 from narthex.cli.terminal import inform, is_quiet, printable, warn
 from narthex.errors import NOT_WRITTEN, NarthexError
@@ -32,13 +31,6 @@ JSON_OPTION = typer.Option(
     "--json",
     metavar="FILE",
     help="Write the result as JSON, into FILE; with - to standard output, alone.",
-)
-SET_OPTION = typer.Option(
-    [],
-    "--set",
-    metavar="KEY=VALUE",
-    help="Change a parameter of the machine; may be repeated.",
-    autocompletion=completion.keys,
 )
 
 

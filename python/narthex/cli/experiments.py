@@ -9,7 +9,6 @@ from narthex.cli import completion
 from narthex.cli import sensitivity as sensitivity_tables
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     check_writable,
@@ -20,7 +19,7 @@ from narthex.cli.console import (
     split_names,
     within,
 )
-from narthex.cli.options import FRESH, SEVERAL, several_interfaces
+from narthex.cli.options import FRESH, SET, SEVERAL, several_interfaces
 from narthex.cli.reporting import OPEN_OPTION, PLOT_OPTION, REPORT_OPTION, ReportTarget
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import say, tell, warn
@@ -73,7 +72,7 @@ def experiment(
         "--parameter",
         help="With --sensitivity: only these keys, or tables of them, with commas between.",
     ),
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
     fresh: bool = FRESH,
     json_file: str | None = JSON_OPTION,

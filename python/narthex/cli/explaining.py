@@ -14,7 +14,6 @@ from narthex import files
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     check_diagram,
@@ -25,7 +24,7 @@ from narthex.cli.console import (
     warn_of_idle,
     within,
 )
-from narthex.cli.options import ARGUMENTS, FIRMWARE, MACHINE, NODES, SEED
+from narthex.cli.options import ARGUMENTS, FIRMWARE, MACHINE, NODES, SEED, SET
 from narthex.cli.reporting import (
     OPEN_OPTION,
     PLOT_OPTION,
@@ -116,7 +115,7 @@ def explain(
     ),
     nodes: int | None = NODES,
     machine: str = MACHINE,
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     firmware: list[str] = FIRMWARE,
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,

@@ -8,7 +8,6 @@ import typer
 from narthex import files
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     check_writable,
@@ -20,7 +19,7 @@ from narthex.cli.console import (
     warn_of_idle,
     within,
 )
-from narthex.cli.options import FRESH, MACHINE, SEVERAL, WHERE, several_interfaces
+from narthex.cli.options import FRESH, MACHINE, SET, SEVERAL, WHERE, several_interfaces
 from narthex.cli.reporting import (
     OPEN_OPTION,
     PLOT_OPTION,
@@ -66,7 +65,7 @@ def logp(
     interface: list[str] = several_interfaces(..., f"Names, {SEVERAL}. {WHERE}"),
     machine: str = MACHINE,
     nodes: int = NODES,
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     sizes: str | None = typer.Option(
         None, "--bytes", "-b", metavar="SIZES", help="Sizes of messages, with commas between."
     ),

@@ -1,29 +1,18 @@
 """`narthex interfere`: what jobs cost each other."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import typer
 
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     examples,
     finish,
 )
-from narthex.cli.options import (
-    AT_A_TIME,
-    FRESH,
-    JOB,
-    JOB_FILE,
-    MACHINE,
-    NODES,
-    SEED,
-    THREADS,
-    UNTIL,
-)
+from narthex.cli.options import AT_A_TIME, FRESH, JOB, JOB_FILE, taking
 from narthex.cli.reporting import (
     OPEN_OPTION,
     PLOT_OPTION,
@@ -32,7 +21,7 @@ from narthex.cli.reporting import (
     ReportTarget,
 )
 from narthex.cli.tables import print_table
-from narthex.running import DEFAULT_INTERFACE
+from narthex.options import DEFAULT_INTERFACE, MachineOptions
 
 if TYPE_CHECKING:
     from narthex.interference import Interference
@@ -52,27 +41,24 @@ def register(app: typer.Typer) -> None:
     )(interfere)
 
 
+@taking(MachineOptions)
 def interfere(
     job: list[str] = JOB,
     job_file: Path | None = JOB_FILE,
     by: str | None = typer.Option(
         None, "--by", help="Measure jobs by this report; each by its first if not given."
     ),
-    machine: str = MACHINE,
     interface: str = typer.Option(
         DEFAULT_INTERFACE, "--interface", "-i", metavar="NAME", help="The network interface."
     ),
-    nodes: int | None = NODES,
-    set_: list[str] = SET_OPTION,
-    seed: int | None = SEED,
-    threads: int = THREADS,
-    until: str | None = UNTIL,
+    *,
     jobs: int = AT_A_TIME,
     fresh: bool = FRESH,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
     plot: Path | None = PLOT_OPTION,
     open_: bool = OPEN_OPTION,
+    **options: Unpack[MachineOptions],
 ) -> None:
     """Run jobs together, alone and in pairs, and show how much each costs the others."""
     from narthex import interference
@@ -85,16 +71,11 @@ def interfere(
         found = interference.interfere(
             listed,
             by=by,
-            machine=machine,
             interface=interface,
-            nodes=nodes,
-            set=set_,
-            seed=seed,
-            threads=threads,
-            until=until,
             fresh=fresh,
             at_a_time=jobs,
             progress=waiting.runs,
+            **options,
         )
     finish(
         lambda: target.write(found.document),

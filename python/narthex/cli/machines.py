@@ -11,13 +11,13 @@ from narthex import files
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     check_diagram,
     check_writable,
     examples,
     machine_file,
 )
+from narthex.cli.options import SET
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import inform, say, warn
 from narthex.errors import USAGE, NarthexError
@@ -57,7 +57,7 @@ def show(
     diagram: Path | None = typer.Option(
         None, "--diagram", metavar="FILE.svg", help="Draw a node of it, as a picture."
     ),
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Show a machine with everything resolved."""
@@ -152,7 +152,7 @@ def check(
         help="Also warn of what has no effect with this interface.",
         autocompletion=completion.interfaces,
     ),
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     json_file: str | None = JSON_OPTION,
 ) -> None:
     """Check a machine's file: all that is wrong with it, and what has no effect.

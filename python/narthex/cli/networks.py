@@ -9,7 +9,6 @@ import typer
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     examples,
@@ -17,7 +16,7 @@ from narthex.cli.console import (
     read_numbers,
     within,
 )
-from narthex.cli.options import NODES, SEED, THREADS
+from narthex.cli.options import NODES, SEED, SET, THREADS
 from narthex.cli.reporting import (
     OPEN_OPTION,
     PLOT_OPTION,
@@ -103,7 +102,7 @@ def network(
         "result of --json, and on the page as a drawn network with a slider over time.",
     ),
     threads: int = THREADS,
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     seed: int | None = SEED,
     json_file: str | None = JSON_OPTION,
     plot: Path | None = PLOT_OPTION,

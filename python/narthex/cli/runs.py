@@ -2,14 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import typer
 
 from narthex.cli import completion
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     check_writable,
     compile_program,
@@ -22,50 +21,23 @@ from narthex.cli.console import (
 )
 from narthex.cli.options import (
     ARGUMENTS,
-    CHECKPOINT,
-    CHECKPOINT_AT,
-    CHECKPOINT_EVERY,
-    DIRECTORY,
-    ENV,
-    EXECUTE_WAIT_LOOPS,
-    FILE,
-    FIRMWARE,
-    FROM,
     GOAL,
-    INPUT,
     INTERFACE,
     JOB,
     JOB_FILE,
     LIVE,
-    LIVE_PAGE,
-    MACHINE,
-    NODES,
     OTF2,
-    OUTPUT_FILES,
     PROFILE,
     PROFILE_BY_NODE,
-    PROFILE_REGION,
     PROGRAM_HELP,
-    RESUME,
-    SEED,
-    THREADS,
-    TIMEOUT,
-    TRACE,
-    TRACE_FROM,
-    TRACE_FUNCTIONS,
-    TRACE_NODES,
-    TRACE_TO,
-    TRAFFIC,
-    TRAFFIC_INTERVAL,
-    UNTIL,
-    WAVES,
-    WAVES_NODE,
+    taking,
 )
 from narthex.cli.printer import Printer
 from narthex.cli.reporting import OPEN_OPTION, PLOT_OPTION, REPORT_OPTION, PlotTarget, ReportTarget
 from narthex.cli.run_tables import show
 from narthex.cli.terminal import inform
 from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
+from narthex.options import RunOptions, options_of
 
 if TYPE_CHECKING:
     from narthex.cli.live import LiveView
@@ -114,120 +86,59 @@ def register(app: typer.Typer) -> None:
     )(run)
 
 
+@taking(RunOptions)
 def run(
     program: str | None = typer.Argument(
         None, help=PROGRAM_HELP, autocompletion=completion.programs
     ),
     args: list[str] | None = ARGUMENTS,
-    machine: str = MACHINE,
     interface: list[str] = INTERFACE,
-    nodes: int | None = NODES,
-    set_: list[str] = SET_OPTION,
     job: list[str] = JOB,
     job_file: Path | None = JOB_FILE,
-    firmware: list[str] = FIRMWARE,
-    env: list[str] = ENV,
-    input_: Path | None = INPUT,
-    file: list[str] = FILE,
-    directory: list[str] = DIRECTORY,
-    output_files: Path | None = OUTPUT_FILES,
-    threads: int = THREADS,
-    seed: int | None = SEED,
-    checkpoint: str | None = CHECKPOINT,
-    checkpoint_every: str | None = CHECKPOINT_EVERY,
-    resume: bool = RESUME,
-    checkpoint_at: str | None = CHECKPOINT_AT,
-    from_: Path | None = FROM,
-    until: str | None = UNTIL,
-    timeout: str | None = TIMEOUT,
-    execute_wait_loops: bool = EXECUTE_WAIT_LOOPS,
-    waves: Path | None = WAVES,
-    waves_node: int | None = WAVES_NODE,
-    trace: Path | None = TRACE,
-    trace_nodes: str | None = TRACE_NODES,
-    trace_from: str | None = TRACE_FROM,
-    trace_to: str | None = TRACE_TO,
-    trace_functions: bool = TRACE_FUNCTIONS,
-    traffic: bool = TRAFFIC,
-    traffic_interval: str | None = TRAFFIC_INTERVAL,
+    *,
     goal: Path | None = GOAL,
     otf2: Path | None = OTF2,
     profile: str | None = PROFILE,
-    profile_region: str | None = PROFILE_REGION,
     profile_by_node: bool = PROFILE_BY_NODE,
     live: bool = LIVE,
-    live_page: Path | None = LIVE_PAGE,
     json_file: str | None = JSON_OPTION,
     report: Path | None = REPORT_OPTION,
     plot: Path | None = PLOT_OPTION,
     open_: bool = OPEN_OPTION,
+    **options: Unpack[RunOptions],
 ) -> None:
     """Run a program and show where its time went."""
     from narthex import jobs, message_traces, running
     from narthex.cli.live import LiveView
     from narthex.live import Watched
     from narthex.programs import find
-    from narthex.surroundings import Surroundings
 
     over = only_one("run", interface)
     target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     picture = PlotTarget(plot)
-    timeline = running.trace_request(
-        trace, trace_nodes, trace_from, trace_to, functions=trace_functions
-    )
-    if trace:
-        check_writable(trace, "--trace")
-    if waves:
-        check_writable(waves, "--waves")
-    if live_page:
-        check_writable(live_page, "--live-page")
+    for name in ("trace", "waves", "live_page"):
+        if options[name]:
+            check_writable(Path(options[name]), options_of(RunOptions)[name][1].flag_of(name))
     messages = message_traces.check_places(goal, otf2)
     keeper = ProfileTarget(profile, by_node=profile_by_node)
     listed = [*job, *(jobs.read_file(job_file) if job_file else [])]
     guest, described = jobs.request(find(program) if program else None, listed, inform, over)
     compile_program(guest, over)
     wanted = running.request(
-        guest,
-        args or [],
-        jobs=described,
-        machine=machine,
-        interface=over,
-        nodes=nodes,
-        set=set_,
-        firmware=firmware,
-        surroundings=Surroundings(env, input_, file, directory, output_files),
-        progress=inform,
-        threads=threads,
-        seed=seed,
-        until=until,
-        timeout=timeout,
-        execute_wait_loops=execute_wait_loops,
-        waves=waves,
-        waves_node=waves_node,
-        checkpoint=running.checkpoint_request(
-            guest, checkpoint, checkpoint_every, resume=resume, at=checkpoint_at
-        ),
-        warm=running.warm_request(guest, checkpoint, checkpoint_at, from_),
+        guest, args or [], jobs=described, interface=over, progress=inform, **options
     )
-    traffic = traffic or traffic_interval is not None
-    running.check_traffic(wanted, traffic=traffic)
-    divided = running.profile_request(wanted, profile_region, profile=keeper.wanted)
-    warn_of_idle(machine, set_, [over])
+    observed = running.observations(wanted, profile=keeper.wanted, **options)
+    warn_of_idle(options["machine"], options["set"], [over])
     printer = Printer(
         sys.stderr if target.to_stdout else sys.stdout,
-        goes_on=bool(report or plot or trace or target.is_file or keeper.file),
+        goes_on=bool(report or plot or options["trace"] or target.is_file or keeper.file),
     )
     running.check_messages(wanted, messages)
-    observed: dict[str, Any] = {
-        "trace": timeline,
-        "traffic": traffic,
-        "traffic_interval": traffic_interval,
-        "profile": divided,
-        "mpi": messages,
-    }
-    watched = Watched(f"Running {guest.name} on {wanted['interface']}", live_page)
+    place = options["live_page"]
+    watched = Watched(f"Running {guest.name} on {wanted['interface']}", place and Path(place))
     view = LiveView(watched, tables=live)
-    if live or live_page:
+    observed["mpi"] = messages
+    if live or place:
         observed["standing"] = watched.hear
     traces = (goal, otf2)
     _simulate(wanted, guest, printer, target, page, picture, keeper, view, observed, traces)

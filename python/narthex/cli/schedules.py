@@ -8,7 +8,6 @@ import typer
 from narthex import notation
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     compile_program,
@@ -23,6 +22,7 @@ from narthex.cli.options import (
     INTERFACE,
     MACHINE,
     SEED,
+    SET,
     SEVERAL,
     THREADS,
     WHERE,
@@ -105,7 +105,7 @@ def run(
     runs: int = typer.Option(
         2, "--runs", **within("runs"), help="Runs on detailed nodes; the last is measured."
     ),
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     seed: int | None = SEED,
     threads: int = THREADS,
     json_file: str | None = JSON_OPTION,
@@ -213,7 +213,7 @@ def show(schedule: str = SCHEDULE, json_file: str | None = JSON_OPTION) -> None:
 def fidelity(
     interface: list[str] = several_interfaces(["CNI32Qm"], f"Names, {SEVERAL}. {WHERE}"),
     machine: str = MACHINE,
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     pattern: str | None = typer.Option(
         None, "--pattern", "-p", help="Patterns, with commas between, instead of eight usual ones."
     ),

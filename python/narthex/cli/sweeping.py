@@ -8,7 +8,6 @@ import typer
 from narthex import notation
 from narthex.cli.console import (
     JSON_OPTION,
-    SET_OPTION,
     JsonTarget,
     Waiting,
     check_writable,
@@ -17,7 +16,7 @@ from narthex.cli.console import (
     finish,
     within,
 )
-from narthex.cli.options import NODES, TIMEOUT, UNTIL
+from narthex.cli.options import NODES, SET, TIMEOUT, UNTIL
 from narthex.cli.reporting import OPEN_OPTION, PLOT_OPTION, REPORT_OPTION, ReportTarget
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import inform, say, tell, warn
@@ -80,7 +79,7 @@ def sweep(
     ),
     retry_failed: bool = typer.Option(False, "--retry-failed", help="Repeat runs that failed."),
     nodes: int | None = NODES,
-    set_: list[str] = SET_OPTION,
+    set_: list[str] = SET,
     threads: int | None = typer.Option(
         None, "--threads", **within("threads"), help="Host threads of a run."
     ),

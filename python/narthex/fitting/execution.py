@@ -23,9 +23,10 @@ from narthex.fitting.measurement import (
     taken,
 )
 from narthex.fitting.model import LogGP
+from narthex.options import DEFAULT_MACHINE
 from narthex.programs import find
 from narthex.results import Result
-from narthex.running import DEFAULT_MACHINE, request
+from narthex.running import request
 
 NODES = 2
 """Node 0 measures and the next answers; further nodes take no part."""

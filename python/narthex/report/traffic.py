@@ -177,7 +177,7 @@ def latencies(traffic: Document) -> Chart:
     """Return how many messages took how long, of all sizes."""
     counts: dict[int, int] = defaultdict(int)
     for size in traffic["sizes"]:
-        for least, count in size["message_latency_ps"]["buckets"]:
+        for least, count in size["message_latency_ps"].get("buckets", []):
             counts[least] += count
     rows = [
         {"bytes": f"from {number(least / PS_PER_NS, 1)}", "messages": counts[least]}

@@ -26,7 +26,7 @@ of the machine. Every other must stand in braces somewhere. The file is read by
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from narthex.running import DEFAULT_INTERFACE, DEFAULT_MACHINE
+from narthex.options import DEFAULT_INTERFACE, DEFAULT_MACHINE
 from narthex.sweeps import naming
 
 NUMBERS = ("nodes", "threads", "seed")

@@ -7,7 +7,7 @@ files: that is why an interrupted sweep knows what it has, and nothing is twice.
 import gzip
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,9 +20,10 @@ from narthex.identity import digest, machine_of, run_key, simulator
 from narthex.jobs import Job
 from narthex.jobs import read as read_job
 from narthex.jobs import request as jobs_request
+from narthex.options import ProgramOptions
 from narthex.programs import Program, find
-from narthex.running import request, simulate, warm_request
-from narthex.surroundings import Surroundings, identity
+from narthex.running import request, simulate
+from narthex.surroundings import identity
 from narthex.sweeps.definition import Definition
 from narthex.sweeps.loading import PLACEHOLDER
 from narthex.sweeps.points import Assignment, points
@@ -129,12 +130,8 @@ def _runs(
             programs[path] = find(path)
             compile_program(programs[path])
         file = _beside(folder, _filled(definition, "machine", point))
-        firmware = [_firmware_beside(folder, each) for each in definition.firmware]
-        found = _surroundings(folder, definition, point)
-        given = definition.start_from
-        warm = None if given is None else folder / _fill(given, definition, point)
-        guests = (programs[path], jobs)
-        run = _run(definition, point, guests, file, firmware, found, warm, resolve)
+        found = _found(folder, definition, point)
+        run = _run(definition, point, (programs[path], jobs), file, found, resolve)
         if run.name in names:
             raise NarthexError(
                 f"two runs have the name '{run.name}': a value stands there twice; leave one out"
@@ -177,9 +174,7 @@ def _run(
     point: Assignment,
     programs: tuple[Program, list[Job]],
     machine: str,
-    firmware: list[str],
-    surroundings: Surroundings,
-    start_from: Path | None,
+    found: ProgramOptions,
     resolve: Callable[[str], dict[str, Any]],
 ) -> Run:
     guest, beside = programs
@@ -194,9 +189,7 @@ def _run(
         interface=interface,
         nodes=point.get("nodes", definition.nodes),
         set=_settings(definition, point),
-        firmware=firmware,
-        surroundings=surroundings,
-        warm=warm_request(guest, None, None, start_from),
+        **found,
         threads=definition.threads,
         until=definition.until,
         timeout=definition.timeout,
@@ -262,21 +255,23 @@ def _beside(folder: Path, name: str) -> str:
     return str(folder / name) if is_file else name
 
 
-def _surroundings(folder: Path, definition: Definition, point: Assignment) -> Surroundings:
-    """Return what a run's program finds around it; files are named from where the sweep's is."""
-    named = {
-        key: [
-            _named_beside(folder, _fill(each, definition, point))
-            for each in getattr(definition, key)
-        ]
-        for key in ("files", "directories")
+def _found(folder: Path, definition: Definition, point: Assignment) -> ProgramOptions:
+    """Return what a run's program finds; files are named from where the sweep's is."""
+
+    def filled(given: Iterable[str]) -> list[str]:
+        return [_fill(each, definition, point) for each in given]
+
+    def beside(given: str | None) -> Path | None:
+        return None if given is None else folder / _fill(given, definition, point)
+
+    return {
+        "firmware": [_firmware_beside(folder, each) for each in definition.firmware],
+        "env": filled(definition.env),
+        "input": beside(definition.input),
+        "files": [_named_beside(folder, each) for each in filled(definition.files)],
+        "directories": [_named_beside(folder, each) for each in filled(definition.directories)],
+        "start_from": beside(definition.start_from),
     }
-    given = definition.input
-    return Surroundings(
-        env=[_fill(each, definition, point) for each in definition.env],
-        input=None if given is None else folder / _fill(given, definition, point),
-        **named,
-    )
 
 
 def _named_beside(folder: Path, given: str) -> str:
