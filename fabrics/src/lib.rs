@@ -57,5 +57,5 @@ pub mod topologies;
 pub use job::Job;
 pub use message_sizes::MessageSizes;
 pub use packet::{Frame, FrameKind, FrameSummary, Header, NodeId, Notice, Packet, Placement, Rank};
-pub use parcel::{Credit, Mail, Parcel, Phase, Room, Sending};
+pub use parcel::{Credit, Mail, Parcel, Phase, Sending};
 pub use port::{NetworkPort, ProcessPort, Relay};

@@ -14,7 +14,7 @@ use narthex_kernel::{Bytes, Clock, Duration, Frequency, Time, statistics};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::parcel::{Parcel, Room};
+use crate::parcel::Parcel;
 
 /// The links of a network: all alike, but for kinds that differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -230,6 +230,9 @@ pub struct Sender {
 narthex_kernel::checked_when_read!(Sender);
 
 impl Sender {
+    /// The room that one may use which is told when to stop, until then.
+    pub const ANY: u32 = u32::MAX;
+
     /// A link with empty buffers of this many bytes behind it.
     pub fn new(lanes: u8, buffer_bytes: u32) -> Self {
         Sender {
@@ -242,7 +245,7 @@ impl Sender {
 
     /// A link whose sender is told when to stop, if at all.
     pub fn without_credits(lanes: u8) -> Self {
-        Sender { counts_room: false, ..Sender::new(lanes, u32::MAX) }
+        Sender { counts_room: false, ..Sender::new(lanes, Self::ANY) }
     }
 
     fn is_sound(&self) -> bool {
@@ -290,27 +293,30 @@ impl Sender {
         parcel.has_room = true;
     }
 
+    /// The parcel for which room is kept, if it is, begins next.
+    pub fn use_kept_room<C>(&mut self, parcel: &Parcel<C>) {
+        if self.counts_room && parcel.has_room {
+            self.credits[usize::from(parcel.lane)] += parcel.bytes;
+        }
+    }
+
     /// Bytes in the buffers behind it, or under way to them, if each holds this many.
     pub fn used_bytes(&self, buffer_bytes: u32) -> u64 {
         self.credits.iter().map(|&room| u64::from(buffer_bytes.saturating_sub(room))).sum()
     }
 
-    /// There is room again, or none.
+    /// There is room again; one that counts none may use so much from now on.
     #[inline]
-    pub fn credit(&mut self, lane: u8, room: Room) {
+    pub fn credit(&mut self, lane: u8, bytes: u32) {
         let credits = &mut self.credits[usize::from(lane)];
-        match room {
-            Room::More(bytes) => *credits += bytes,
-            Room::Stop => *credits = 0,
-            Room::Any => *credits = u32::MAX,
-        }
+        *credits = if self.counts_room { *credits + bytes } else { bytes };
     }
 
     /// Begins a parcel that goes into this lane, and says how long the link is busy.
     #[inline(always)]
     pub fn start<C>(&mut self, now: Time, timing: &Timing, parcel: &Parcel<C>, waited: Duration) -> Duration {
         let serialization = timing.serialization(parcel.bytes);
-        if self.counts_room && !parcel.has_room {
+        if self.counts_room {
             self.credits[usize::from(parcel.lane)] -= parcel.bytes;
         }
         self.free_at = now + serialization;

@@ -92,17 +92,6 @@ pub struct Told {
     pub bytes: u32,
 }
 
-/// What changes about the room that a sender may use in the buffer behind its link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Room {
-    /// There are this many bytes more.
-    More(u32),
-    /// It may use none until it is told.
-    Stop,
-    /// It may use any.
-    Any,
-}
-
 /// Room in the buffer at the other end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credit {
@@ -110,8 +99,8 @@ pub struct Credit {
     pub port: u16,
     /// The lane.
     pub lane: u8,
-    /// What changes.
-    pub room: Room,
+    /// How many bytes more; to a sender that counts none, all that it may use from now on.
+    pub bytes: u32,
 }
 
 /// Something for another partition: when it arrives, where, and what it is.

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 
 use crate::link::{self, Sender};
 use crate::packet::NodeId;
-use crate::parcel::{Credit, Mail, Parcel, Room, Sending};
+use crate::parcel::{Credit, Mail, Parcel, Sending};
 use crate::switch::Plan;
 use crate::topologies::Topology;
 
@@ -159,7 +159,7 @@ impl<C> Terminal<C> {
 
     /// There is room behind the node's link; [`Terminal::inject`] may use it.
     pub fn credit(&mut self, credit: Credit) {
-        self.sender.credit(credit.lane, credit.room);
+        self.sender.credit(credit.lane, credit.bytes);
     }
 
     /// A parcel is under way to the node; parcels arrive in the order of these calls.
@@ -174,7 +174,7 @@ impl<C> Terminal<C> {
         self.statistics.arrived.increment();
         self.statistics.latency.record((now - parcel.handed_over).as_ps());
         self.bytes_from[usize::from(parcel.source.0)] += u64::from(parcel.bytes);
-        let credit = Credit { port: self.switch.1, lane: parcel.lane, room: Room::More(parcel.bytes) };
+        let credit = Credit { port: self.switch.1, lane: parcel.lane, bytes: parcel.bytes };
         (parcel, credit)
     }
 

@@ -233,12 +233,12 @@ def test_a_program_is_right_on_switches_that_drop_and_intervals_have_all_that_ha
         "network.switches.buffer=256B",
         'flow_control={kind="go-back-n", window=16, buffers=64, timeout="20us"}',
     ]
-    one, two = (
-        narthex.run(
-            "em3d", 160, 3, 20, machine="cluster", set=settings, threads=threads, **interval
-        )
-        for threads, interval in ((1, {}), (2, {"traffic_interval": "20us"}))
+    interval = {"traffic_interval": "20us"}
+    one, alone, two = (
+        narthex.run("em3d", 160, 3, 20, machine="cluster", set=settings, threads=threads, **given)
+        for threads, given in ((1, {}), (1, interval), (2, interval))
     )
+    assert alone.document["traffic"] == two.document["traffic"], "threads change no series"
     assert one.document["nodes"] == two.document["nodes"]
     assert one.document["network"] == two.document["network"]
     over_time = two.document["traffic"]["over_time"]
@@ -336,6 +336,10 @@ def test_a_drawing_has_a_curve_for_each_direction_of_a_link() -> None:
     assert (there["x"], there["y"]) != (back["x"], back["y"]), "each is to the right of its way"
     assert "node" in json.dumps(nodes)
     assert "switch" in json.dumps(switches)
+    for states in (["load 0.1"], ["load 0.1", "load 0.2"]):
+        several = [{**link, "values": [link["value"]] * len(states)} for link in links]
+        has_slider = "params" in wiring.drawn(several, "busy, percent", states)
+        assert has_slider == (len(states) > 1)
 
 
 def test_a_run_on_an_ideal_network_has_none() -> None:

@@ -25,6 +25,8 @@ pub(super) struct Schedule {
     cycle: Clock,
     /// In an open loop, each cycle a packet is made if a random number is below this.
     threshold: u64,
+    /// The last cycle in which one is.
+    last_cycle: u64,
     /// In a closed loop, a node's requests without a reply.
     outstanding: u32,
     /// What a link takes for a packet.
@@ -81,6 +83,7 @@ impl Schedule {
             packet_bytes: load.packet_bytes,
             cycle,
             outstanding,
+            last_cycle: cycle.number_at_or_after(windows.given_up()) - 1,
             threshold: threshold.min(u128::from(u64::MAX)) as u64,
             serialization,
             windows,
@@ -183,13 +186,11 @@ impl Source {
     }
 
     fn schedule_next(&mut self) {
-        loop {
+        let Schedule { cycle, threshold, last_cycle, .. } = *self.schedule;
+        while self.next_cycle < last_cycle {
             self.next_cycle += 1;
-            let at = Time::ZERO + self.schedule.cycle.cycles(self.next_cycle);
-            if at >= self.schedule.windows.given_up() {
-                return;
-            }
-            if self.random.next_u64() < self.schedule.threshold {
+            if self.random.next_u64() < threshold {
+                let at = Time::ZERO + cycle.cycles(self.next_cycle);
                 return self.events.schedule(at, Event::Make);
             }
         }

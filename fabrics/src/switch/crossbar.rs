@@ -108,11 +108,12 @@ impl<C> Stage<C> {
         self.room[usize::from(parcel.lane)] >= parcel.bytes
     }
 
-    /// A parcel crosses from `now` on: when its last byte has left its input.
-    pub fn take_in(&mut self, now: Time, timing: &Timing, waiting: Waiting<C>) -> Time {
+    /// A parcel that has come as a whole at `whole_at` crosses from `now` on: when its last byte has left
+    /// its input.
+    pub fn take_in(&mut self, now: Time, timing: &Timing, waiting: Waiting<C>, whole_at: Time) -> Time {
         let bytes = waiting.parcel.bytes;
         self.room[usize::from(waiting.parcel.lane)] -= bytes;
-        self.free_at = (now + timing.crossing(bytes, self.speed_up)).max(waiting.whole_at);
+        self.free_at = (now + timing.crossing(bytes, self.speed_up)).max(whole_at);
         self.lanes[usize::from(waiting.parcel.lane)].push_back(waiting);
         self.free_at
     }

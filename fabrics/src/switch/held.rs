@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::queues::Slot;
 use crate::backpressure::{self, Backpressure};
-use crate::parcel::{Credit, Room};
+use crate::link::Sender;
+use crate::parcel::Credit;
 
 /// A lane of an input.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -62,7 +63,8 @@ impl Held {
             true => lane.bytes += bytes,
             false => lane.dropped += 1,
         }
-        assert!(lane.bytes <= self.buffer_bytes, "the headroom of a pause was too small");
+        // A pause's headroom was checked when the machine was loaded (`Backpressure::least_buffer`).
+        debug_assert!(lane.bytes <= self.buffer_bytes, "the headroom of a pause was too small");
         is_admitted
     }
 
@@ -72,7 +74,7 @@ impl Held {
         let stops = !lane.is_stopped && self.rule.stops(lane.bytes);
         lane.is_stopped |= stops;
         lane.pauses += u64::from(stops);
-        stops.then_some(Credit { port, lane: slot.lane, room: Room::Stop })
+        stops.then_some(Credit { port, lane: slot.lane, bytes: 0 })
     }
 
     /// The last byte of a parcel leaves a lane at `left`: whether its sender may be told something
@@ -88,7 +90,7 @@ impl Held {
         lane.settle(now);
         let goes_on = lane.is_stopped && self.rule.lets_go_on(lane.bytes);
         lane.is_stopped &= !goes_on;
-        goes_on.then_some(Credit { port, lane: slot.lane, room: Room::Any })
+        goes_on.then_some(Credit { port, lane: slot.lane, bytes: Sender::ANY })
     }
 }
 

@@ -28,8 +28,8 @@ pub(super) struct Waiting<C> {
     pub output: u16,
     /// Since when it may leave: it is at the head, and the one before it has left.
     pub since: Time,
-    /// When its last byte has come.
-    pub whole_at: Time,
+    /// When it came.
+    pub came: Time,
 }
 
 /// What waited in the buffers of an input.
@@ -71,12 +71,33 @@ impl Occupancy {
     }
 }
 
-/// Parcels that leave one after the other.
+/// Parcels that leave one after the other. Mostly one waits alone: so the first is beside the others,
+/// where the host finds it with its queue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Queue<C> {
-    waiting: VecDeque<Waiting<C>>,
+    first: Option<Waiting<C>>,
+    behind: VecDeque<Waiting<C>>,
     /// When the last byte of the parcel that left last has left, or will have.
     left: Time,
+}
+
+impl<C> Queue<C> {
+    fn new() -> Self {
+        Queue { first: None, behind: VecDeque::new(), left: Time::ZERO }
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = &Waiting<C>> {
+        self.first.iter().chain(&self.behind)
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<Waiting<C>> {
+        let first = self.first.take();
+        if !self.behind.is_empty() {
+            self.first = self.behind.pop_front();
+        }
+        first
+    }
 }
 
 /// All queues of a switch.
@@ -98,9 +119,7 @@ impl<C> Queues<C> {
         Queues {
             lanes: lanes.into(),
             per_lane,
-            queues: (0..slots * per_lane)
-                .map(|_| Queue { waiting: VecDeque::new(), left: Time::ZERO })
-                .collect(),
+            queues: (0..slots * per_lane).map(|_| Queue::new()).collect(),
             occupancies: vec![Occupancy::default(); slots],
         }
     }
@@ -125,18 +144,12 @@ impl<C> Queues<C> {
     /// The parcel of a lane's buffer that is next for an output.
     #[inline]
     pub(super) fn head(&self, index: usize, output: u16) -> &Waiting<C> {
-        self.queues[self.queue(index, output)].waiting.front().expect("a candidate waits")
+        self.queues[self.queue(index, output)].first.as_ref().expect("a candidate waits")
     }
 
     /// Puts a parcel into its queue. If it is at the head, says when it may ask for its
     /// output.
-    pub(super) fn push(
-        &mut self,
-        now: Time,
-        slot: Slot,
-        output: u16,
-        (parcel, whole_at): (Parcel<C>, Time),
-    ) -> Option<Time> {
+    pub(super) fn push(&mut self, now: Time, slot: Slot, output: u16, parcel: Parcel<C>) -> Option<Time> {
         let index = self.index(slot);
         let occupancy = &mut self.occupancies[index];
         occupancy.pass(now);
@@ -146,14 +159,19 @@ impl<C> Queues<C> {
         let queue = self.queue(index, output);
         let queue = &mut self.queues[queue];
         let since = now.max(queue.left);
-        queue.waiting.push_back(Waiting { parcel, output, since, whole_at });
-        (queue.waiting.len() == 1).then_some(since)
+        let waiting = Waiting { parcel, output, since, came: now };
+        if queue.first.is_some() {
+            queue.behind.push_back(waiting);
+            return None;
+        }
+        queue.first = Some(waiting);
+        Some(since)
     }
 
     /// Takes the parcel of a lane's buffer that is next for an output.
     pub(super) fn pop(&mut self, slot: Slot, output: u16) -> Waiting<C> {
         let queue = self.queue(self.index(slot), output);
-        self.queues[queue].waiting.pop_front().expect("a candidate waits")
+        self.queues[queue].pop().expect("a candidate waits")
     }
 
     /// The bytes of a parcel leave a buffer from `now` until `left`. The one behind it is
@@ -173,7 +191,7 @@ impl<C> Queues<C> {
         let queue = self.queue(index, output);
         let queue = &mut self.queues[queue];
         queue.left = left;
-        let next = queue.waiting.front_mut()?;
+        let next = queue.first.as_mut()?;
         next.since = next.since.max(left);
         Some((next.since, next.output))
     }
@@ -195,18 +213,18 @@ impl<C> Queues<C> {
         let queues = self.queues.iter().enumerate();
         queues.flat_map(|(number, queue)| {
             let slot = self.slot(number / self.per_lane);
-            queue.waiting.iter().map(move |waiting| (slot, waiting))
+            queue.waiting().map(move |waiting| (slot, waiting))
         })
     }
 
     /// The lanes of inputs with a parcel at the head of a queue, and its output.
     pub(super) fn heads(&self) -> impl Iterator<Item = (usize, u16)> {
         let queues = self.queues.iter().enumerate();
-        queues.filter_map(|(number, queue)| Some((number / self.per_lane, queue.waiting.front()?.output)))
+        queues.filter_map(|(number, queue)| Some((number / self.per_lane, queue.first.as_ref()?.output)))
     }
 
     pub(super) fn parcels(&self) -> impl Iterator<Item = &Parcel<C>> {
-        self.queues.iter().flat_map(|queue| &queue.waiting).map(|waiting| &waiting.parcel)
+        self.queues.iter().flat_map(Queue::waiting).map(|waiting| &waiting.parcel)
     }
 }
 
@@ -216,7 +234,9 @@ impl<C: Serialize + DeserializeOwned> Archived for Queues<C> {
         let ports = occupancies.len() / *lanes;
         archive.each(queues.iter_mut())?;
         archive.each(occupancies.iter_mut())?;
-        let mut waiting = queues.iter().flat_map(|queue| &queue.waiting);
+        let is_whole = |queue: &Queue<C>| queue.first.is_some() || queue.behind.is_empty();
+        archive.ensure(queues.iter().all(is_whole), "a queue has no first parcel")?;
+        let mut waiting = queues.iter().flat_map(Queue::waiting);
         let outputs = waiting.all(|waiting| usize::from(waiting.output) < ports);
         archive.ensure(outputs, "a parcel waits for an output that its switch has not")
     }

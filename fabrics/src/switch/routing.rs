@@ -115,7 +115,7 @@ impl<C> Switch<C> {
         if *routes == Routes::Adaptive {
             return self.nearer_hop(parcel);
         }
-        if routes.makes_detours() && parcel.towards != parcel.destination {
+        if *routes != Routes::Minimal && parcel.towards != parcel.destination {
             let is_reached = topology.attachment(parcel.towards).0 == self.number;
             let compares = *routes != Routes::Valiant && self.is_first(port);
             if is_reached || (compares && self.prefers_minimal(parcel)) {
@@ -197,11 +197,9 @@ impl<C> Switch<C> {
     /// the way towards a node and then to the destination.
     fn waiting_behind(&self, port: u16, (towards, destination): (NodeId, NodeId)) -> u64 {
         let topology = &self.plan.topology;
-        let (Some(neighbours), Peer::Switch { switch: next, .. }) =
-            (&self.neighbours, topology.peer(self.number, port))
-        else {
-            return 0;
-        };
+        let neighbours = self.further.as_ref().and_then(|further| further.neighbours.as_ref());
+        let Some(neighbours) = neighbours else { return 0 };
+        let Peer::Switch { switch: next, .. } = topology.peer(self.number, port) else { return 0 };
         let is_reached = topology.attachment(towards).0 == next;
         let second = topology.route(next, if is_reached { destination } else { towards }, 0).port;
         neighbours.waiting(port, second)

@@ -3,6 +3,7 @@
 use narthex_kernel::Time;
 
 use super::Switch;
+use super::events::Event;
 use crate::parcel::Parcel;
 
 /// A parcel in a switch.
@@ -27,8 +28,7 @@ pub struct StuckParcel<'a, C> {
 impl<C> Switch<C> {
     /// The parcels that wait here.
     pub fn stuck(&self) -> impl Iterator<Item = StuckParcel<'_, C>> {
-        let staged = self.outputs.iter().filter_map(|output| output.stage.as_ref());
-        let staged = staged.flat_map(|stage| stage.waiting());
+        let staged = self.further.iter().flat_map(|further| further.waiting());
         self.queues.waiting().map(|(_, waiting)| waiting).chain(staged).map(|waiting| {
             let parcel = &waiting.parcel;
             let sender = &self.outputs[usize::from(waiting.output)].sender;
@@ -47,7 +47,7 @@ impl<C> Switch<C> {
     /// The parcels that are on a link to this switch.
     pub fn under_way(&self) -> impl Iterator<Item = &Parcel<C>> {
         self.events.iter().filter_map(|(_, event)| match event {
-            super::Event::Parcel(_, parcel) | super::Event::Started(_, _, parcel) => Some(parcel),
+            Event::Parcel(_, parcel) | Event::Started(_, _, parcel) => Some(parcel),
             _ => None,
         })
     }

@@ -136,13 +136,15 @@ def _nodes(links: Iterable[dict[str, Any]], switches: dict[str, Place]) -> dict[
 def drawn(links: list[dict[str, Any]], unit: str, states: Sequence[str] = ()) -> Spec:
     """Draw a network of `links`, each with `from`, `to` and `value`, as a specification.
 
-    The colour of a link is stronger for a larger value; `unit` says what it is. With several
-    `states` a link has `values` instead, one for each of them, and a slider chooses.
+    The colour of a link is stronger for a larger value; `unit` says what it is. With `states` a link
+    has `values` instead, one for each of them, and where there are several a slider chooses.
     """
     from narthex.charts.curves import shades
     from narthex.charts.looks import finish
     from narthex.extras import altair as alt
 
+    if len(states) == 1:
+        links = [{**link, "value": link["values"][0]} for link in links]
     ends = dict.fromkeys(end for link in links for end in (link["from"], link["to"]))
     switches = places_of([end for end in ends if not NODE.fullmatch(end)])
     places = switches | _nodes(links, switches)
@@ -175,7 +177,7 @@ def drawn(links: list[dict[str, Any]], unit: str, states: Sequence[str] = ()) ->
     boxes = dot.transform_filter("datum.is == 'switch'").mark_square(
         size=70, color="var(--text)", opacity=1
     )
-    if states:
+    if len(states) > 1:
         shown = alt.param(
             name=STATE,
             value=0,

@@ -143,10 +143,12 @@ def under_load(found: "NetworkLoad") -> list[Chart]:
         [link["from"], link["to"], *(number(value, 1) for value in link["values"])] for link in rows
     ]
     table = Table("Links", columns("from", "to", *states, numbers=states), cells, is_folded=True)
+    several = len(states) > 1
+    at = "at the load that the slider chooses" if several else f"at {states[0]}"
     told = (
-        "Switches and what is attached to them, at the load that the slider chooses. A link is a"
-        " curve for each direction, to the right of its way, and the stronger the longer it was"
-        " busy; the shades are the same at all loads"
+        f"Switches and what is attached to them, {at}. A link is a curve for each direction, to the"
+        " right of its way, and the stronger the longer it was busy"
+        + ("; the shades are the same at all loads" if several else "")
     )
     drawing = wiring.drawn(rows, unit, states)
     title = f"Links under {found.pattern} traffic"

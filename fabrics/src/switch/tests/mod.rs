@@ -5,15 +5,18 @@ mod scenarios;
 
 use std::collections::BTreeMap;
 
+use narthex_kernel::partition::{Envelope, Partition, Status};
 use narthex_kernel::simulation::{Ending, Limits, Simulation, Threads};
-use narthex_kernel::{Bytes, Frequency};
+use narthex_kernel::{Archive, Archived, Bytes, Damage, Duration, Frequency};
+use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::link;
+use crate::backpressure::{self, Backpressure};
+use crate::link::{self, Timings};
 use crate::packet::NodeId;
 use crate::parcel::Sending;
 use crate::terminal::Terminal;
-use crate::topologies::{crossbar, mesh};
+use crate::topologies::{self, crossbar, mesh};
 
 /// What a node hands over: when, to whom, how many bytes, with which priority, called what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
