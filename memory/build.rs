@@ -12,11 +12,11 @@ use std::{env, fs};
 use further::{Files, collisions, files_in, files_of_user};
 
 /// Modules beside the interconnects that serve all of them.
-const SERVE_INTERCONNECTS: [&str; 8] =
-    ["mod", "address_map", "carrying", "host", "part", "refusals", "ports", "tests"];
+const SERVE_INTERCONNECTS: [&str; 9] =
+    ["mod", "address_map", "carrying", "host", "model", "part", "refusals", "ports", "tests"];
 
 fn main() {
-    let protocols = shipped("src/protocols", &["mod"]);
+    let protocols = shipped("src/protocols", &["mod", "tests"]);
     let list = format!(
         "static PROTOCOLS: &[&Protocol] = &[{}];",
         each(&protocols, |name| format!("&{name}::PROTOCOL"))

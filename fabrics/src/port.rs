@@ -197,8 +197,7 @@ impl NetworkPort {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         let header = header.with_peer(self.rank_in_job(source, source));
-        let packet =
-            Packet { source, destination, sequence, is_urgent, number: 0, is_marked: false, header, payload };
+        let packet = Packet { sequence, is_urgent, ..Packet::new(source, destination, header, payload) };
         self.flow.send(Box::new(packet), &mut self.emitted);
     }
 

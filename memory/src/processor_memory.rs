@@ -28,11 +28,14 @@ mod in_flight;
 mod local;
 mod locking;
 pub mod misses;
+mod obtaining;
+mod pending;
 mod port;
 pub mod prefetching;
 mod register_access;
 mod scratchpad;
 pub mod second_level;
+mod snoops;
 mod store_buffer;
 pub mod store_queue;
 mod tagged_memory;
@@ -45,12 +48,11 @@ use std::hash::{Hash, Hasher};
 use narthex_kernel::Duration;
 use narthex_kernel::statistics::StatisticSet;
 
-use crate::access_tags::{AccessTags, Tag};
+use crate::access_tags::AccessTags;
 use crate::cache::{self, Cache};
-use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::pages::PageTable;
-use crate::protocols::{Access, Request, State};
+use crate::protocols::State;
 use crate::transaction::{AgentId, Transaction};
 use crate::translation::Translation;
 
@@ -60,14 +62,14 @@ pub use port::ProcessorPort;
 pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
 
 use block_buffers::BlockBuffers;
-use cache_blocks::BlockOperation;
 use in_flight::InFlight;
 use local::LocalMemory;
 use misses::MissRegisters;
+use pending::{Issued, Pending, Purpose, Uncached};
 use prefetching::Prefetching;
 use second_level::SecondLevel;
 use serde::{Deserialize, Serialize};
-use store_queue::{Awaited, QueuedStore, StoreQueue};
+use store_queue::StoreQueue;
 use transactions::NextOfBlocks;
 use write_combining::{Posted, WriteCombining};
 
@@ -114,75 +116,6 @@ pub enum WaitReason {
     Uncached,
     /// The store buffer, or the store queue, has to drain: it is full, or a fence wants it empty.
     StoreBuffer,
-}
-
-/// An uncached access of a processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Uncached {
-    address: u64,
-    size: u8,
-    value: u64,
-}
-
-/// The access for which the processor has stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Pending {
-    /// A block is needed in the data cache with this right; its page lets the accesses
-    /// after that be fast up to `most`.
-    Data { address: u64, access: Access, most: Tag },
-    /// The same for a store that is made only while the block is reserved.
-    Conditional { address: u64 },
-    /// A block is needed in the instruction cache.
-    Instructions { address: u64 },
-    /// A device register is to be read.
-    UncachedLoad(Uncached),
-    /// A device register is to be written, and the processor waits for it.
-    UncachedStore(Uncached),
-    /// A block is to be moved between a block buffer and the device's block at
-    /// the address.
-    Block { kind: Kind, address: u64 },
-    /// A block is to be written back or dropped.
-    CacheBlock(BlockOperation),
-    /// The store buffer is to have fewer entries than this.
-    Drain { below: usize },
-    /// A miss register is to be free.
-    MissRegister,
-    /// No load is to be under way.
-    Loads,
-    /// No load of the block of this address is to be under way.
-    LoadsOf(u64),
-    /// Stores are to leave the store queue.
-    StoreQueue(Awaited),
-    /// Never waited for: a store that is in the store queue when the processor repeats it.
-    QueuedStore(QueuedStore),
-}
-
-/// What a transaction under way is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Issued {
-    WriteBack,
-    Block { address: u64, request: Request, instructions: bool, purpose: Purpose },
-    CacheBlock,
-    UncachedLoad,
-    UncachedStore,
-    BlockTransfer,
-    PostedStore,
-    PostedFlush,
-}
-
-/// For which access a block is fetched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-enum Purpose {
-    /// The one for which the processor waits.
-    Pending,
-    /// A load under way.
-    Load,
-    /// A store of the store queue.
-    Store,
-    /// None: the prefetcher asks for it.
-    Prefetch,
-    /// None, and it has no page any more.
-    Unmapped,
 }
 
 /// A processor's caches, store buffer and pending access: an agent on the

@@ -25,6 +25,7 @@
 
 mod pins;
 mod place;
+mod regions;
 mod resize;
 
 pub use place::{AddressKind, Use};
@@ -32,6 +33,7 @@ pub use resize::Resized;
 
 use super::{GuestMemory, Protection};
 use pins::Pins;
+use regions::Region;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -81,19 +83,6 @@ pub enum Wanted {
     Exactly(u64),
     /// There, if nothing is.
     ExactlyIfFree(u64),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Region {
-    end: u64,
-    protection: Protection,
-    purpose: Use,
-}
-
-impl Region {
-    fn is_like(&self, other: &Region) -> bool {
-        (self.protection, self.purpose) == (other.protection, other.purpose)
-    }
 }
 
 /// The regions of one node's memory.
@@ -374,21 +363,6 @@ impl AddressSpace {
         }
     }
 
-    /// The regions that meet `range`, each cut to it, in ascending order.
-    fn within(&self, range: &Range<u64>) -> impl Iterator<Item = (Range<u64>, Region)> {
-        let first = self.regions.range(..=range.start).next_back().map_or(range.start, |(start, _)| *start);
-        let cut = range.clone();
-        let regions = self.regions.range(first.min(cut.end)..cut.end);
-        regions.filter_map(move |(&start, &region)| {
-            let part = start.max(cut.start)..region.end.min(cut.end);
-            (!part.is_empty()).then_some((part, region))
-        })
-    }
-
-    fn is_free(&self, range: &Range<u64>) -> bool {
-        !overlaps(range, &(DEVICE_START..DEVICE_END)) && self.within(range).next().is_none()
-    }
-
     /// The range, when the program may dispose of it: whole pages, none of
     /// them among the devices, shared or beyond user space.
     fn exactly(&self, address: u64, length: u64) -> Result<Range<u64>, Refusal> {
@@ -429,56 +403,6 @@ impl AddressSpace {
         // Two pages stay free below the stack, so that its overflow faults.
         let end = start.checked_add(length).filter(|end| *end <= STACK.start - 2 * PAGE_BYTES)?;
         Some(start..end)
-    }
-
-    fn remove(&mut self, memory: &mut impl GuestMemory, range: Range<u64>) {
-        for (part, _) in self.within(&range) {
-            memory.unmap(part.start, part.end - part.start);
-        }
-        self.cut(&range);
-    }
-
-    fn insert(&mut self, range: Range<u64>, protection: Protection, purpose: Use) {
-        self.cut(&range);
-        self.taken_bytes += purpose.memory_bytes(&range);
-        let mut region = Region { end: range.end, protection, purpose };
-        let mut start = range.start;
-        let left = self.regions.range(..start).next_back().map(|(left, region)| (*left, *region));
-        if let Some((left, Region { end, .. })) = left.filter(|(_, left)| left.is_like(&region))
-            && end == start
-        {
-            start = left;
-        }
-        let right = self.regions.get(&region.end).copied();
-        if let Some(right) = right.filter(|right| right.is_like(&region)) {
-            self.regions.remove(&region.end);
-            region.end = right.end;
-        }
-        self.regions.insert(start, region);
-    }
-
-    /// Removes `range` from the regions, splitting regions at its ends.
-    fn cut(&mut self, range: &Range<u64>) {
-        let touched: Vec<u64> = self
-            .regions
-            .range(..range.end)
-            .rev()
-            .take_while(|(_, region)| region.end > range.start)
-            .map(|(start, _)| *start)
-            .collect();
-        for start in touched {
-            let Some(region) = self.regions.remove(&start) else {
-                continue;
-            };
-            let cut = start.max(range.start)..region.end.min(range.end);
-            self.taken_bytes -= region.purpose.memory_bytes(&cut);
-            if start < range.start {
-                self.regions.insert(start, Region { end: range.start, ..region });
-            }
-            if region.end > range.end {
-                self.regions.insert(range.end, region);
-            }
-        }
     }
 }
 

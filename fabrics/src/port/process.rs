@@ -121,16 +121,7 @@ impl ProcessPort<'_> {
         port.changes += 1;
         let header = header.with_peer(destination);
         let source = self.own;
-        let packet = Packet {
-            source,
-            destination,
-            sequence: 0,
-            is_urgent: false,
-            number: 0,
-            is_marked: false,
-            header,
-            payload,
-        };
+        let packet = Packet::new(source, destination, header, payload);
         relay.push(Box::new(packet));
     }
 

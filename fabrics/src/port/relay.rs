@@ -109,16 +109,7 @@ impl ProcessPort<'_> {
         let destination = self.rank_of(process);
         let source = header.peer();
         let header = header.with_peer(self.port.rank_in_job(destination, source));
-        let packet = Packet {
-            source,
-            destination,
-            sequence: 0,
-            is_urgent: false,
-            number: 0,
-            is_marked: false,
-            header,
-            payload,
-        };
+        let packet = Packet::new(source, destination, header, payload);
         let relay = self.relay_mut();
         relay.to_processes[usize::from(process)].push_back(Box::new(packet));
         relay.has_news = true;

@@ -21,7 +21,7 @@
 //!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
-//! home then, is told in `refusals.rs`.
+//! home then, is told in `refusals.rs`; their time on the bus is in `refused.rs`.
 //!
 //! A bridge may sit on the bus ([`super::bridged_bus`]); see `bridged.rs`.
 
@@ -33,16 +33,18 @@ mod early;
 mod in_one_go;
 #[path = "snooping_bus/part.rs"]
 mod part;
+#[path = "snooping_bus/refused.rs"]
+mod refused;
 
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use std::hash::{Hash, Hasher};
 
-use super::refusals::{Refusal, Refusals, Refused};
+use super::refusals::{Refusals, Refused};
 use super::{
     AddressMap, Admits, AgentPorts, Answer, CarriedTransaction, Home, Interconnect, InterconnectHost,
     InterconnectId, InterconnectModel, Names, Observation, Step, at_home, block_transaction, complete,
-    end_above, snarf,
+    end_above,
 };
 use crate::agent::Agent;
 use crate::bridge::Turn;
@@ -496,118 +498,5 @@ impl InterconnectModel for SnoopingBus {
         archive.value(is_ending_early)?;
         archive.value(underway)?;
         archive.value(refusals)
-    }
-}
-
-/// Transactions that an agent refuses. Out of line: most buses have none.
-impl SnoopingBus {
-    fn refusals<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Refusals {
-        Self::of(composition, on).refusals.as_mut().expect("agents may refuse")
-    }
-
-    /// What an agent issues, or what it has issued before and was refused; none if an agent
-    /// refuses it now.
-    #[inline(never)]
-    fn issue_or_repeat<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-    ) -> Option<Option<Transaction>> {
-        let kept = Self::refusals(composition, on).take_kept(agent);
-        let Some(transaction) = kept.or_else(|| composition.agent(agent).issue(now, on)) else {
-            Self::refusals(composition, on).carried(agent);
-            return Some(None);
-        };
-        Self::carried_or_refused(composition, now, on, transaction).map(Some)
-    }
-
-    /// A transaction that all agents let pass; none if one of them refuses it.
-    fn carried_or_refused<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        transaction: Transaction,
-    ) -> Option<Transaction> {
-        let Some((by, refusal)) = Self::refusal(composition, now, on, &transaction) else {
-            Self::refusals(composition, on).carried(transaction.agent);
-            return Some(transaction);
-        };
-        let pushes = matches!(refusal, Refusal::Push(_));
-        let is_formed_anew = composition.agent(transaction.agent).refused(&transaction);
-        let cycles = Self::refusals(composition, on).retry_cycles;
-        let end = Self::of(composition, on).bus.clock().after(now, cycles);
-        let refusals = Self::refusals(composition, on);
-        refusals.refuse((now, end), &transaction, by, pushes);
-        refusals.is_ending = true;
-        if let Refusal::Push(data) = refusal {
-            refusals.push = Some(Transaction::carrying(by, Kind::WriteBack, transaction.address, data));
-        }
-        let bus = Self::of(composition, on);
-        bus.bus.held(end - now);
-        bus.bus.wait_again(end, transaction.agent, pushes);
-        let seen = Observation::Refused { time: (now, end), transaction: &transaction, by };
-        composition.observe(now, on, seen);
-        composition.schedule(end, on, Step::Release);
-        if !is_formed_anew {
-            Self::refusals(composition, on).keep(transaction);
-        }
-        None
-    }
-
-    /// The first agent that refuses a transaction.
-    fn refusal<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        transaction: &Transaction,
-    ) -> Option<(AgentId, Refusal)> {
-        let bus = Self::of(composition, on);
-        if transaction.kind.is_uncached() {
-            let Home::Agent(device) = bus.homes.home(transaction.address) else { return None };
-            let asked = bus.ports.refuses(device);
-            return asked
-                .then(|| composition.agent(device).refuse(now, transaction))
-                .flatten()
-                .map(|why| (device, why));
-        }
-        let mut next = 0;
-        while let Some((place, agent)) = Self::of(composition, on).ports.refusing(next, transaction) {
-            next = place + 1;
-            if let Some(refusal) = composition.agent(agent).refuse(now, transaction) {
-                return Some((agent, refusal));
-            }
-        }
-        None
-    }
-
-    /// The bus is free after a refusal or after the push that followed it; false if
-    /// neither had it.
-    #[inline(never)]
-    fn release_after_refusal<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-    ) -> bool {
-        let refusals = Self::refusals(composition, on);
-        let was_refused = std::mem::take(&mut refusals.is_ending);
-        match (was_refused, refusals.push.clone()) {
-            (false, None) => return false,
-            (true, Some(push)) => {
-                refusals.statistics.pushes.increment();
-                let home = Self::of(composition, on).homes.home(push.address);
-                let answer = block_transaction(composition, now, &[on], home, &push);
-                Self::occupy(composition, now, on, push, answer);
-                return true;
-            }
-            (false, Some(push)) => {
-                refusals.push = None;
-                Self::of(composition, on).underway = None;
-                snarf(composition, on, &push);
-            }
-            (true, None) => {}
-        }
-        Self::free(composition, now, on);
-        true
     }
 }

@@ -10,6 +10,7 @@ mod several;
 mod tagged_memory;
 
 use super::*;
+use crate::kind::Kind;
 use crate::pages::{PageAttributes, PageKind};
 use crate::port::{AccessFault, Outcome, Port};
 use crate::transaction::{BlockData, Response};
