@@ -27,7 +27,7 @@ PANELS = [
     ("fat tree", "uniform"), ("fat tree", "transpose"),
     ("dragonfly", "uniform"), ("dragonfly", "next-group"),
 ]  # fmt: skip
-DETOURS = ["shortest", "Valiant", "UGAL"]
+DETOURS = ["shortest", "adaptive", "Valiant", "UGAL", "UGAL-G"]
 ASCENTS = ["deterministic", "by-flow", "random", "adaptive"]
 
 Row = dict[str, Any]
