@@ -27,7 +27,7 @@ PANELS = [
     ("fat tree", "uniform"), ("fat tree", "transpose"),
     ("dragonfly", "uniform"), ("dragonfly", "next-group"),
 ]  # fmt: skip
-DETOURS = ["shortest", "Valiant", "UGAL"]
+DETOURS = ["shortest", "adaptive", "Valiant", "UGAL", "UGAL-G"]
 ASCENTS = ["deterministic", "by-flow", "random", "adaptive"]
 
 Row = dict[str, Any]
@@ -83,7 +83,8 @@ def panel(
         for row in own(throughputs)
         if row["published_low"] is not None
     ]
-    routes = ASCENTS if network == "fat tree" else DETOURS
+    every = ASCENTS if network == "fat tree" else DETOURS
+    routes = [route for route in every if any(row["route"] == route for row in own(latencies))]
     scale = alt.Scale(domain=routes, range=[palette.of_series(rank) for rank in range(len(routes))])
     colour = alt.Color("route:N", title=None, scale=scale)
     x = alt.X("load:Q", title="offered load, share of a link").scale(domain=[0, 1])

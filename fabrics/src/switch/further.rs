@@ -46,7 +46,7 @@ impl<C> Further<C> {
         let slots = outputs.len() * usize::from(plan.lanes);
         let further = Further {
             ways: input_ways.map(|per_input| InputWays::new(ports, per_input)),
-            stages: output_queues.into_iter().flat_map(stage).collect(),
+            stages: output_queues.iter().flat_map(stage).collect(),
             held: (!backpressure.counts_room()).then(|| Held::new(backpressure, plan.buffer_bytes(), slots)),
             marked: vec![0; if marking.is_some() { ports.into() } else { 0 }],
             neighbours: told_after(outputs)

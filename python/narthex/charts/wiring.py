@@ -136,8 +136,8 @@ def _nodes(links: Iterable[dict[str, Any]], switches: dict[str, Place]) -> dict[
 def drawn(links: list[dict[str, Any]], unit: str, states: Sequence[str] = ()) -> Spec:
     """Draw a network of `links`, each with `from`, `to` and `value`, as a specification.
 
-    The colour of a link is stronger for a larger value; `unit` says what it is. With `states` a link
-    has `values` instead, one for each of them, and where there are several a slider chooses.
+    The colour of a link is stronger for a larger value; `unit` says what it is. With `states` a
+    link has `values` instead, one for each of them; where there are several a slider chooses.
     """
     from narthex.charts.curves import shades
     from narthex.charts.looks import finish
