@@ -395,6 +395,9 @@
  * it tells. */
 #define VOYAGER_CHANNEL_SET UINT64_C(0x6)
 
+/* ioctl: channel; it is as if it had not been set. Packets that still come count. */
+#define VOYAGER_CHANNEL_CLEAR UINT64_C(0x9)
+
 /* ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left. */
 #define VOYAGER_QUERY UINT64_C(0x7)
 

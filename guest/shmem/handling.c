@@ -4,6 +4,7 @@
 #include "messaging/narthex.h"
 #include "shmem/long_transfers.h"
 #include "shmem/protocol.h"
+#include "shmem/rdma.h"
 
 /* Packs elements that lie `step` bytes apart; returns behind the last. */
 static const char *gather(char *to, const char *from, ptrdiff_t step, size_t width, size_t count) {
@@ -194,6 +195,16 @@ static OUT_OF_LINE void carry_out_other(int source, const struct header *header,
         break;
     case BLOCK_CAME:
         shmem_block_came(header);
+        break;
+    case BLOCK_REFUSED:
+        shmem_block_refused(header);
+        break;
+#elif defined(RDMA)
+    case KEY_ASKED:
+        shmem_key_asked(source, header);
+        break;
+    case KEY_ANSWERED:
+        shmem_key_answered(source, header);
         break;
 #endif
     }

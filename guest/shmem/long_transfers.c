@@ -2,6 +2,7 @@
 
 #include "shmem/long_transfers.h"
 #include "runtime/marker.h"
+#include "voyager/voyager.h"
 
 struct offer {
     struct header header;
@@ -59,10 +60,25 @@ void shmem_block_asked(int source, const struct header *header) {
     const struct block_request *request = (const struct block_request *)header;
     const void *data = shmem_address(header->place);
     size_t bytes = request->offer.bytes;
-    if (long_may_leave(data, bytes))
+    if (long_may_leave(data, bytes)) {
         long_put(source, &request->grant, data, bytes);
-    else
-        shmem_reply(source, request->reply, data, bytes, header->operation);
+        return;
+    }
+    struct answer refusal = {{.kind = BLOCK_REFUSED}, request->grant};
+    send(source, &refusal, sizeof refusal);
+    shmem_reply(source, request->reply, data, bytes, header->operation);
+}
+
+/* The offer ends, as if all had come and its message had been handled. */
+void shmem_block_refused(const struct header *header) {
+    unsigned channel = (unsigned)((const struct answer *)header)->grant.channel;
+    struct long_message *offered = long_granted[channel];
+    int error = voyager_clear_channel(channel);
+    narthex_check(error == 0, "PE %d cannot clear channel %u: %s", shmem_pe, channel,
+                  strerror(error));
+    long_granted[channel] = NULL;
+    buffer_give(offered->buffer);
+    long_release(offered);
 }
 
 void shmem_block_came(const struct header *header) {

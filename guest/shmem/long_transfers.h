@@ -6,7 +6,7 @@
  *     all data   ═════════════════════════►      its memory, and the put counts as done
  *
  * A get has the grant with it, as its own PE is the target of the data. If the other one cannot
- * register its memory, the data come in packets, and the grant's channel is not used again.
+ * register its memory, it says so, and the data come in packets.
  *
  * Only programs that are linked for such an interface have them (LONG_MESSAGES). */
 #ifndef NARTHEX_SHMEM_LONG_TRANSFERS_H
@@ -26,9 +26,10 @@ bool shmem_offer_put(int pe, struct header header, uint64_t bytes, struct long_g
 /* Asks for bytes at a place, to come to `dest` by a transfer; whether this PE could grant it. */
 bool shmem_request_block(int pe, struct header header, void *dest, uint64_t bytes);
 
-/* A request for a block, and its data, that have come. */
+/* A request for a block, its data, and a refusal, that have come. */
 void shmem_block_asked(int source, const struct header *header);
 void shmem_block_came(const struct header *header);
+void shmem_block_refused(const struct header *header);
 
 /* Sends data that were asked for in packets (handling.c). */
 void shmem_reply(int pe, uint64_t address, const void *data, size_t bytes, unsigned completion);

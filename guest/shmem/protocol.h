@@ -8,6 +8,7 @@
  *     flush    header                              -> "confirmed", once all before it is done
  *     offer    header, bytes                       -> a grant, and the data as a block transfer
  *     block    header, reply address, bytes, grant -> the data as one
+ *     key      header                              -> how RDMA reaches its memory
  *
  * Messages may overtake each other (messaging/narthex.h), so order is made here. A PE counts what
  * it sends to each other one, and the other counts what of that it has done. Every message says
@@ -58,7 +59,11 @@ enum kind {
     PUT_OFFER, /* shmem/long_transfers.h */
     PUT_GRANT,
     GET_BLOCK,
-    BLOCK_CAME
+    BLOCK_CAME,
+    BLOCK_REFUSED
+#elif defined(RDMA)
+    KEY_ASKED, /* shmem/rdma.h */
+    KEY_ANSWERED
 #endif
 };
 

@@ -7,6 +7,7 @@
 #include "runtime/marker.h"
 #include "shmem/long_transfers.h"
 #include "shmem/protocol.h"
+#include "shmem/rdma.h"
 #include "shmem/remote_stores.h"
 
 /* After these a PE that only sends looks for what has come. */
@@ -37,14 +38,19 @@ static inline struct header ordered(int pe, enum kind kind, uint64_t place) {
     return (struct header){.place = place, .after = peer->after, .kind = kind, .flags = IS_ORDERED};
 }
 
-static inline void count(int pe, struct header *header) {
+/* The next quiet asks this PE. */
+static inline void make_dirty(int pe) {
     struct peer *peer = &shmem_peers[pe];
-    header->flags |= IS_COUNTED;
-    peer->sent += 1;
     if (!peer->is_dirty) {
         peer->is_dirty = true;
         dirty[dirty_count++] = pe;
     }
+}
+
+static inline void count(int pe, struct header *header) {
+    header->flags |= IS_COUNTED;
+    shmem_peers[pe].sent += 1;
+    make_dirty(pe);
 }
 
 static inline void put_packet(int pe, uint64_t place, const void *source, size_t bytes) {
@@ -63,6 +69,11 @@ static inline bool put_as_block(int pe, uint64_t place, const void *source, size
         return false;
     count(pe, &(struct header){0});
     long_put(pe, &grant, source, bytes);
+    return true;
+#elif defined(RDMA)
+    if (bytes < RDMA_PUT_BYTES || !shmem_rdma_put(pe, ordered(pe, KEY_ASKED, place), source, bytes))
+        return false;
+    make_dirty(pe);
     return true;
 #else
     (void)pe, (void)place, (void)source, (void)bytes;
@@ -128,13 +139,20 @@ static void asked_for(enum shmem_completion completion) {
         poll_now_and_then();
 }
 
-/* Whether the data come as a transfer. */
+/* Whether the data come as a transfer, or have come. */
 static inline bool get_as_block(int pe, const struct get *message, size_t bytes) {
 #ifdef LONG_MESSAGES
     struct header header = message->header;
     header.kind = GET_BLOCK;
     return bytes >= LONG_BYTES && bytes <= narthex_payload_limit() &&
            shmem_request_block(pe, header, (void *)(uintptr_t)message->reply, bytes);
+#elif defined(RDMA)
+    struct header header = message->header;
+    header.kind = KEY_ASKED;
+    if (bytes < RDMA_GET_BYTES)
+        return false;
+    shmem_progress(); /* the get may be in a loop that waits */
+    return shmem_rdma_get(pe, header, (void *)(uintptr_t)message->reply, bytes);
 #else
     (void)pe, (void)message, (void)bytes;
     return false;
@@ -234,4 +252,7 @@ void shmem_start_requests(void) {
     dirty = calloc((size_t)shmem_pes, sizeof *dirty);
     narthex_check(shmem_peers && dirty, "PE %d has no memory for %d PEs", shmem_pe, shmem_pes);
     set_handler(HANDLER_SHMEM, shmem_arrive, "OpenSHMEM's");
+#ifdef RDMA
+    shmem_rdma_start();
+#endif
 }

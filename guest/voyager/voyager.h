@@ -95,6 +95,9 @@ int voyager_register(const void *memory, size_t bytes);
 int voyager_deregister(const void *memory, size_t bytes);
 int voyager_set_channel(unsigned channel, size_t packets, unsigned number, uint32_t value);
 
+/* Takes that back, before the first of its packets has been sent. */
+int voyager_clear_channel(unsigned channel);
+
 /* Begins a transfer, in one of the ways VOYAGER_DMA_...; once all of it has left, a message comes
  * to the process's own receive queue `number`, unless that is VOYAGER_NOBODY. Where hardware
  * receives, and the receiver has not registered all that it goes to, a second message comes once

@@ -246,6 +246,12 @@ pub trait DeviceDescription {
         Vec::new()
     }
 
+    /// Why the messages of a node's processes cannot all go by it, if they cannot. For each
+    /// process: how many others its job has.
+    fn too_many_peers(&self, _peers: &[u32]) -> Option<String> {
+        None
+    }
+
     /// What an address of a device's memory and registers is called; none if it is
     /// not the device's. `block_bytes` is the size of a coherence block.
     fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName>;

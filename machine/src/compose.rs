@@ -180,6 +180,7 @@ impl<'a> Blueprint<'a> {
     pub fn node(&self, number: u32) -> Result<Node, Failure> {
         let (config, id) = (&*self.config, NodeId(number as u16));
         let interface = self.interface_of(id)?;
+        self.check_peers(id, &*interface)?;
         let network = self.network_port(id);
         let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
         let places = self.devices.iter().map(|device| &device.on).chain(engines.iter().map(|(on, _)| on));

@@ -86,6 +86,12 @@ DRIVERS_APART = {
         ),
         flags=("-DLONG_MESSAGES",),
     ),
+    "VIA": DriverApart(
+        interfaces=("EDT", "CCDMA"),
+        sources=(),
+        members=("shmem/requests.c", "shmem/handling.c", "shmem/rdma.c"),
+        flags=("-DRDMA",),
+    ),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""

@@ -100,16 +100,70 @@ def test_all_parts_hold(where, program):
 VOYAGER = {"machine": "voyager", "interface": "Voyager-resident", "nodes": 2}
 
 
-def test_all_parts_hold_where_blocks_are_transferred():
-    assert "OpenSHMEM: all over" in run(**VOYAGER)[1]
+EDT = {"machine": "edt", "interface": "EDT", "nodes": 2}
 
 
-@pytest.mark.parametrize(("pages", "least", "most"), [(8192, 0, 130), (2, 170, 250)])
-def test_blocks_are_transferred_and_go_in_packets_where_memory_cannot_be_pinned(pages, least, most):
-    where = VOYAGER | {"set": [f"operating_system.pinned_pages={pages}"]}
-    result, _ = run(4096, 3, 2, 2, program="shmem-latency", **where)
+@pytest.mark.parametrize("where", [VOYAGER, EDT | {"nodes": 3}], ids=named)
+def test_all_parts_hold_where_blocks_are_transferred(where):
+    assert "OpenSHMEM: all over" in run(**where)[1]
+
+
+def test_transfers_hold_between_processes_that_share_an_interface_with_rdma():
+    where = EDT | {"set": ["machine.processors_per_node=2"]}
+    assert "OpenSHMEM: transfers over 4 PEs" in run("transfers", **where)[1]
+
+
+@pytest.mark.parametrize(
+    ("where", "setting", "least", "most"),
+    [
+        (VOYAGER, "operating_system.pinned_pages=8192", 0, 130),
+        (VOYAGER, "operating_system.pinned_pages=2", 170, 250),
+        (EDT, "operating_system.pinned_pages=8192", 0, 50),
+        (EDT, "operating_system.pinned_pages=20", 120, 180),
+        (EDT, "interfaces.via.vis=1", 120, 180),
+    ],
+)
+def test_blocks_are_transferred_and_go_in_packets_where_interface_or_memory_is_short(
+    where, setting, least, most
+):
+    result, _ = run(4096, 3, 2, 2, program="shmem-latency", **where, set=[setting])
     for call in ("put and quiet", "get"):
         assert least * 1000 < result.value(call) < most * 1000
+
+
+REFUSED = """
+#include <messaging/narthex.h>
+#include <shmem.h>
+
+enum { PAGE_BYTES = 4096, PINNED_PAGES = 4, GETS = 100 };
+
+int main(void) {
+    shmem_init();
+    int me = shmem_my_pe();
+    char *pinned = shmem_align(PAGE_BYTES, PINNED_PAGES * PAGE_BYTES);
+    char *other = shmem_align(PAGE_BYTES, PAGE_BYTES), *mine = shmem_align(PAGE_BYTES, PAGE_BYTES);
+    for (int page = 0; me == 1 && page < PINNED_PAGES; page++)
+        shmem_putmem(mine, pinned + page * PAGE_BYTES, PAGE_BYTES, 0);
+    shmem_barrier_all();
+    for (int get = 0; me == 0 && get < GETS; get++)
+        shmem_getmem(mine, other, PAGE_BYTES, 1);
+    uint64_t begin = narthex_time_ns();
+    if (me == 0)
+        shmem_getmem(mine, pinned, PAGE_BYTES, 1);
+    if (me == 0)
+        narthex_report("last get", (double)(narthex_time_ns() - begin), "ns");
+    shmem_finalize();
+    return 0;
+}
+"""
+
+
+def test_a_get_that_its_target_refuses_to_transfer_leaves_no_channel_unused(tmp_path):
+    """PE 1 has put from as many pages as it may pin, so it refuses gets of other memory."""
+    program = tmp_path / "refused.c"
+    program.write_text(REFUSED)
+    result, _ = run(program=program, **VOYAGER, set=["operating_system.pinned_pages=4"])
+    assert result.value("last get") < 70_000
 
 
 def test_no_interface_is_left_out():

@@ -122,6 +122,19 @@ def test_messages_of_vipl_arrive_over_each_scheme(interface, bytes_):
     assert result.value("latency") > 1000
 
 
+@pytest.mark.parametrize(
+    ("interface", "nodes", "told"),
+    [
+        ("EDT", 66, r"interfaces\.via\.vis: 64 is too few: .* expected from 65 to 256"),
+        ("EDT", 300, r"interfaces\.via\.vis: .* the most is 256; expected fewer processes"),
+        ("PIO", 19, r"machine\.nodes: 19 processes .* at most 18 processes"),
+    ],
+)
+def test_more_processes_than_can_connect_are_refused_before_the_run(interface, nodes, told):
+    with pytest.raises(narthex.NarthexError, match=told):
+        run("hello", interface=interface, nodes=nodes)
+
+
 @pytest.mark.parametrize("interface", ["EDT", "PIO"])
 @pytest.mark.parametrize("program", ["messages", "exchange"])
 def test_the_messaging_library_works_over_vipl(interface, program):

@@ -260,6 +260,25 @@ static void heap(void) {
     shmem_free(first);
 }
 
+/* A word, a fence, and a block, which an interface may write while its target handles no messages:
+ * a PE that sees the block sees the word. */
+static void order_before_blocks(void) {
+    enum { WORDS = 300, PAUSE_CYCLES = 200000 };
+    static long word;
+    long *block = shmem_calloc(WORDS, sizeof *block), source[WORDS];
+    for (long turn = 1; turn <= 2; turn++) {
+        for (int index = 0; index < WORDS; index++)
+            source[index] = turn;
+        shmem_p(&word, turn, next);
+        shmem_fence();
+        shmem_put(block, source, WORDS, next);
+        narthex_pause(PAUSE_CYCLES);
+        CHECK(((volatile long *)block)[WORDS - 1] != turn || *(volatile long *)&word == turn);
+        shmem_wait_until(&block[WORDS - 1], SHMEM_CMP_EQ, turn);
+        shmem_barrier_all();
+    }
+}
+
 /* Data of several packets, a fence, a flag: the flag is never there before the data, whether they
  * are in static memory or in the heap, which may be reached in different ways. */
 static void order(void) {
@@ -283,6 +302,7 @@ static void order(void) {
             shmem_barrier_all();
         }
     }
+    order_before_blocks();
 }
 
 /* The same from all PEs to PE 0 at once, whose interface has no room for all: packets that it sends

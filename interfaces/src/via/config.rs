@@ -5,7 +5,7 @@ use narthex_kernel::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::registers::MOST_VIS;
+use super::registers::{MOST_VIS, Scheme};
 use crate::models::Problem;
 
 /// How the blocks of a registered region become the interface's to watch (Section 4).
@@ -81,6 +81,9 @@ pub struct Config {
 /// Ten milliseconds of a processor of 100 MHz: no message layer takes that.
 const MOST_LAYER_CYCLES: u32 = 1_000_000;
 
+/// Others with whose packets a process shares its window (`guest/messaging/driver_via.c`).
+const MOST_PEERS_BY_WINDOW: u32 = 17;
+
 /// The largest packet: its header counts bytes in sixteen bits.
 const MOST_MTU: u64 = 65_528;
 
@@ -121,6 +124,32 @@ impl Config {
             );
         }
         Ok(())
+    }
+
+    /// Why the messages of a node's processes cannot all go by its interface, with the key that
+    /// would help; of each process, how many others it has.
+    pub fn too_many_peers(&self, scheme: Scheme, peers: &[u32]) -> Option<String> {
+        let most = peers.iter().copied().max()?;
+        let by_window = matches!(scheme, Scheme::ProgrammedIo | Scheme::ProgrammedIoCombining);
+        if by_window && most > MOST_PEERS_BY_WINDOW {
+            return Some(format!(
+                "machine.nodes: {} processes are too many for programmed I/O, whose window has room for the \
+                 packets of {MOST_PEERS_BY_WINDOW} others; expected at most {} processes on all nodes",
+                most + 1,
+                MOST_PEERS_BY_WINDOW + 1
+            ));
+        }
+        let (needed, vis) = (peers.iter().sum::<u32>(), self.vis);
+        (needed > vis).then(|| {
+            let expected = match needed <= MOST_VIS {
+                true => format!("expected from {needed} to {MOST_VIS}, or fewer processes"),
+                false => format!("the most is {MOST_VIS}; expected fewer processes"),
+            };
+            format!(
+                "interfaces.via.vis: {vis} is too few: messages take a VI from each process to each other one, \
+                 which are {needed} on a node; {expected}"
+            )
+        })
     }
 
     /// How long the network-side DMA takes for so many bytes.

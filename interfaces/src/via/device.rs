@@ -323,6 +323,10 @@ impl DeviceDescription for Via {
         (process == 0).then_some(NI)
     }
 
+    fn too_many_peers(&self, peers: &[u32]) -> Option<String> {
+        self.build.config.too_many_peers(self.build.scheme, peers)
+    }
+
     fn layouts(&self, process: u8) -> Vec<Layout> {
         let own = Addresses::of_process(process);
         let Build { scheme, config, .. } = &self.build;

@@ -152,6 +152,8 @@ pub struct Eager {
     puts_done: u64,
     /// Tags whose blocks are gone through, and how far.
     sweeps: VecDeque<(Sweep, usize, u64)>,
+    /// Fetches since the last block of a tag had its turn, while tags are gone through.
+    fetches_in_a_row: u32,
     under_way: Option<(Purpose, u64)>,
     /// Blocks that the interface owns: their bytes.
     modified: BTreeMap<u64, BlockData>,
@@ -174,6 +176,7 @@ impl Eager {
             put_number: 0,
             puts_done: 0,
             sweeps: VecDeque::new(),
+            fetches_in_a_row: 0,
             under_way: None,
             modified: BTreeMap::new(),
             awaited: BTreeSet::new(),

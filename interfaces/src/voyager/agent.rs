@@ -133,7 +133,7 @@ impl Voyager {
     ) -> Result<i64, CallError> {
         let &DeviceCall { process, request, argument } = call;
         let mut bytes = [0; request::WORDS * 8];
-        if !(request::OPEN..=request::STAGING).contains(&request) {
+        if !(request::OPEN..=request::CHANNEL_CLEAR).contains(&request) {
             return Err(CallError::UnknownRequest);
         }
         system.read(argument, &mut bytes)?;
@@ -151,6 +151,7 @@ impl Voyager {
             request::DMA_DEREGISTER => self.deregister(process, &words, system)?,
             request::DMA => self.transfer(context, process, &words)?,
             request::CHANNEL_SET => self.set_channel(process, &words)?,
+            request::CHANNEL_CLEAR => self.clear_channel(process, &words)?,
             request::STAGING => self.stage(process, &mut words)?,
             _ => self.query(process, &mut words),
         }

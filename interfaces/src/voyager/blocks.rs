@@ -183,6 +183,11 @@ impl BlockUnits {
         self.due(channel)
     }
 
+    /// A channel is as if it had never been set.
+    pub fn clear_channel(&mut self, channel: u8) {
+        self.channels[usize::from(channel)] = Channel::default();
+    }
+
     /// Whether there is such a channel.
     pub fn has_channel(&self, channel: u8) -> bool {
         usize::from(channel) < self.channels.len()

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use narthex_cores::linux::{Invocation, Protection, SystemCalls, start};
 use narthex_cores::{InOrder, Processor};
-use narthex_fabrics::Rank;
+use narthex_fabrics::{NodeId, Rank};
 use narthex_interfaces::Device;
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::information::InformationPage;
@@ -60,6 +60,16 @@ impl Blueprint<'_> {
         let process = Process::new(self.loaded(place).program.clone(), Personality::Linux, pages, calls)
             .with_first_processor(agent.0.into());
         Ok(((processor, memory), process))
+    }
+
+    /// Refuses jobs of more processes than the messages of a node can go to.
+    pub(super) fn check_peers(&self, node: NodeId, interface: &dyn Device) -> Result<(), Failure> {
+        let jobs = self.processes_of(node).filter_map(|place| self.job_of(place));
+        let peers: Vec<u32> = jobs.map(|job| u32::from(job.ranks.ranks()) - 1).collect();
+        match interface.too_many_peers(&peers) {
+            Some(problem) => Err(Failure::usage(format!("{}: {problem}", self.machine))),
+            None => Ok(()),
+        }
     }
 
     /// The devices that programs open with other interfaces, under their sections' names, and

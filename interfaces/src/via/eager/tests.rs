@@ -4,6 +4,8 @@
 //! address-only transaction takes 4 cycles (40 ns), a block from a cache 10 cycles and
 //! 20 ns (120 ns), one from main memory 10 cycles and 60 ns (160 ns).
 
+mod turns;
+
 use super::*;
 use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bus::{Bus, Config};

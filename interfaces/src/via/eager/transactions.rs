@@ -1,11 +1,18 @@
 //! What the controller issues on the bus, and what comes of it: puts first, then blocks that were
 //! written, then those of tags that are gone through.
+//!
+//! Processors that poll may write registered blocks, their stacks for example, as fast as the
+//! controller fetches them. A tag that is gone through, for which the firmware waits, then has its
+//! turn after [`FETCHES_BEFORE_A_SWEEP`] fetches.
 
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 
 use super::{ControllerContext, Eager, Purpose, Statistics, Sweep};
 use crate::via::config::Initialisation;
 use crate::via::copies::{Block, CopyState};
+
+/// More than a message has written blocks: a sweep waits for those, as it would without a limit.
+const FETCHES_BEFORE_A_SWEEP: u32 = 256;
 
 impl Eager {
     /// Whether it wants the bus.
@@ -22,10 +29,16 @@ impl Eager {
         self.settle(at);
         let (purpose, transaction) = self
             .issue_put(at, statistics)
+            .or_else(|| self.issue_late_sweep(statistics))
             .or_else(|| self.issue_fetch())
             .or_else(|| self.issue_sweep(statistics))?;
         self.under_way = Some((purpose, transaction.address));
         Some(transaction)
+    }
+
+    /// The next block of a tag, if it has waited for many fetches.
+    fn issue_late_sweep(&mut self, statistics: &mut Statistics) -> Option<(Purpose, Transaction)> {
+        (self.fetches_in_a_row >= FETCHES_BEFORE_A_SWEEP).then(|| self.issue_sweep(statistics))?
     }
 
     /// The oldest block that is still to be fetched.
@@ -34,6 +47,7 @@ impl Eager {
             let address = self.ready.pop_front()?;
             let block = self.copies.block(address);
             if block.is_some_and(|block| block.is_due && block.state == CopyState::Invalid) {
+                self.fetches_in_a_row = if self.sweeps.is_empty() { 0 } else { self.fetches_in_a_row + 1 };
                 return Some((Purpose::Fetch, Transaction::block(AgentId(0), Kind::Read, address)));
             }
         }
@@ -41,6 +55,7 @@ impl Eager {
 
     /// The next block of a tag that is gone through.
     fn issue_sweep(&mut self, statistics: &mut Statistics) -> Option<(Purpose, Transaction)> {
+        self.fetches_in_a_row = 0;
         loop {
             let &(sweep, _, address) = self.sweeps.front()?;
             let Block { state, is_due } = self.copies.block(address)?;

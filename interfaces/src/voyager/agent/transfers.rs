@@ -187,4 +187,14 @@ impl Voyager {
         due.into_iter().for_each(|due| self.acknowledge(due));
         Ok(())
     }
+
+    /// A channel of a process is not set any more.
+    pub(super) fn clear_channel(&mut self, process: u8, words: &Words) -> Result<(), CallError> {
+        let each = self.channels_of_process();
+        if words[0] >= each.into() {
+            return Err(CallError::Invalid);
+        }
+        self.state.blocks.clear_channel((u32::from(process) * each + words[0] as u32) as u8);
+        Ok(())
+    }
 }

@@ -86,6 +86,11 @@ pub const CONSTANTS: &[Constant] = &[
         "ioctl: channel, packets, number k of the receive queue that tells when they have come, value that it tells.",
     ),
     (
+        "VOYAGER_CHANNEL_CLEAR",
+        request::CHANNEL_CLEAR,
+        "ioctl: channel; it is as if it had not been set. Packets that still come count.",
+    ),
+    (
         "VOYAGER_QUERY",
         request::QUERY,
         "ioctl: -> queues, channels, slots of a transfer's packets, bytes of SRAM left.",

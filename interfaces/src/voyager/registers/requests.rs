@@ -33,6 +33,8 @@ pub mod request {
     pub const QUERY: u64 = 7;
     /// Takes room in SRAM for blocks of the process's own commands.
     pub const STAGING: u64 = 8;
+    /// Takes back a channel that was set, and of whose packets none will come.
+    pub const CHANNEL_CLEAR: u64 = 9;
 }
 
 /// How a block is transferred.

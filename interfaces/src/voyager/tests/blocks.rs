@@ -88,6 +88,17 @@ fn a_channel_that_is_set_after_its_packets_have_come_tells_at_once() {
 }
 
 #[test]
+fn a_channel_that_is_taken_back_counts_from_the_beginning_when_it_is_set_again() {
+    let (mut bench, queue) = prepared(7);
+    bench.call(1, 0, request::CHANNEL_CLEAR, &[1]).expect("it was set");
+    bench.call(1, 0, request::CHANNEL_SET, &[1, 1, 0, 6]).expect("a channel");
+    bench.call(0, 0, request::DMA, &[method::HARDWARE, 2, 0x6000, 0x6100, 64, 1, NONE]).expect("it begins");
+    let now = bench.cycle();
+    bench.run_to(now + 200);
+    assert_eq!(read(&mut bench, 1, queue.buffer).1, 6);
+}
+
+#[test]
 fn a_block_for_memory_that_is_not_registered_goes_nowhere_and_is_counted() {
     let (mut bench, queue) = prepared(1);
     for to in [0x5000, 0x8000, 0x7fff_f000] {

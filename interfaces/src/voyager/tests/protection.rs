@@ -180,6 +180,7 @@ fn wild_requests_of_the_kernel_agent_are_errors() {
         (request::DMA_REGISTER, vec![0xffff_f000, 8], CallError::BadAddress),
         (request::CHANNEL_SET, vec![4, 1, 0, 0], CallError::Invalid),
         (request::CHANNEL_SET, vec![0, 1, 8, 0], CallError::Invalid),
+        (request::CHANNEL_CLEAR, vec![4], CallError::Invalid),
         (request::CHANNEL_SET, vec![0, 1 << 32, 0, 0], CallError::Invalid),
         (0, vec![], CallError::UnknownRequest),
         (99, vec![], CallError::UnknownRequest),
