@@ -30,6 +30,7 @@ pub mod source;
 pub mod text;
 mod timeline;
 mod traces;
+pub mod within;
 
 use std::fmt;
 

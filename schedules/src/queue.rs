@@ -33,6 +33,15 @@ impl<E: Copy> Queue<E> {
         self.buckets[bucket(time, self.last)].push((time, event));
     }
 
+    /// The time of the next event. Unlike [`Queue::pop`] it leaves room for earlier ones.
+    pub fn next_time(&self) -> Option<u64> {
+        if self.taken < self.buckets[0].len() {
+            return Some(self.last);
+        }
+        let first = self.buckets[1..].iter().find(|bucket| !bucket.is_empty())?;
+        first.iter().map(|entry| entry.0).min()
+    }
+
     /// Takes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, E)> {

@@ -1,6 +1,6 @@
 /* Executes a GOAL schedule: each node is a rank of it.
  *
- *     goal FILE [RUNS]
+ *     goal FILE [RUNS [CONDUCTOR]]
  *         FILE in the binary format, given with --file; 2 runs, the last of which is measured
  *
  * What an operation waits for is counted; one that waits for nothing is ready. Ready operations are
@@ -11,7 +11,9 @@
  * A message's first bytes are its tag, so it has at least four. Payloads are not looked into: a
  * receive takes what its send has sent.
  *
- * All nodes begin a run at the same instant, which they agree upon. See README.md. */
+ * All nodes begin a run at the same instant, which they agree upon. Where some ranks are no nodes
+ * but a model, its rank CONDUCTOR says when: a node tells it that it is ready, and is told the time
+ * in nanoseconds at which the next run begins, or 0 if there is none. See README.md. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +24,7 @@
 #include "../arguments.h"
 #include "messaging/collectives.h"
 
-enum { MESSAGE = 1 };
+enum { MESSAGE = 1, CONDUCT = 2 };
 enum { SEND = 1, RECEIVE = 2, CALCULATE = 3 };
 enum {
     COOKIE = 4223,
@@ -65,6 +67,9 @@ static uint32_t over;
 static uint64_t last_ns;
 static uint32_t *payload;
 static double cycles_per_ns;
+static int conductor = -1; /* none */
+static bool is_told;
+static uint64_t told_ns;
 
 /* Reading the file */
 
@@ -264,19 +269,49 @@ static void reset(void) {
     }
 }
 
-/* Returns when all nodes do: the latest clock, and some time. */
-static uint64_t begin_together(void) {
+static void on_told(int source, const void *time_ns, size_t bytes) {
+    (void)source;
+    memcpy(&told_ns, time_ns, bytes < sizeof told_ns ? bytes : sizeof told_ns);
+    is_told = true;
+}
+
+/* When the next run begins, as the conductor says. */
+static uint64_t conducted(void) {
+    narthex_send(conductor, CONDUCT, &told_ns, sizeof told_ns);
+    while (!is_told)
+        narthex_poll();
+    is_told = false;
+    narthex_check(told_ns == 0 || narthex_time_ns() < told_ns,
+                  "goal: node %d is told too late to begin", narthex_node());
+    return told_ns;
+}
+
+/* The latest clock, and some time. */
+static uint64_t agreed(void) {
+    narthex_barrier();
     int64_t begin = (int64_t)narthex_time_ns();
     narthex_all_reduce(&begin, 1, NARTHEX_INT64, NARTHEX_MAXIMUM);
-    begin += START_DELAY_NS;
-    while ((int64_t)narthex_time_ns() < begin)
+    return (uint64_t)begin + START_DELAY_NS;
+}
+
+/* Returns when all nodes do. */
+static uint64_t begin_together(void) {
+    uint64_t begin = conductor < 0 ? agreed() : conducted();
+    while (narthex_time_ns() < begin)
         ;
-    return (uint64_t)begin;
+    return begin;
+}
+
+/* Returns when all nodes and the model have nothing left to do. */
+static void end_together(bool is_last) {
+    if (conductor < 0)
+        narthex_barrier();
+    else if (is_last)
+        conducted();
 }
 
 static void run(bool measured) {
     reset();
-    narthex_barrier();
     uint64_t begin_ns = begin_together();
     last_ns = begin_ns;
     if (measured)
@@ -291,7 +326,7 @@ static void run(bool measured) {
         narthex_region_end("schedule");
         narthex_report("finish", (double)(last_ns - begin_ns), "ns");
     }
-    narthex_barrier();
+    end_together(measured);
 }
 
 static void calibrate(void) {
@@ -303,7 +338,10 @@ static void calibrate(void) {
 int main(int arguments, char **values) {
     narthex_check(arguments > 1, "goal: the name of a schedule's file is missing");
     long runs = argument(arguments, values, 2, "runs", 1, 1000, 2);
+    if (arguments > 3)
+        conductor = (int)argument(arguments, values, 3, "conductor", 0, narthex_nodes() - 1, 0);
     narthex_register_handler(MESSAGE, on_message);
+    narthex_register_handler(CONDUCT, on_told);
     read_schedule(values[1]);
     calibrate();
     for (long index = 1; index <= runs; index++)

@@ -4,6 +4,7 @@ use narthex_fabrics::switch::Switch;
 use narthex_fabrics::{Frame, MessageSizes, Placement};
 use narthex_interfaces::Attached;
 use narthex_kernel::Time;
+use narthex_schedules::within::Ranks;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -41,11 +42,12 @@ pub struct Effort {
 
 impl Effort {
     /// What the parts of a machine have done; the rest of it is zero.
-    pub(super) fn of(nodes: &[Node], switches: &[Switch<Frame>]) -> Self {
+    pub(super) fn of(nodes: &[Node], switches: &[Switch<Frame>], ranks: Option<&Ranks>) -> Self {
+        let own = nodes.iter().map(Node::events).chain(switches.iter().map(Switch::events));
         Effort {
             instructions: nodes.iter().map(Node::retired).sum(),
             skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
-            events: nodes.iter().map(Node::events).chain(switches.iter().map(Switch::events)).sum(),
+            events: own.chain(ranks.map(Ranks::events)).sum(),
             ..Effort::default()
         }
     }
@@ -61,6 +63,8 @@ pub struct Finished {
     pub nodes: Vec<Node>,
     /// The switches of its network.
     pub switches: Vec<Switch<Frame>>,
+    /// The ranks of a model that took the place of nodes.
+    pub ranks: Option<Ranks>,
     /// What it cost the host.
     pub effort: Effort,
     /// The instant of its end.
@@ -73,7 +77,7 @@ pub struct Finished {
 impl Finished {
     /// The result document: everything that is needed to run it again, and all that was counted.
     pub fn document(&self, request: &RunRequest, elf: &[u8]) -> Value {
-        let Finished { machine, interface, nodes, switches, end, ending, written, effort: _ } = self;
+        let Finished { machine, interface, nodes, switches, ranks, end, ending, written, effort: _ } = self;
         let mut message_sizes = MessageSizes::default();
         nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
         let mut document = json!({
@@ -94,6 +98,9 @@ impl Finished {
             "nodes": nodes.iter().map(Node::to_json).collect::<Vec<_>>(),
             "output": written.to_json(),
         });
+        if let Some(ranks) = ranks {
+            document["model"] = ranks.document();
+        }
         if let Some(network) = network::document(nodes, switches, *end) {
             document["network"] = network;
         }
