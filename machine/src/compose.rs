@@ -36,6 +36,7 @@ use crate::wiring::Shape;
 
 use firmware::Firmware;
 use jobs::Job;
+pub use ranks::payload_beside_model;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]

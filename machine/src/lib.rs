@@ -40,6 +40,7 @@ use serde_json::{Value, json};
 
 use config::Machine;
 
+pub use compose::payload_beside_model;
 pub use narthex_cores::linux::OutputStream;
 pub use network_load::{MachineNetwork, NetworkRequest, machine_network, network_load};
 pub use request::{

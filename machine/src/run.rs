@@ -143,7 +143,8 @@ pub fn simulate(
         None => Outcome::Open,
     };
     let windows = running.windows();
-    let Closed { mut nodes, switches, ranks, end, written } = running.close(&ending, outcome.made_at(), observer);
+    let Closed { mut nodes, switches, ranks, end, written } =
+        running.close(&ending, outcome.made_at(), observer);
     monitor.end(end, &mut nodes, &switches, observer);
     if let Err(lost) = request.surroundings.write(&nodes) {
         observer(Progress::Loss(&lost));
@@ -153,7 +154,8 @@ pub fn simulate(
     }
     let checkpoints = keeper.map_or(0, |keeper| keeper.written());
     let effort = Effort { windows, checkpoints, threads, ..Effort::of(&nodes, &switches, ranks.as_ref()) };
-    let finished = Finished { machine, interface, nodes, switches, ranks, effort, end, ending: "finished", written };
+    let finished =
+        Finished { machine, interface, nodes, switches, ranks, effort, end, ending: "finished", written };
     let over = Over { request, elf, bounds, is_late, patience };
     if let Outcome::Made(at) = outcome {
         let words = format!("a warm checkpoint of {at} is written: start runs from it with --from");

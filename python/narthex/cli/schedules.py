@@ -77,8 +77,8 @@ def run(
         "detailed",
         "--executor",
         "-e",
-        help="detailed: each rank is a node. loggops: a model that is fitted to the interface. mixed:"
-        " the ranks of --detailed are nodes, and the model executes all others.",
+        help="detailed: each rank is a node. loggops: a model that is fitted to the interface."
+        " mixed: the ranks of --detailed are nodes, and the model executes all others.",
     ),
     detailed: str | None = typer.Option(
         None,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from narthex import _native, arguments, files
 from narthex.arguments import Settings, whole_number
 from narthex.errors import NarthexError, unknown
-from narthex.goal.parameters import Fitted, calibrated, load, of_entry
+from narthex.goal.parameters import LOGGOPSIMS, Fitted, calibrated, load, of_entry
 
 if TYPE_CHECKING:
     import polars
@@ -117,7 +117,7 @@ def run(
         raise NarthexError(
             "--executor mixed has the ranks that are nodes: --detailed 0-3"
             if detailed is None
-            else f"--detailed {detailed} is of --executor mixed; {executor} has no ranks of two kinds"
+            else f"--detailed {detailed} is of --executor mixed, not of {executor}"
         )
     if executor == "detailed":
         given = (parameters, eager_bytes, fidelity)
@@ -127,6 +127,9 @@ def run(
                 " --plot are those of the fitted model: --executor loggops"
             )
         return on_nodes(schedule, machine, interface, set, seed, threads, runs, progress)
+    if detailed is not None:
+        # Refuses before anything is fitted.
+        _native.payload_beside_model(str(machine), arguments.settings(set), interface or "CNI32Qm")
     if not isinstance(parameters, Fitted):
         parameters = (
             fitted([interface or "CNI32Qm"], machine, set)[0]
@@ -146,6 +149,8 @@ def run(
                 "the eager limit, the scale of calculations, --network and --plot are those of the"
                 " fitted model alone: --executor loggops"
             )
+        if interface is None and parameters.interface == LOGGOPSIMS:
+            raise NarthexError("LogGOPSim's arguments name no interface for the nodes: -i CNI32Qm")
         return mixed.execute(
             schedule,
             detailed,

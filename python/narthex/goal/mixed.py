@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, running
+from narthex import _native, arguments, running
 from narthex.arguments import Settings, whole_number
 from narthex.errors import NarthexError
 from narthex.explanation import explain
@@ -32,7 +32,6 @@ from narthex.programs import find
 from narthex.surroundings import Surroundings
 
 LEAST_BYTES = 8
-_BYTES = re.compile(r"(\d+)B")
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
@@ -52,22 +51,17 @@ def read_ranks(text: str, count: int) -> list[int]:
 
 def departure(machine: str | Path, interface: str, settings: Settings) -> dict[str, float]:
     """Measure how long after the begin of a send its packet departs, as a line over its size."""
-
-    def measured(size: int) -> tuple[float, dict[str, Any]]:
-        document = explain(interface, size, machine=machine, set=settings).document
-        instants = {each["name"]: each["time_ps"] for each in document["instants"]}
-        return instants["injected"] / PS_PER_NS, document["machine"]["messages"]
-
-    def bytes_of(entry: Any) -> int:  # noqa: ANN401 - a value, or one with its source
-        found = _BYTES.fullmatch(entry["value"] if isinstance(entry, dict) else entry)
-        assert found, "sizes are stated in bytes"
-        return int(found[1])
-
-    short, messages = measured(LEAST_BYTES)
-    full_bytes = bytes_of(messages["packet"]) - bytes_of(messages["header"])
-    full, _ = measured(full_bytes)
+    full_bytes = _native.payload_beside_model(str(machine), arguments.settings(settings), interface)
+    short, full = (
+        _departure_ns(machine, interface, settings, size) for size in (LEAST_BYTES, full_bytes)
+    )
     per_byte = (full - short) / (full_bytes - LEAST_BYTES)
     return {"first_ns": short - (LEAST_BYTES - 1) * per_byte, "per_byte_ns": per_byte}
+
+
+def _departure_ns(machine: str | Path, interface: str, settings: Settings, size: int) -> float:
+    instants = explain(interface, size, machine=machine, set=settings).document["instants"]
+    return next(each["time_ps"] for each in instants if each["name"] == "injected") / PS_PER_NS
 
 
 def execute(

@@ -223,7 +223,8 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
     /// Engages a processor from `now` on, or when it is free; returns when it begins and ends.
     #[inline]
     fn engage(&mut self, rank: u32, cpu: u8, now: u64, for_ps: u64) -> (u64, u64) {
-        let free = &mut self.state.cpu_free[rank as usize * usize::from(self.schedule.cpus()) + usize::from(cpu)];
+        let free =
+            &mut self.state.cpu_free[rank as usize * usize::from(self.schedule.cpus()) + usize::from(cpu)];
         let begin = now.max(*free);
         *free = begin.saturating_add(for_ps);
         (begin, *free)

@@ -81,7 +81,13 @@ pub(crate) struct Straight;
 
 impl Wire for Straight {
     #[inline]
-    fn send(&mut self, message: Message, (begin, end): (u64, u64), latency: i64, events: &mut Events) -> bool {
+    fn send(
+        &mut self,
+        message: Message,
+        (begin, end): (u64, u64),
+        latency: i64,
+        events: &mut Events,
+    ) -> bool {
         events.push(end.saturating_add_signed(latency).max(begin), message.arrived());
         true
     }

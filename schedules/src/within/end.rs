@@ -149,7 +149,11 @@ impl End {
     }
 
     /// The next packet that has come and was not looked at: none, or the message that is whole by it, if any.
-    pub fn look(&mut self, settings: &Settings, is_control: impl FnOnce(&Received) -> bool) -> Option<Option<Received>> {
+    pub fn look(
+        &mut self,
+        settings: &Settings,
+        is_control: impl FnOnce(&Received) -> bool,
+    ) -> Option<Option<Received>> {
         let port = self.port.of_process(0);
         let packet = port.at(self.incoming.len())?;
         let message = self.partial.add(&settings.format, packet);

@@ -121,7 +121,13 @@ impl Ends {
     }
 
     /// Lets something happen, all of which is then over.
-    pub fn happen(&mut self, now: Time, happening: Happening, events: &mut Events, outbox: &mut Outbox<Mail<Frame>>) {
+    pub fn happen(
+        &mut self,
+        now: Time,
+        happening: Happening,
+        events: &mut Events,
+        outbox: &mut Outbox<Mail<Frame>>,
+    ) {
         let end = match happening {
             Happening::Begin => return,
             Happening::Frame(frame, phase) => self.frame(now, frame, phase, events),
@@ -153,14 +159,21 @@ impl Ends {
     }
 
     /// Tells all nodes when the next run begins, or that there is none.
-    pub fn conduct(&mut self, now: Time, conducts: u32, outbox: &mut Outbox<Mail<Frame>>, events: &mut Events) {
+    pub fn conduct(
+        &mut self,
+        now: Time,
+        conducts: u32,
+        outbox: &mut Outbox<Mail<Frame>>,
+        events: &mut Events,
+    ) {
         let begin = self.conductor.decide(now);
         if let Some(at) = begin {
             self.queue.schedule(at, Happening::Begin);
         }
         let content = begin.map_or(0, |at| at.as_ps() / 1_000).to_le_bytes();
         let end = self.of_rank[conducts as usize];
-        for rank in (0..).zip(&self.is_detailed).filter_map(|(rank, is_detailed)| is_detailed.then_some(rank)) {
+        for rank in (0..).zip(&self.is_detailed).filter_map(|(rank, is_detailed)| is_detailed.then_some(rank))
+        {
             let letter = Letter {
                 to: Rank(rank),
                 handler: handlers::CONDUCT,
@@ -242,7 +255,13 @@ impl Ends {
 }
 
 impl Wire for &mut Ends {
-    fn send(&mut self, message: Message, (begin, end): (u64, u64), latency: i64, events: &mut Events) -> bool {
+    fn send(
+        &mut self,
+        message: Message,
+        (begin, end): (u64, u64),
+        latency: i64,
+        events: &mut Events,
+    ) -> bool {
         if !self.is_detailed[message.receiver as usize] {
             return Straight.send(message, (begin, end), latency, events);
         }

@@ -28,6 +28,8 @@ mod conductor;
 mod end;
 mod ends;
 mod packets;
+#[cfg(test)]
+mod tests;
 
 use narthex_fabrics::{Frame, Job, Mail, NetworkPort, NodeId};
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
@@ -117,7 +119,12 @@ impl Settings {
     /// When the first packet of a message goes whose send begins at `begin`.
     fn first_departure(&self, begin: Time, bytes: u64) -> Time {
         let before = self.spacing * u64::from(self.format.packets(bytes) - 1);
-        begin + self.departure(bytes).as_ps().checked_sub(before.as_ps()).map_or(Duration::ZERO, Duration::from_ps)
+        begin
+            + self
+                .departure(bytes)
+                .as_ps()
+                .checked_sub(before.as_ps())
+                .map_or(Duration::ZERO, Duration::from_ps)
     }
 
     /// From the arrival of a message's last packet to that of the message in the model.
@@ -160,7 +167,10 @@ impl Ranks {
         for &rank in &request.detailed {
             let place = is_detailed.get_mut(rank as usize);
             *place.ok_or_else(|| {
-                Problem::new(format!("rank {rank} is to be a node; the schedule has the ranks 0 to {}", ranks - 1))
+                Problem::new(format!(
+                    "rank {rank} is to be a node; the schedule has the ranks 0 to {}",
+                    ranks - 1
+                ))
             })? = true;
         }
         let modelled: Vec<u32> = (0..ranks).filter(|&rank| !is_detailed[rank as usize]).collect();
@@ -240,7 +250,8 @@ impl Partition for Ranks {
                 let (at, event) = executor.state.events.pop().expect("its time was told");
                 executor.take(at, event);
             } else {
-                let (_, happening) = executor.wire.queue.pop_before(outbox.until()).expect("its time was told");
+                let (_, happening) =
+                    executor.wire.queue.pop_before(outbox.until()).expect("its time was told");
                 if let Happening::Begin = happening {
                     executor.state.repeat(schedule);
                     modelled.iter().for_each(|&rank| executor.begin_rank(rank, now.as_ps()));

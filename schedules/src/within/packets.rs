@@ -69,7 +69,10 @@ struct Parts {
 
 impl Format {
     pub fn new(packet_bytes: u64, header_bytes: u64) -> Self {
-        Format { payload_bytes: packet_bytes - header_bytes, extra_bytes: header_bytes - Header::BYTES as u64 }
+        Format {
+            payload_bytes: packet_bytes - header_bytes,
+            extra_bytes: header_bytes - Header::BYTES as u64,
+        }
     }
 
     /// How many packets a message has.
