@@ -132,8 +132,8 @@ def run(
 
     target, picture = JsonTarget(json_file), PlotTarget(plot)
     names = split_names(interface)
-    if executor != "loggops":
-        compile_program(find("goal"))
+    if program := {"detailed": "goal", "mixed": "goal-mixed"}.get(executor):
+        compile_program(find(program))
     is_default = parameters is not None and names == list(INTERFACE.default)
     name = None if is_default else only_one("goal run", names)
     if eager is not None and eager < 0:

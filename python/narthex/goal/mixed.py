@@ -1,9 +1,10 @@
 """Detailed nodes within the model: some ranks of a schedule are nodes, the others the model's.
 
-The program `goal` runs on the nodes as ever. The ranks of the model have ends of the network that
-speak the nodes' flow control and the messaging library's packets (schedules/src/within). What such
-an end needs beyond LogGP is when a packet departs from an interface, which is measured here: of a
-short message and of one that fills a packet, with a line between the two.
+The nodes' program is `goal-mixed`, which is `goal` but for who says when a run begins. The ranks of
+the model have ends of the network that speak the nodes' flow control and the messaging library's
+packets (schedules/src/within). What such an end needs beyond LogGP is when a packet departs from
+an interface, which is measured here: of a short message and of one that fills a packet, with a
+line between the two.
 """
 
 import json
@@ -18,7 +19,6 @@ from narthex.errors import NarthexError
 from narthex.explanation import explain
 from narthex.goal.execution import (
     FILE,
-    PROGRAM,
     PS_PER_NS,
     Execution,
     Progress,
@@ -31,6 +31,7 @@ from narthex.goal.parameters import Fitted
 from narthex.programs import find
 from narthex.surroundings import Surroundings
 
+PROGRAM = "goal-mixed"
 LEAST_BYTES = 8
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
