@@ -6,7 +6,7 @@
 //! | [`compose`] | from a configuration and a program to nodes |
 //! | [`wiring`] | which part of a node sits where |
 //! | [`node`] | a node: its parts, wired |
-//! | [`partition`] | nodes and switches, as the simulation has them |
+//! | [`partition`] | nodes, switches and ranks of a model, as the simulation has them |
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
 //! | [`surroundings`] | what programs find around them: variables, input, files |
