@@ -240,6 +240,12 @@ impl NetworkPort {
         arrival
     }
 
+    /// The node that has sent a frame.
+    #[inline]
+    pub fn sender_of(&self, frame: &Frame) -> NodeId {
+        self.placement.node(frame.from())
+    }
+
     /// What has arrived, or the retry, has had its effects.
     pub fn end_step(&mut self) {
         (self.phase, self.arriving) = (Phase::Own, None);

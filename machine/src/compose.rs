@@ -7,6 +7,7 @@ pub mod jobs;
 mod memories;
 mod nodes;
 mod programs;
+mod ranks;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ use crate::wiring::Shape;
 
 use firmware::Firmware;
 use jobs::Job;
+pub use ranks::payload_beside_model;
 
 /// Where a process runs.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +71,8 @@ pub struct Blueprint<'a> {
     pub interface: Attached,
     /// How many nodes it has.
     pub nodes: u32,
+    /// How many of them are built: the first ones. The others are ranks of a model.
+    pub built: u32,
     /// Where random streams start.
     pub seed: u64,
     /// What runs on its nodes.
@@ -107,6 +111,7 @@ impl<'a> Blueprint<'a> {
             machine: request.machine.clone(),
             interface,
             nodes,
+            built: nodes,
             seed,
             frames,
             jobs: vec![job],
@@ -289,7 +294,8 @@ impl<'a> Blueprint<'a> {
 
     /// What its network is in.
     fn surroundings(&self) -> Surroundings {
-        Surroundings { nodes: self.nodes, seed: self.seed, packet_bytes: self.packet_bytes() }
+        let Blueprint { nodes, built, seed, .. } = *self;
+        Surroundings { nodes, in_one_partition_from: built, seed, packet_bytes: self.packet_bytes() }
     }
 
     /// Refuses a device that has no local memory where it needs one.

@@ -93,7 +93,7 @@ impl Estimate {
         let process_bytes = queues.sum::<u64>() + (variables + STARTED_PAGES) * PAGE_BYTES + PROCESS_BYTES;
         let program_bytes: u64 = segments().map(|segment| segment.bytes.len() as u64).sum();
         Ok(Estimate {
-            nodes: blueprint.nodes,
+            nodes: blueprint.built,
             node_bytes: cache_bytes + memories * third + processes * process_bytes + NODE_BYTES,
             shared_bytes: SHARED_BYTES + DECODED_BYTES * program_bytes,
         })

@@ -6,7 +6,7 @@
 //! | [`compose`] | from a configuration and a program to nodes |
 //! | [`wiring`] | which part of a node sits where |
 //! | [`node`] | a node: its parts, wired |
-//! | [`partition`] | nodes and switches, as the simulation has them |
+//! | [`partition`] | nodes, switches and ranks of a model, as the simulation has them |
 //! | [`activity`] | what a processor's time is divided into |
 //! | [`request`], [`run`](mod@run) | a run from request to result |
 //! | [`surroundings`] | what programs find around them: variables, input, files |
@@ -40,6 +40,7 @@ use serde_json::{Value, json};
 
 use config::Machine;
 
+pub use compose::payload_beside_model;
 pub use narthex_cores::linux::OutputStream;
 pub use network_load::{MachineNetwork, NetworkRequest, machine_network, network_load};
 pub use request::{

@@ -1,4 +1,4 @@
-//! The partitions of a machine: its nodes, then the switches of its network.
+//! The partitions of a machine: its nodes, then the switches of its network, or the ranks of a model.
 
 use narthex_fabrics::link::Hops;
 use narthex_fabrics::switch::Switch;
@@ -6,6 +6,7 @@ use narthex_fabrics::{Frame, Mail, networks};
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::simulation::{Simulation, Tiers};
 use narthex_kernel::{Archive, Archived, Damage, Time};
+use narthex_schedules::within::Ranks;
 
 use crate::node::Node;
 
@@ -15,18 +16,22 @@ pub enum Part {
     Node(Box<Node>),
     /// A switch of the network between the nodes.
     Switch(Box<Switch<Frame>>),
+    /// Ranks of a model, in the place of nodes.
+    Ranks(Box<Ranks>),
 }
 
-/// The simulation of these nodes, and of the switches between them.
+/// The simulation of these nodes, and of the switches between them or the ranks beside them.
 pub fn simulation(
     nodes: Vec<Node>,
     switches: Vec<Switch<Frame>>,
+    ranks: Option<Ranks>,
     network: &networks::Config,
 ) -> Simulation<Part> {
     let first = nodes.len();
     let nodes = nodes.into_iter().map(|node| Part::Node(Box::new(node)));
     let switches = switches.into_iter().map(|switch| Part::Switch(Box::new(switch)));
-    let simulation = Simulation::new(nodes.chain(switches).collect(), network.lookahead());
+    let ranks = ranks.map(|ranks| Part::Ranks(Box::new(ranks)));
+    let simulation = Simulation::new(nodes.chain(switches).chain(ranks).collect(), network.lookahead());
     match network.hops() {
         Some(Hops { to_switch, between_switches, to_node }) => simulation.with_tiers(Tiers {
             first,
@@ -43,7 +48,7 @@ impl Part {
     pub fn node(&self) -> Option<&Node> {
         match self {
             Part::Node(node) => Some(node),
-            Part::Switch(_) => None,
+            Part::Switch(_) | Part::Ranks(_) => None,
         }
     }
 
@@ -51,21 +56,22 @@ impl Part {
     pub fn node_mut(&mut self) -> Option<&mut Node> {
         match self {
             Part::Node(node) => Some(node),
-            Part::Switch(_) => None,
+            Part::Switch(_) | Part::Ranks(_) => None,
         }
     }
 }
 
-/// The nodes and the switches of a machine, when its simulation is over.
-pub fn apart(parts: Vec<Part>) -> (Vec<Node>, Vec<Switch<Frame>>) {
-    let (mut nodes, mut switches) = (Vec::new(), Vec::new());
+/// The nodes, the switches and the ranks of a machine, when its simulation is over.
+pub fn apart(parts: Vec<Part>) -> (Vec<Node>, Vec<Switch<Frame>>, Option<Ranks>) {
+    let (mut nodes, mut switches, mut ranks) = (Vec::new(), Vec::new(), None);
     for part in parts {
         match part {
             Part::Node(node) => nodes.push(*node),
             Part::Switch(switch) => switches.push(*switch),
+            Part::Ranks(own) => ranks = Some(*own),
         }
     }
-    (nodes, switches)
+    (nodes, switches, ranks)
 }
 
 impl Partition for Part {
@@ -76,6 +82,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.next_time(),
             Part::Switch(switch) => switch.next_time(),
+            Part::Ranks(ranks) => ranks.next_time(),
         }
     }
 
@@ -84,6 +91,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.earliest_departure(),
             Part::Switch(switch) => switch.earliest_departure(),
+            Part::Ranks(ranks) => ranks.earliest_departure(),
         }
     }
 
@@ -92,6 +100,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.advance(outbox),
             Part::Switch(switch) => switch.advance(outbox),
+            Part::Ranks(ranks) => ranks.advance(outbox),
         }
     }
 
@@ -100,6 +109,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.departure_after(envelope),
             Part::Switch(switch) => switch.departure_after(envelope),
+            Part::Ranks(ranks) => ranks.departure_after(envelope),
         }
     }
 
@@ -108,6 +118,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.deliver(envelope),
             Part::Switch(switch) => switch.deliver(envelope),
+            Part::Ranks(ranks) => ranks.deliver(envelope),
         }
     }
 
@@ -115,6 +126,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.expect_inspection(at),
             Part::Switch(switch) => switch.expect_inspection(at),
+            Part::Ranks(ranks) => ranks.expect_inspection(at),
         }
     }
 
@@ -122,6 +134,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.awaits(now),
             Part::Switch(switch) => switch.awaits(now),
+            Part::Ranks(ranks) => ranks.awaits(now),
         }
     }
 
@@ -130,6 +143,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.status(),
             Part::Switch(switch) => switch.status(),
+            Part::Ranks(ranks) => ranks.status(),
         }
     }
 
@@ -138,6 +152,7 @@ impl Partition for Part {
         match self {
             Part::Node(node) => node.progress(),
             Part::Switch(switch) => switch.progress(),
+            Part::Ranks(ranks) => ranks.progress(),
         }
     }
 }
@@ -147,6 +162,7 @@ impl Archived for Part {
         match self {
             Part::Node(node) => node.archive(archive),
             Part::Switch(switch) => switch.archive(archive),
+            Part::Ranks(_) => archive.ensure(false, "the ranks of a model have no archive"),
         }
     }
 }

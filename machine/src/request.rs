@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use narthex_interfaces::sarc::rtl::Parameters;
 use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::{Duration, Frequency, Threads};
+use narthex_schedules::within;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -62,6 +63,10 @@ pub struct RunRequest {
     /// Further jobs of the run, each with a process on each of its nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobRequest>,
+    /// The ranks of a schedule that a fitted model executes in the place of nodes, of which there are as
+    /// many as ranks; only the others are built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<within::Request>,
     /// What its programs find around them.
     #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
     pub surroundings: Surroundings,

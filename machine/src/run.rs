@@ -30,6 +30,7 @@ use narthex_fabrics::switch::Switch;
 use narthex_interfaces::Attached;
 use narthex_kernel::simulation::{Ending, Limits};
 use narthex_kernel::{Duration, Time};
+use narthex_schedules::within::Ranks;
 use serde_json::Value;
 
 use crate::checkpoint::identity::Identity;
@@ -105,14 +106,14 @@ pub fn simulate(
         .map_err(Failure::usage)?;
     let interface: Attached = request.interface.parse().map_err(Failure::usage)?;
     let wanted = Wanted::of(request)?;
-    let (mut nodes, switches, (written, begin)) = parts(request, elf, &machine, interface, monitor)?;
+    let (mut nodes, switches, ranks, (written, begin)) = parts(request, elf, &machine, interface, monitor)?;
     wanted.iter().for_each(|wanted| nodes.iter_mut().for_each(|node| node.meet(&wanted.point)));
     let network = &machine.config.network;
     if network.lookahead().is_zero() && nodes.len() > 1 {
         observer(Progress::Notice(&without_lookahead(request.threads)));
     }
     request.surroundings.check_folder()?;
-    let simulation = simulation(nodes, switches, network).with_threads(threads);
+    let simulation = simulation(nodes, switches, ranks, network).with_threads(threads);
     let threads = simulation.thread_count();
     let mut running = Running::behind(simulation, written);
     let identity = || Identity::new(request, elf, interface, machine.resolved());
@@ -143,7 +144,8 @@ pub fn simulate(
         None => Outcome::Open,
     };
     let windows = running.windows();
-    let Closed { mut nodes, switches, end, written } = running.close(&ending, outcome.made_at(), observer);
+    let Closed { mut nodes, switches, ranks, end, written } =
+        running.close(&ending, outcome.made_at(), observer);
     monitor.end(end, &mut nodes, &switches, observer);
     if let Err(lost) = request.surroundings.write(&nodes) {
         observer(Progress::Loss(&lost));
@@ -152,8 +154,9 @@ pub fn simulate(
         return Err(shortage.failure(end, &nodes));
     }
     let checkpoints = keeper.map_or(0, |keeper| keeper.written());
-    let effort = Effort { windows, checkpoints, threads, ..Effort::of(&nodes, &switches) };
-    let finished = Finished { machine, interface, nodes, switches, effort, end, ending: "finished", written };
+    let effort = Effort { windows, checkpoints, threads, ..Effort::of(&nodes, &switches, ranks.as_ref()) };
+    let finished =
+        Finished { machine, interface, nodes, switches, ranks, effort, end, ending: "finished", written };
     let over = Over { request, elf, bounds, is_late, patience };
     if let Outcome::Made(at) = outcome {
         let words = format!("a warm checkpoint of {at} is written: start runs from it with --from");
@@ -204,25 +207,30 @@ impl Over<'_> {
             return Err(failed(failure, finished.document(request, elf)));
         }
         let end = finished.end;
+        // Nodes may wait for ranks of a model, which no monitor knows.
+        let mut explain = |halt, finished: &mut Finished| match finished.ranks {
+            None => monitor.explain(halt, end, &mut finished.nodes, &finished.switches),
+            Some(_) => None,
+        };
         match ending {
             Ending::AllFinished => Ok(finished),
             Ending::Stopped { partition, .. } => {
                 let failure = failure_of(&finished.nodes[partition]);
                 if finished.nodes[partition].is_silent() {
                     let halt = Halt::Limit;
-                    let explanation = monitor.explain(halt, end, &mut finished.nodes, &finished.switches);
+                    let explanation = explain(halt, &mut finished);
                     return Err(silent(finished.document(request, elf), explanation, failure.message));
                 }
                 Err(failed(failure, finished.document(request, elf)))
             }
             Ending::NoProgress(_) => {
                 let halt = Halt::NoProgress;
-                let explanation = monitor.explain(halt, end, &mut finished.nodes, &finished.switches);
+                let explanation = explain(halt, &mut finished);
                 Err(no_progress(finished.document(request, elf), explanation, patience, end))
             }
             Ending::Interrupted if !is_late => Err(Failure::guest("the run was interrupted")),
             Ending::TimeLimit | Ending::Interrupted => {
-                let explanation = monitor.explain(Halt::Limit, end, &mut finished.nodes, &finished.switches);
+                let explanation = explain(Halt::Limit, &mut finished);
                 let words = bounds.in_words(end, is_late);
                 Err(at_limit(finished.document(request, elf), explanation, words, is_late))
             }
@@ -230,8 +238,8 @@ impl Over<'_> {
     }
 }
 
-/// The nodes and the switches of a run, what its programs wrote before, and when it starts.
-type Parts = (Vec<Node>, Vec<Switch<Frame>>, (Written, Time));
+/// The nodes of a run, its switches or the ranks of its model, what its programs wrote before, and when it starts.
+type Parts = (Vec<Node>, Vec<Switch<Frame>>, Option<Ranks>, (Written, Time));
 
 /// The parts of a run that is about to start.
 fn parts(
@@ -246,10 +254,11 @@ fn parts(
         .with_surroundings(&request.surroundings)?
         .with_jobs_of(request)?
         .with_firmware_of(request)?
-        .with_hardware_of(request)?;
+        .with_hardware_of(request)?
+        .with_model_of(request)?;
     Estimate::of(&blueprint)?.check(host_memory::allowed()?)?;
     let mut nodes =
-        (0..blueprint.nodes).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;
+        (0..blueprint.built).map(|number| blueprint.node(number)).collect::<Result<Vec<_>, _>>()?;
     let mut before = (Written::default(), Time::ZERO);
     if let Some(asked) = &request.warm {
         checkpoint::warm::check(request, &nodes)?;
@@ -265,10 +274,12 @@ fn parts(
         nodes.iter_mut().for_each(Node::schedule_steps);
     }
     monitor.start(&blueprint, &mut nodes)?;
-    if !request.schedule_steps && !nodes.iter().any(Node::is_observed) {
+    // The ends of a model answer every attempt.
+    if request.model.is_none() && !request.schedule_steps && !nodes.iter().any(Node::is_observed) {
         nodes.iter_mut().for_each(Node::compute_attempts);
     }
-    Ok((nodes, blueprint.switches(), before))
+    let ranks = request.model.as_ref().map(|model| blueprint.ranks(model)).transpose()?;
+    Ok((nodes, blueprint.switches(), ranks, before))
 }
 
 /// What there is to say about a run whose nodes hear from each other at once.

@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
         schedule_steps: std::env::var("STEPS").is_ok_and(|how| how == "schedule"),
         job_nodes: None,
+        model: None,
         jobs: Vec::new(),
         surroundings: Default::default(),
         firmware: firmware(),

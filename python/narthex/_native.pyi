@@ -52,6 +52,9 @@ def check_shared_memory(
 def schedule_run(
     request: str, observer: Callable[[str, int, int], object] | None = None
 ) -> str: ...
+def payload_beside_model(
+    machine: str, settings: builtins.list[str], interface: str
+) -> int: ...
 def schedule_show(
     schedule: str, observer: Callable[[str, int, int], object] | None = None
 ) -> str: ...

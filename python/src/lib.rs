@@ -379,6 +379,13 @@ fn carrier(choice: &NetworkChoice, ranks: u32) -> Result<Carrier, Problem> {
     Ok(Carrier { plan: Arc::new(plan), seed, payload_bytes, header_bytes })
 }
 
+/// The payload of a packet of a machine beside whose nodes ranks of the fitted model can stand; others are
+/// refused.
+#[pyfunction]
+fn payload_beside_model(py: Python<'_>, name: &str, sets: Vec<String>, interface: &str) -> PyResult<u64> {
+    narthex_machine::payload_beside_model(name, &sets, interface).map_err(|failure| raise(py, &failure))
+}
+
 /// What a schedule consists of; `observer` as for `schedule_run`.
 #[pyfunction]
 #[pyo3(signature = (schedule, observer=None))]
@@ -519,6 +526,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine_settings, module)?)?;
     module.add_function(wrap_pyfunction!(machine_differences, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_run, module)?)?;
+    module.add_function(wrap_pyfunction!(payload_beside_model, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_show, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_convert, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_patterns, module)?)?;

@@ -307,3 +307,63 @@ def test_a_small_schedule_is_drawn_as_the_model_executes_it(tmp_path, parameters
     assert [(line["from_rank"], line["to_rank"]) for line in lines] == [(0, 1)]
     with pytest.raises(NarthexError, match=r"has 65 ranks and .* a picture has at most 64"):
         goal.run("barrier:ranks=65", executor="loggops", parameters=parameters, timeline=True)
+
+
+def fitted_line(first_ns, per_byte_ns=0.0):
+    return {"first_ns": first_ns, "per_byte_ns": per_byte_ns}
+
+
+@pytest.fixture
+def model():
+    """NI2w on hpca98, rounded."""
+    lines = {
+        "latency": fitted_line(200.0),
+        "send_overhead": fitted_line(290.0, 12.0),
+        "receive_overhead": fitted_line(500.0, 13.5),
+        "gap": fitted_line(360.0, 13.5),
+    }
+    return goal.Fitted("NI2w", lines, lines, lines)
+
+
+def test_some_ranks_are_nodes_and_the_model_executes_the_others(model):
+    schedule = "alltoall-linear:ranks=12,bytes=600"
+    found = [
+        goal.run(
+            schedule, executor="mixed", detailed="1-2,7", parameters=model, threads=threads
+        ).document
+        for threads in (1, 2)
+    ]
+    assert found[0] == found[1], "threads change no bit"
+    assert found[0]["detailed"] == [1, 2, 7]
+    nodes = goal.run(schedule, interface="NI2w")
+    # Of several packets a message, which nodes and ends return when they find no buffer.
+    assert found[0]["flow_control"]["packets_returned"] > 0
+    of_nodes = [
+        (found[0]["finish_ns"][rank], nodes.document["finish_ns"][rank]) for rank in (1, 2, 7)
+    ]
+    assert all(mixed == pytest.approx(node, rel=0.1) for mixed, node in of_nodes), of_nodes
+
+
+def test_with_all_ranks_as_nodes_the_makespan_is_that_of_nodes(model):
+    schedule = "incast:ranks=3,bytes=64"
+    mixed = goal.run(schedule, executor="mixed", detailed="0-2", parameters=model)
+    nodes = goal.run(schedule, interface="NI2w").document
+    assert mixed.document["finish_ns"] == nodes["finish_ns"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "--executor mixed has the ranks that are nodes: --detailed 0-3"),
+        ({"detailed": "0-8"}, "the schedule has the ranks 0 to 7"),
+        ({"detailed": "2-1"}, "expected ranks such as 3, 0-3 or 0-3,17"),
+        ({"detailed": "0", "executor": "loggops"}, "--detailed 0 is of --executor mixed"),
+        ({"detailed": "0", "timeline": True}, "--plot are those of the fitted model alone"),
+        ({"detailed": "0", "machine": "cluster"}, 'network.kind is "switched"'),
+        ({"detailed": "0", "set": ["network.latency=0ns"]}, "network.latency is 0ps"),
+        ({"detailed": "0", "machine": "edt", "interface": "EDT"}, "sends other packets"),
+    ],
+)
+def test_what_cannot_be_nodes_and_model_is_refused(model, given, told):
+    with pytest.raises(NarthexError, match=told):
+        goal.run("barrier:ranks=8", **{"executor": "mixed", "parameters": model} | given)

@@ -10,8 +10,9 @@
 //! Reading order: [`schedule`] (what is in memory), [`text`] and [`binary`] (its two formats),
 //! [`pairs`] (does every send have its receive), [`collectives`] and [`patterns`] (schedules that
 //! are generated), [`parameters`] (LogGOPS), [`executor`] with its [`queue`] and [`blocked`] (the
-//! model), [`network`] (where messages meet), `timeline` (what is drawn of it), `traces` with [`chakra`] (traces of machine-learning programs) and [`liballprof`] (traces of MPI
-//! programs), [`request`] (what Python calls).
+//! model), [`network`] (where messages meet), [`within`] (the model beside detailed nodes), `timeline` (what
+//! is drawn of the model), `traces` with [`chakra`] (traces of machine-learning programs) and
+//! [`liballprof`] (traces of MPI programs), [`request`] (what Python calls).
 
 pub mod binary;
 pub mod blocked;
@@ -30,6 +31,7 @@ pub mod source;
 pub mod text;
 mod timeline;
 mod traces;
+pub mod within;
 
 use std::fmt;
 

@@ -235,7 +235,13 @@ impl<'a> Network<'a> {
 }
 
 impl Wire for Network<'_> {
-    fn send(&mut self, message: Message, (begin, end): (u64, u64), latency: i64, events: &mut Events) {
+    fn send(
+        &mut self,
+        message: Message,
+        (begin, end): (u64, u64),
+        latency: i64,
+        events: &mut Events,
+    ) -> bool {
         let last_bytes = self.packet_bytes(&message, 0);
         let second = NodeId(u16::from(self.terminals.len() > 1));
         let fitted = self.carrier.plan.zero_load(NodeId(0), second, last_bytes).as_ps();
@@ -244,6 +250,7 @@ impl Wire for Network<'_> {
         let following = self.packets(&message) - 1;
         let first = last.saturating_sub(self.spacing_ps.saturating_mul(u64::from(following))).max(begin);
         self.expect(first, Pending::HandOver(message, following), events);
+        true
     }
 
     fn take(&mut self, now: u64, event: Event, events: &mut Events) {

@@ -15,13 +15,21 @@ pub struct Queue<E> {
     last: u64,
     /// Of those at `last`: how many are taken.
     taken: usize,
+    /// The time of the next event, once it was asked for.
+    next: Option<u64>,
     buckets: [Vec<(u64, E)>; BUCKETS],
     spare: Vec<(u64, E)>,
 }
 
 impl<E: Copy> Default for Queue<E> {
     fn default() -> Self {
-        Queue { last: 0, taken: 0, buckets: std::array::from_fn(|_| Vec::new()), spare: Vec::new() }
+        Queue {
+            last: 0,
+            taken: 0,
+            next: None,
+            buckets: std::array::from_fn(|_| Vec::new()),
+            spare: Vec::new(),
+        }
     }
 }
 
@@ -30,12 +38,28 @@ impl<E: Copy> Queue<E> {
     #[inline]
     pub fn push(&mut self, time: u64, event: E) {
         debug_assert!(time >= self.last, "time goes forward");
+        if let Some(next) = &mut self.next {
+            *next = time.min(*next);
+        }
         self.buckets[bucket(time, self.last)].push((time, event));
+    }
+
+    /// The time of the next event. Unlike [`Queue::pop`] it leaves room for earlier ones.
+    pub fn next_time(&mut self) -> Option<u64> {
+        if self.taken < self.buckets[0].len() {
+            return Some(self.last);
+        }
+        if self.next.is_none() {
+            let first = self.buckets[1..].iter().find(|bucket| !bucket.is_empty())?;
+            self.next = first.iter().map(|entry| entry.0).min();
+        }
+        self.next
     }
 
     /// Takes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, E)> {
+        self.next = None;
         if self.taken == self.buckets[0].len() {
             self.refill()?;
         }
@@ -78,6 +102,7 @@ mod tests {
                 queue.push(now + delay, number);
                 reference.insert((now + delay, number));
                 if takes {
+                    prop_assert_eq!(queue.next_time(), reference.first().map(|first| first.0));
                     let first = reference.pop_first();
                     prop_assert_eq!(queue.pop(), first);
                     now = first.unwrap().0;

@@ -201,6 +201,7 @@ impl Checked<'_> {
             execute_wait_loops: false,
             schedule_steps: false,
             job_nodes: None,
+            model: None,
             jobs: Vec::new(),
             surroundings: Default::default(),
             firmware: Default::default(),

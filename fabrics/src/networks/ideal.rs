@@ -23,6 +23,8 @@ pub struct Config {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Ideal {
     latency: Duration,
+    /// The partition of this node and of all behind it.
+    last_partition: u16,
 }
 
 impl Parameters for Config {
@@ -30,14 +32,16 @@ impl Parameters for Config {
         self.latency
     }
 
-    fn build(&self, _own: NodeId, _around: &Surroundings) -> Box<dyn Network> {
-        Box::new(Ideal { latency: self.latency })
+    fn build(&self, _own: NodeId, around: &Surroundings) -> Box<dyn Network> {
+        let last_partition = around.in_one_partition_from as u16;
+        Box::new(Ideal { latency: self.latency, last_partition })
     }
 }
 
 impl Network for Ideal {
     fn send(&mut self, now: Time, destination: NodeId, frame: Frame) -> Option<Sending<Frame>> {
-        Some((now + self.latency, usize::from(destination.0), Mail::Direct(frame, Phase::Own)))
+        let partition = destination.0.min(self.last_partition);
+        Some((now + self.latency, partition.into(), Mail::Direct(frame, Phase::Own)))
     }
 
     fn fixed_latency(&self) -> Option<Duration> {
@@ -53,7 +57,7 @@ mod tests {
     #[test]
     fn every_frame_takes_the_same_time() {
         let config = super::super::Config::Ideal(Config { latency: Duration::from_ns(40) });
-        let around = Surroundings { nodes: 2, seed: 0, packet_bytes: 256 };
+        let around = Surroundings { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 256 };
         let mut network = config.build(NodeId(0), &around);
         let frame = Frame::Acknowledgement { from: Rank(0), to: Rank(1), sequence: 1 };
         let sent = network.send(Time::from_ps(7), NodeId(1), frame.clone());

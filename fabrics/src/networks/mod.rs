@@ -24,6 +24,8 @@ include!(concat!(env!("OUT_DIR"), "/networks.rs"));
 pub struct Surroundings {
     /// How many nodes it connects.
     pub nodes: u32,
+    /// Those from here on are in one partition, behind that of the last node before.
+    pub in_one_partition_from: u32,
     /// Where random streams start.
     pub seed: u64,
     /// The bytes of the largest frame.

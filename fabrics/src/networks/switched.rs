@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn adaptive_routes_need_several_shortest_ways_a_lane_and_switches_that_count_room() {
-        let around = Surroundings { nodes: 16, packet_bytes: 256, seed: 1 };
+        let around = Surroundings { nodes: 16, in_one_partition_from: 16, packet_bytes: 256, seed: 1 };
         let problems = |topology, lanes, backpressure| {
             network(topology, "adaptive", lanes, backpressure).problems(&around)
         };

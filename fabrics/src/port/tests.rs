@@ -26,7 +26,12 @@ fn port(own: u16, placement: Placement, buffers: u32) -> NetworkPort {
         retries,
     });
     let network = networks::Config::Ideal(ideal::Config { latency: LATENCY });
-    let around = Surroundings { nodes: placement.nodes.into(), seed: 0, packet_bytes: 64 };
+    let around = Surroundings {
+        nodes: placement.nodes.into(),
+        in_one_partition_from: placement.nodes.into(),
+        seed: 0,
+        packet_bytes: 64,
+    };
     let network = network.build(NodeId(own), &around);
     NetworkPort::new(NodeId(own), placement, flow.build(placement), network, Header::BYTES as u64)
 }

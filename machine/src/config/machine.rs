@@ -280,7 +280,8 @@ impl MachineConfig {
     /// What the network is in.
     fn around_network(&self) -> networks::Surroundings {
         let General { nodes, seed, .. } = self.machine;
-        networks::Surroundings { nodes, seed, packet_bytes: self.messages.packet.as_u64() }
+        let packet_bytes = self.messages.packet.as_u64();
+        networks::Surroundings { nodes, in_one_partition_from: nodes, seed, packet_bytes }
     }
 
     fn component_problems(&self) -> Vec<Broken> {

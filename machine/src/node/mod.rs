@@ -354,6 +354,8 @@ impl Partition for Node {
 
     fn deliver(&mut self, mut envelope: Envelope<Mail<Frame>>) {
         if let Mail::Direct(frame, phase) = &envelope.payload {
+            // Not that of its partition, in which there may be several nodes of a model.
+            envelope.source = self.network.sender_of(frame).0.into();
             envelope.sequence = frame.order(*phase, envelope.sequence);
         }
         let Node { events, network, .. } = self;

@@ -70,6 +70,10 @@ pub struct RunDocument<'a> {
     pub nodes: Vec<NodeEntry>,
     /// What programs wrote, by time.
     pub output: Vec<OutputEntry<'a>>,
+    /// When the ranks of a fitted model were through, where it stood beside the nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    pub model: Option<Value>,
     /// What a network of switches saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkEntry>,

@@ -4,6 +4,7 @@ use narthex_fabrics::switch::Switch;
 use narthex_fabrics::{Frame, MessageSizes, Placement};
 use narthex_interfaces::Attached;
 use narthex_kernel::Time;
+use narthex_schedules::within::Ranks;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,11 +43,12 @@ pub struct Effort {
 
 impl Effort {
     /// What the parts of a machine have done; the rest of it is zero.
-    pub(super) fn of(nodes: &[Node], switches: &[Switch<Frame>]) -> Self {
+    pub(super) fn of(nodes: &[Node], switches: &[Switch<Frame>], ranks: Option<&Ranks>) -> Self {
+        let own = nodes.iter().map(Node::events).chain(switches.iter().map(Switch::events));
         Effort {
             instructions: nodes.iter().map(Node::retired).sum(),
             skipped_instructions: nodes.iter().map(Node::skipped_instructions).sum(),
-            events: nodes.iter().map(Node::events).chain(switches.iter().map(Switch::events)).sum(),
+            events: own.chain(ranks.map(Ranks::events)).sum(),
             ..Effort::default()
         }
     }
@@ -62,6 +64,8 @@ pub struct Finished {
     pub nodes: Vec<Node>,
     /// The switches of its network.
     pub switches: Vec<Switch<Frame>>,
+    /// The ranks of a model that took the place of nodes.
+    pub ranks: Option<Ranks>,
     /// What it cost the host.
     pub effort: Effort,
     /// The instant of its end.
@@ -74,7 +78,7 @@ pub struct Finished {
 impl Finished {
     /// The result document: everything that is needed to run it again, and all that was counted.
     pub fn document(&self, request: &RunRequest, elf: &[u8]) -> Value {
-        let Finished { machine, interface, nodes, switches, end, ending, written, effort: _ } = self;
+        let Finished { machine, interface, nodes, switches, ranks, end, ending, written, effort: _ } = self;
         let mut message_sizes = MessageSizes::default();
         nodes.iter().for_each(|node| message_sizes.merge(node.message_sizes()));
         let has_jobs = !request.jobs.is_empty() || request.job_nodes.is_some();
@@ -98,6 +102,7 @@ impl Finished {
             statistics: nodes[0].statistics_described(),
             nodes: nodes.iter().map(Node::entry).collect(),
             output: written.entries(),
+            model: ranks.as_ref().map(Ranks::document),
             network: network::entry(nodes, switches, *end),
             jobs: has_jobs.then(|| jobs_of(request, elf, nodes, machine.config.machine.seed)),
             network_on_chip: network::on_chip_entry(nodes),

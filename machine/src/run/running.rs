@@ -7,6 +7,7 @@ use narthex_fabrics::Frame;
 use narthex_fabrics::switch::Switch;
 use narthex_kernel::simulation::{Ending, Limits, Simulation};
 use narthex_kernel::{Archive, Archived, Damage, Time};
+use narthex_schedules::within::Ranks;
 
 use super::monitor::Monitor;
 use super::progress::Progress;
@@ -27,6 +28,8 @@ pub(super) struct Closed {
     pub nodes: Vec<Node>,
     /// The switches of its network.
     pub switches: Vec<Switch<Frame>>,
+    /// The ranks of a model beside them.
+    pub ranks: Option<Ranks>,
     /// When it ended.
     pub end: Time,
     /// What was written.
@@ -143,6 +146,7 @@ impl Running {
             match part {
                 Part::Node(node) => nodes.push(&mut **node),
                 Part::Switch(switch) => switches.push(&**switch),
+                Part::Ranks(_) => {}
             }
         }
         refused::disperse(&mut nodes, now);
@@ -167,13 +171,13 @@ impl Running {
         observer(Progress::Over);
         let Running { simulation, mut written } = self;
         let stopped_at = met_at.unwrap_or(simulation.now());
-        let (mut nodes, switches) = apart(simulation.into_partitions());
+        let (mut nodes, switches, ranks) = apart(simulation.into_partitions());
         // Where one has stopped the others come to the same instant; one that is alone is at its end.
         let is_halted = match ending {
             Ending::AllFinished => false,
             // The run was found without progress long after that; nothing happened in between.
             _ if met_at.is_some() => false,
-            Ending::Stopped { .. } => nodes.len() + switches.len() > 1,
+            Ending::Stopped { .. } => nodes.len() + switches.len() + usize::from(ranks.is_some()) > 1,
             _ => true,
         };
         nodes.iter_mut().for_each(|node| match is_halted {
@@ -185,6 +189,6 @@ impl Running {
         let latest = || nodes.iter().map(Node::reached).max().unwrap_or(Time::ZERO);
         let end = if is_halted { stopped_at } else { latest().max(met_at.unwrap_or(Time::ZERO)) };
         nodes.iter_mut().for_each(|node| node.close(end));
-        Closed { nodes, switches, end, written }
+        Closed { nodes, switches, ranks, end, written }
     }
 }

@@ -178,6 +178,7 @@ pub fn request(machine: &str, interface: &str) -> RunRequest {
         execute_wait_loops: false,
         schedule_steps: false,
         job_nodes: None,
+        model: None,
         jobs: Vec::new(),
         surroundings: Default::default(),
         firmware: Default::default(),

@@ -453,6 +453,7 @@ impl ExplainRequest {
             execute_wait_loops: true,
             schedule_steps: false,
             job_nodes: None,
+            model: None,
             jobs: Vec::new(),
             surroundings: Default::default(),
             firmware: self.firmware.clone(),

@@ -66,6 +66,7 @@ def register(app: typer.Typer) -> None:
         "narthex goal run barrier:ranks=100000 -e loggops -i NI2w --fidelity fidelity.json",
         "narthex goal run alltoall-linear:ranks=16,bytes=240 -e loggops -m cluster --network",
         "narthex goal run broadcast:ranks=8 -e loggops -i NI2w --plot broadcast.svg",
+        "narthex goal run stencil-2d:ranks=64 -e mixed --detailed 0-3 -i CNI32Qm",
     )
 )
 def run(
@@ -76,7 +77,14 @@ def run(
         "detailed",
         "--executor",
         "-e",
-        help="detailed: each rank is a node. loggops: a model that is fitted to the interface.",
+        help="detailed: each rank is a node. loggops: a model that is fitted to the interface."
+        " mixed: the ranks of --detailed are nodes, and the model executes all others.",
+    ),
+    detailed: str | None = typer.Option(
+        None,
+        "--detailed",
+        metavar="RANKS",
+        help="The ranks that are nodes (mixed): 3, 0-3 or 0-3,17.",
     ),
     parameters: Path | None = typer.Option(
         None,
@@ -124,8 +132,8 @@ def run(
 
     target, picture = JsonTarget(json_file), PlotTarget(plot)
     names = split_names(interface)
-    if executor == "detailed":
-        compile_program(find("goal"))
+    if program := {"detailed": "goal", "mixed": "goal-mixed"}.get(executor):
+        compile_program(find(program))
     is_default = parameters is not None and names == list(INTERFACE.default)
     name = None if is_default else only_one("goal run", names)
     if eager is not None and eager < 0:
@@ -134,6 +142,7 @@ def run(
         found = schedules.run(
             schedule,
             executor=executor,
+            detailed=detailed,
             machine=machine,
             interface=name,
             parameters=parameters,
@@ -293,13 +302,19 @@ def _show_execution(found: "Execution") -> None:
         say(f"not shown: {more}; --json FILE has them all")
     low, high = found.interval_ns
     interval = "" if low == high else f" (from {low / 1e3:,.3f} to {high / 1e3:,.3f})"
-    how = "detailed nodes" if document["goal"] == "detailed" else "the fitted model"
+    how = {
+        "detailed": "detailed nodes",
+        "loggops": "the fitted model",
+        "mixed": f"the fitted model, {len(document.get('detailed', ()))} of them detailed nodes",
+    }[document["goal"]]
     if "network" in document:
         how += f", over the network of {document['network']['machine']}"
     say(
         f"makespan {found.makespan_ns / 1e3:,.3f} us{interval},"
         f" {notation.counted(len(finish_ns), 'rank')} of {document['interface']} on {how}"
     )
+    if document["goal"] == "mixed":
+        say(f"the model alone: {document['model_makespan_ns'] / 1e3:,.3f} us")
 
 
 def _show_facts(name: str, facts: dict[str, Any]) -> None:

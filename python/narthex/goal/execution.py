@@ -1,6 +1,6 @@
-"""The two executors of a schedule: detailed nodes, and LogGOPS.
+"""The executors of a schedule: detailed nodes, LogGOPS, and some of the former within the latter.
 
-Both return an `Execution`: when each rank was through, and the last of them, the makespan. That of
+All return an `Execution`: when each rank was through, and the last of them, the makespan. That of
 the fitted model has an interval: the schedule is executed with all parameters as found, and with
 all at the lower and at the upper end of their intervals. The ends are not reached together, so the
 interval of the makespan is wider than 95 %.
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from narthex import _native, arguments, files
 from narthex.arguments import Settings, whole_number
 from narthex.errors import NarthexError, unknown
-from narthex.goal.parameters import Fitted, calibrated, load, of_entry
+from narthex.goal.parameters import LOGGOPSIMS, Fitted, calibrated, load, of_entry
 
 if TYPE_CHECKING:
     import polars
 
-EXECUTORS = ("detailed", "loggops")
+EXECUTORS = ("detailed", "loggops", "mixed")
 Progress = Callable[[str, int, int], object]
 """Told a stage, how much of it is done, and how much there is (0: not known)."""
 PROGRAM = "goal"
@@ -81,6 +81,7 @@ def run(
     schedule: str | Path,
     *,
     executor: str = "detailed",
+    detailed: str | None = None,
     machine: str | Path = "hpca98",
     interface: str | None = None,
     parameters: Fitted | str | Path | None = None,
@@ -106,9 +107,18 @@ def run(
     of what the schedules of that document were off with this interface. With `network`, messages
     meet in the machine's network, which has a rank on each node; with `timeline`, the document has
     the times of each operation.
+
+    Or "mixed": the ranks `detailed` ("0-3,17") are nodes as in the first case, and all others are
+    executed by the model (`narthex.goal.mixed`). The makespan has no interval.
     """
     if executor not in EXECUTORS:
         raise unknown("executor", executor, EXECUTORS)
+    if (executor == "mixed") != (detailed is not None):
+        raise NarthexError(
+            "--executor mixed has the ranks that are nodes: --detailed 0-3"
+            if detailed is None
+            else f"--detailed {detailed} is of --executor mixed, not of {executor}"
+        )
     if executor == "detailed":
         given = (parameters, eager_bytes, fidelity)
         if any(each is not None for each in given) or calculation_scale != 1 or network or timeline:
@@ -116,7 +126,10 @@ def run(
                 "parameters, the eager limit, fidelity, the scale of calculations, --network and"
                 " --plot are those of the fitted model: --executor loggops"
             )
-        return _on_nodes(schedule, machine, interface, set, seed, threads, runs, progress)
+        return on_nodes(schedule, machine, interface, set, seed, threads, runs, progress)
+    if detailed is not None:
+        # Refuses before anything is fitted.
+        _native.payload_beside_model(str(machine), arguments.settings(set), interface or "CNI32Qm")
     if not isinstance(parameters, Fitted):
         parameters = (
             fitted([interface or "CNI32Qm"], machine, set)[0]
@@ -128,6 +141,29 @@ def run(
     calibration = None if fidelity is None else calibrated(fidelity, parameters.interface)
     if calibration is not None:
         parameters = parameters.with_program(calibration.program_ns)
+    if detailed is not None:
+        from narthex.goal import mixed
+
+        if eager_bytes is not None or calculation_scale != 1 or network or timeline:
+            raise NarthexError(
+                "the eager limit, the scale of calculations, --network and --plot are those of the"
+                " fitted model alone: --executor loggops"
+            )
+        if interface is None and parameters.interface == LOGGOPSIMS:
+            raise NarthexError("LogGOPSim's arguments name no interface for the nodes: -i CNI32Qm")
+        return mixed.execute(
+            schedule,
+            detailed,
+            parameters,
+            0.0 if calibration is None else calibration.program_ns,
+            machine=machine,
+            interface=interface or parameters.interface,
+            settings=set,
+            seed=seed,
+            threads=threads,
+            runs=runs,
+            progress=progress,
+        )
     choice = {"machine": str(machine), "set": arguments.settings(set)} if network else None
     request = {
         "schedule": str(schedule),
@@ -161,7 +197,8 @@ def fitted(
     return [of_entry(entry) for entry in document(fits)["fits"]]
 
 
-def _document(executor: str, schedule: str | Path, facts: dict[str, Any]) -> dict[str, Any]:
+def document_of(executor: str, schedule: str | Path, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what every execution's document begins with."""
     return {
         "schema": 1,
         "version": _native.__version__,
@@ -175,7 +212,7 @@ def _fitted(request: dict[str, Any], parameters: Fitted, progress: Progress | No
     first = made["runs"][0]
     spans = [max(each["finish_ps"]) / PS_PER_NS for each in made["runs"]]
     document = {
-        **_document("loggops", request["schedule"], made["schedule"]),
+        **document_of("loggops", request["schedule"], made["schedule"]),
         "interface": parameters.interface,
         "parameters": dict(zip(("value", "low", "high"), request["parameters"], strict=False)),
         "makespan_ns": {"value": spans[0], "low": min(spans), "high": max(spans)},
@@ -189,7 +226,7 @@ def _fitted(request: dict[str, Any], parameters: Fitted, progress: Progress | No
     return Execution(document)
 
 
-def _on_nodes(
+def on_nodes(
     schedule: str | Path,
     machine: str | Path,
     interface: str | None,
@@ -199,13 +236,14 @@ def _on_nodes(
     runs: int,
     progress: Progress | None,
 ) -> Execution:
+    """Execute a schedule on as many nodes as it has ranks."""
     from narthex import running
 
     whole_number("runs", runs)
     with tempfile.TemporaryDirectory(prefix="narthex-") as folder:
         file = Path(folder) / FILE
         facts = convert(schedule, file, progress=progress)
-        _check_detailed(schedule, facts)
+        check_detailed(schedule, facts)
         result = running.run(
             PROGRAM,
             FILE,
@@ -223,7 +261,7 @@ def _on_nodes(
     span = max(finish.values())
     return Execution(
         {
-            **_document("detailed", schedule, facts),
+            **document_of("detailed", schedule, facts),
             "interface": result.interface,
             "makespan_ns": {"value": span, "low": span, "high": span},
             "finish_ns": [finish[rank] for rank in range(facts["ranks"])],
@@ -232,7 +270,7 @@ def _on_nodes(
     )
 
 
-def _check_detailed(schedule: str | Path, facts: dict[str, Any]) -> None:
+def check_detailed(schedule: str | Path, facts: dict[str, Any]) -> None:
     """Refuse what nodes cannot execute: each has one processor and one interface for its rank."""
     for key, what in (("cpus", "processors"), ("nics", "interfaces")):
         if facts[key] > 1:

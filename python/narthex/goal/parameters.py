@@ -26,6 +26,8 @@ NAMES = {
     "gap": ("g_ns", "G_ns_per_byte"),
 }
 """The simulator's name of each line, and the document's names of its two parts."""
+LOGGOPSIMS = "LogGOPSim's"
+"""In the place of an interface's name, where arguments of LogGOPSim have none."""
 LOGGOPSIM = ("L", "o", "g", "G", "O", "S")
 
 
@@ -161,7 +163,7 @@ def _of_arguments(text: str) -> Fitted:
         "receive_overhead": overhead,
         "gap": _line(given["g"], given["G"]),
     }
-    return Fitted("LogGOPSim's", lines, lines, lines, int(given.get("S", EAGER_BYTES)))
+    return Fitted(LOGGOPSIMS, lines, lines, lines, int(given.get("S", EAGER_BYTES)))
 
 
 def _line(first_ns: float, per_byte_ns: float) -> dict[str, float]:

@@ -96,41 +96,32 @@ pub(crate) fn execute_over(
     watch: &mut impl Watch,
     observer: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<Outcome, Problem> {
-    let mut executor = Executor::new(schedule, parameters, wire, watch);
-    for rank in 0..schedule.ranks() {
-        for (operation, &waits) in (0..).zip(schedule.shape(rank).waits_for()) {
-            if waits == 0 {
-                executor.make_ready(rank, operation);
-            }
-        }
-        executor.run_ready(0);
-    }
-    while let Some((now, event)) = executor.events.pop() {
+    let mut state = State::new(schedule);
+    let mut executor = Executor::new(schedule, parameters, wire, watch, &mut state);
+    (0..schedule.ranks()).for_each(|rank| executor.begin_rank(rank, 0));
+    while let Some((now, event)) = executor.state.events.pop() {
         executor.take(now, event);
-        executor.taken += 1;
-        if executor.taken.is_multiple_of(LOOK_EVERY) && !observer(executor.over, now) {
+        let State { taken, over, .. } = *executor.state;
+        if taken.is_multiple_of(LOOK_EVERY) && !observer(over, now) {
             return Err(Problem::new("interrupted"));
         }
     }
-    if executor.over < schedule.operations() {
-        return Err(blocked::explain(schedule, &executor.waits_for));
+    if state.over < schedule.operations() {
+        return Err(blocked::explain(schedule, &state.waits_for));
     }
-    let finish_ps: Vec<u64> = executor.ranks.iter().map(|rank| rank.finish_ps).collect();
+    let finish_ps: Vec<u64> = state.ranks.iter().map(|rank| rank.finish_ps).collect();
     if finish_ps.contains(&u64::MAX) {
         return Err(Problem::new("the schedule takes more than 213 days, which is beyond the clock"));
     }
-    Ok(Outcome { finish_ps, events: executor.taken })
+    Ok(Outcome { finish_ps, events: state.taken })
 }
 
-struct Executor<'a, W, S> {
-    schedule: &'a Schedule,
-    parameters: &'a Parameters,
-    costs: CostTable<'a>,
-    wire: W,
-    watch: &'a mut S,
-    events: Events,
-    taken: u64,
-    over: u64,
+/// What has become of a schedule so far.
+pub(crate) struct State {
+    pub events: Events,
+    pub taken: u64,
+    /// How many operations are over.
+    pub over: u64,
     waits_for: Vec<u32>,
     ranks: Vec<Rank>,
     /// When each processor, and each interface in either direction, is free.
@@ -141,32 +132,74 @@ struct Executor<'a, W, S> {
     ready: Vec<(u32, u32)>,
 }
 
-impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
-    fn new(schedule: &'a Schedule, parameters: &'a Parameters, wire: W, watch: &'a mut S) -> Self {
+impl State {
+    /// Nothing has happened.
+    pub fn new(schedule: &Schedule) -> Self {
         let ranks = schedule.ranks() as usize;
-        let mut waits_for = Vec::with_capacity(schedule.operations() as usize);
-        (0..schedule.ranks()).for_each(|rank| waits_for.extend(schedule.shape(rank).waits_for()));
         let nics = ranks * usize::from(schedule.nics());
-        Executor {
-            schedule,
-            parameters,
-            costs: CostTable::new(parameters),
-            wire,
-            watch,
+        let mut state = State {
             events: Queue::default(),
             taken: 0,
             over: 0,
-            waits_for,
+            waits_for: Vec::with_capacity(schedule.operations() as usize),
             ranks: vec![Rank::default(); ranks],
             cpu_free: vec![0; ranks * usize::from(schedule.cpus())],
             sends_free: vec![0; nics],
             receives_free: vec![0; nics],
             lists: Lists::default(),
             ready: Vec::new(),
-        }
+        };
+        state.repeat(schedule);
+        state
     }
 
-    fn take(&mut self, now: u64, event: Event) {
+    /// The schedule begins again.
+    pub fn repeat(&mut self, schedule: &Schedule) {
+        self.over = 0;
+        self.waits_for.clear();
+        (0..schedule.ranks()).for_each(|rank| self.waits_for.extend(schedule.shape(rank).waits_for()));
+    }
+
+    /// When a rank's last operation was over.
+    pub fn finish_ps(&self, rank: u32) -> u64 {
+        self.ranks[rank as usize].finish_ps
+    }
+}
+
+/// Lets a schedule's state go on.
+pub(crate) struct Executor<'a, W, S> {
+    schedule: &'a Schedule,
+    parameters: &'a Parameters,
+    costs: CostTable<'a>,
+    pub wire: W,
+    watch: &'a mut S,
+    pub state: &'a mut State,
+}
+
+impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
+    pub fn new(
+        schedule: &'a Schedule,
+        parameters: &'a Parameters,
+        wire: W,
+        watch: &'a mut S,
+        state: &'a mut State,
+    ) -> Self {
+        Executor { schedule, parameters, costs: CostTable::new(parameters), wire, watch, state }
+    }
+
+    /// A rank begins: what waits for nothing is ready.
+    pub fn begin_rank(&mut self, rank: u32, now: u64) {
+        for (operation, &waits) in (0..).zip(self.schedule.shape(rank).waits_for()) {
+            if waits == 0 {
+                self.make_ready(rank, operation);
+            }
+        }
+        self.run_ready(now);
+    }
+
+    /// Lets the event happen that is next.
+    pub fn take(&mut self, now: u64, event: Event) {
+        self.state.taken += 1;
         let Event { rank, operation, sender, what } = event;
         match what {
             What::Over => self.end(rank, operation, now),
@@ -175,9 +208,9 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
             What::Arrived => self.accept(event, now),
             What::Accepted => self.engage_receiver(event, now),
             What::Handled => self.handle(rank, sender, operation, now),
-            What::Wire => return self.wire.take(now, event, &mut self.events),
+            What::Wire => return self.wire.take(now, event, &mut self.state.events),
         }
-        if !self.ready.is_empty() {
+        if !self.state.ready.is_empty() {
             self.run_ready(now);
         }
     }
@@ -190,30 +223,31 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
     /// Engages a processor from `now` on, or when it is free; returns when it begins and ends.
     #[inline]
     fn engage(&mut self, rank: u32, cpu: u8, now: u64, for_ps: u64) -> (u64, u64) {
-        let free = &mut self.cpu_free[rank as usize * usize::from(self.schedule.cpus()) + usize::from(cpu)];
+        let free =
+            &mut self.state.cpu_free[rank as usize * usize::from(self.schedule.cpus()) + usize::from(cpu)];
         let begin = now.max(*free);
         *free = begin.saturating_add(for_ps);
         (begin, *free)
     }
 
     fn push(&mut self, time: u64, rank: u32, operation: u32, what: What) {
-        self.events.push(time, Event { rank, operation, sender: rank, what });
+        self.state.events.push(time, Event { rank, operation, sender: rank, what });
     }
 
     #[inline]
     fn make_ready(&mut self, rank: u32, operation: u32) {
-        self.ready.push((rank, operation));
+        self.state.ready.push((rank, operation));
     }
 
     /// Begins what has become ready, which may make further operations ready.
     fn run_ready(&mut self, now: u64) {
         let mut index = 0;
-        while index < self.ready.len() {
-            let (rank, operation) = self.ready[index];
+        while index < self.state.ready.len() {
+            let (rank, operation) = self.state.ready[index];
             self.begin(rank, operation, now);
             index += 1;
         }
-        self.ready.clear();
+        self.state.ready.clear();
     }
 
     fn begin(&mut self, rank: u32, operation: u32, now: u64) {
@@ -228,8 +262,8 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
             }
             Kind::Send => {
                 let nic = self.nic(rank, own.nic);
-                let begin = now.max(self.sends_free[nic]);
-                self.sends_free[nic] = begin.saturating_add(self.costs.of(own.size).gap);
+                let begin = now.max(self.state.sends_free[nic]);
+                self.state.sends_free[nic] = begin.saturating_add(self.costs.of(own.size).gap);
                 if begin > now {
                     self.push(begin, rank, operation, What::Launched);
                 } else {
@@ -266,7 +300,7 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
     fn trigger(&mut self, rank: u32, dependants: &[u32]) {
         let first = self.schedule.first(rank);
         for &dependant in dependants {
-            let left = &mut self.waits_for[first + dependant as usize];
+            let left = &mut self.state.waits_for[first + dependant as usize];
             *left -= 1;
             if *left == 0 {
                 self.make_ready(rank, dependant);
@@ -276,10 +310,10 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
 
     fn end(&mut self, rank: u32, operation: u32, now: u64) {
         let schedule = self.schedule;
-        self.over += 1;
+        self.state.over += 1;
         self.watch.over(rank, operation, now);
-        self.waits_for[schedule.first(rank) + operation as usize] = OVER;
-        self.ranks[rank as usize].finish_ps = now;
+        self.state.waits_for[schedule.first(rank) + operation as usize] = OVER;
+        self.state.ranks[rank as usize].finish_ps = now;
         self.trigger(rank, schedule.shape(rank).dependants(operation));
     }
 
@@ -290,14 +324,14 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
         if begin > now {
             let nic = self.nic(rank, own.nic);
             let free = begin.saturating_add(costs.gap);
-            self.sends_free[nic] = self.sends_free[nic].max(free);
+            self.state.sends_free[nic] = self.state.sends_free[nic].max(free);
         }
         self.watch.engaged(rank, operation, begin, end);
         self.tell_start(rank, operation, now, begin);
         let receiver = self.schedule.peer(rank, operation);
         let message = Message { sender: rank, operation, receiver, bytes: own.size };
-        self.wire.send(message, (begin, end), costs.latency, &mut self.events);
-        if own.size <= self.parameters.eager_bytes {
+        let is_sent = self.wire.send(message, (begin, end), costs.latency, &mut self.state.events);
+        if is_sent && own.size <= self.parameters.eager_bytes {
             self.push(end, rank, operation, What::Over);
         }
     }
@@ -305,10 +339,10 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
     fn accept(&mut self, event: Event, now: u64) {
         let sent = *self.schedule.operation(event.sender, event.operation);
         let nic = self.nic(event.rank, sent.nic);
-        let begin = now.max(self.receives_free[nic]);
-        self.receives_free[nic] = begin.saturating_add(self.costs.of(sent.size).gap);
+        let begin = now.max(self.state.receives_free[nic]);
+        self.state.receives_free[nic] = begin.saturating_add(self.costs.of(sent.size).gap);
         if begin > now {
-            self.events.push(begin, Event { what: What::Accepted, ..event });
+            self.state.events.push(begin, Event { what: What::Accepted, ..event });
         } else {
             self.engage_receiver(event, now);
         }
@@ -319,7 +353,8 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
         let for_ps = self.costs.of(sent.size).receive;
         let (begin, end) = self.engage(event.rank, sent.cpu, now, for_ps);
         self.watch.handled(event.sender, event.operation, begin, end);
-        self.events.push(end, Event { what: What::Handled, ..event });
+        self.wire.engaged(event, end);
+        self.state.events.push(end, Event { what: What::Handled, ..event });
     }
 
     fn handle(&mut self, rank: u32, sender: u32, sent: u32, now: u64) {
@@ -327,15 +362,15 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
         let fits = |posted: &Waiting| {
             (posted.peer == sender || posted.peer == ANY) && (posted.tag == tag || posted.tag == ANY)
         };
-        let mut list = self.ranks[rank as usize].posted;
-        let found = self.lists.remove(&mut list, fits);
-        self.ranks[rank as usize].posted = list;
+        let mut list = self.state.ranks[rank as usize].posted;
+        let found = self.state.lists.remove(&mut list, fits);
+        self.state.ranks[rank as usize].posted = list;
         match found {
             Some(posted) => self.meet(rank, posted.operation, sender, sent, now),
             None => {
-                let mut list = self.ranks[rank as usize].kept;
-                self.lists.append(&mut list, Waiting::new(sender, tag, sent));
-                self.ranks[rank as usize].kept = list;
+                let mut list = self.state.ranks[rank as usize].kept;
+                self.state.lists.append(&mut list, Waiting::new(sender, tag, sent));
+                self.state.ranks[rank as usize].kept = list;
             }
         }
     }
@@ -343,15 +378,15 @@ impl<'a, W: Wire, S: Watch> Executor<'a, W, S> {
     fn post(&mut self, rank: u32, operation: u32, now: u64) {
         let (tag, peer) = (self.schedule.operation(rank, operation).tag, self.schedule.peer(rank, operation));
         let fits = |kept: &Waiting| (peer == kept.peer || peer == ANY) && (tag == kept.tag || tag == ANY);
-        let mut list = self.ranks[rank as usize].kept;
-        let found = self.lists.remove(&mut list, fits);
-        self.ranks[rank as usize].kept = list;
+        let mut list = self.state.ranks[rank as usize].kept;
+        let found = self.state.lists.remove(&mut list, fits);
+        self.state.ranks[rank as usize].kept = list;
         match found {
             Some(kept) => self.meet(rank, operation, kept.peer, kept.operation, now),
             None => {
-                let mut list = self.ranks[rank as usize].posted;
-                self.lists.append(&mut list, Waiting::new(peer, tag, operation));
-                self.ranks[rank as usize].posted = list;
+                let mut list = self.state.ranks[rank as usize].posted;
+                self.state.lists.append(&mut list, Waiting::new(peer, tag, operation));
+                self.state.ranks[rank as usize].posted = list;
             }
         }
     }

@@ -64,8 +64,13 @@ impl Message {
 /// Carries messages.
 pub(crate) trait Wire {
     /// A processor is engaged with a send from the first to the second of these times: at some time from the first
-    /// on, the message's arrival becomes an event. `latency` is the fit's, in picoseconds.
-    fn send(&mut self, message: Message, engaged: (u64, u64), latency: i64, events: &mut Events);
+    /// on, the message's arrival becomes an event. `latency` is the fit's, in picoseconds. False if the wire itself
+    /// lets the send be over, since it may have no room for the message.
+    fn send(&mut self, message: Message, engaged: (u64, u64), latency: i64, events: &mut Events) -> bool;
+
+    /// The receiver's processor is engaged with a message that has arrived, until `end`.
+    #[inline]
+    fn engaged(&mut self, _arrived: Event, _end: u64) {}
 
     /// An event of its own ([`What::Wire`]).
     fn take(&mut self, now: u64, event: Event, events: &mut Events);
@@ -76,8 +81,15 @@ pub(crate) struct Straight;
 
 impl Wire for Straight {
     #[inline]
-    fn send(&mut self, message: Message, (begin, end): (u64, u64), latency: i64, events: &mut Events) {
+    fn send(
+        &mut self,
+        message: Message,
+        (begin, end): (u64, u64),
+        latency: i64,
+        events: &mut Events,
+    ) -> bool {
         events.push(end.saturating_add_signed(latency).max(begin), message.arrived());
+        true
     }
 
     fn take(&mut self, _now: u64, _event: Event, _events: &mut Events) {}

@@ -72,7 +72,12 @@ impl World {
             retries: Retries::Independent,
         };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(LATENCY_NS) });
-        let around = Surroundings { nodes: PLACEMENT.nodes.into(), seed: 0, packet_bytes: 64 };
+        let around = Surroundings {
+            nodes: PLACEMENT.nodes.into(),
+            in_one_partition_from: PLACEMENT.nodes.into(),
+            seed: 0,
+            packet_bytes: 64,
+        };
         let port = |own: u16| {
             let flow = flow_control::Config::ReturnToSender(config.clone()).build(PLACEMENT);
             let mut port =
