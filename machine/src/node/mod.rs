@@ -377,6 +377,7 @@ impl Partition for Node {
                     | Event::Retry
                     | Event::Timer(..)
                     | Event::InterruptLines(..)
+                    | Event::BufferDue(_)
                     | Event::SleepOver(..)
                     | Event::Start(_)
                     | Event::Stop(_)
