@@ -205,6 +205,7 @@ impl Shape {
         }
         let ports = self.placed_ports(devices);
         self.check_coherent_ports(&ports)?;
+        self.check_holding_ports(&ports)?;
         self.check_tiles(&ports)?;
         let numbered = self.interconnects.iter().enumerate();
         numbered
