@@ -150,9 +150,15 @@ fn crosses(rules: &[Flush], cause: impl FnOnce(&mut Bench)) -> Vec<(Kind, u64)> 
 #[test]
 fn each_rule_closes_what_it_says_and_nothing_else() {
     let (part, full) = ((Kind::UncachedStore, 0), (Kind::BlockStore, 32));
-    let fence = |bench: &mut Bench| drop(bench.port().fence());
-    let load = |bench: &mut Bench| drop(bench.port().load(REGISTERS, 8));
-    let store = |bench: &mut Bench| drop(bench.port().store(REGISTERS, 8, 9));
+    let fence = |bench: &mut Bench| {
+        let _ = bench.port().fence();
+    };
+    let load = |bench: &mut Bench| {
+        let _ = bench.port().load(REGISTERS, 8);
+    };
+    let store = |bench: &mut Bench| {
+        let _ = bench.port().store(REGISTERS, 8, 9);
+    };
     let nothing = |_: &mut Bench| {};
     let register = REGISTERS - WINDOW;
     assert_eq!(crosses(&[Flush::Full, Flush::Fence], nothing), [full]);
@@ -168,7 +174,9 @@ fn each_rule_closes_what_it_says_and_nothing_else() {
 
 #[test]
 fn a_load_finds_what_the_processor_has_stored_to_its_block_under_every_rule() {
-    let load = |bench: &mut Bench| drop(bench.port().load(WINDOW + 8, 8));
+    let load = |bench: &mut Bench| {
+        let _ = bench.port().load(WINDOW + 8, 8);
+    };
     let crossed = crosses(&[Flush::Fence], load);
     assert_eq!(crossed, [(Kind::UncachedStore, 0), (Kind::UncachedLoad, 8)], "the other one stays open");
 }
