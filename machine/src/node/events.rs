@@ -76,7 +76,7 @@ impl Node {
             Event::Message(to, carried) => self.message_arrives(now, to, carried),
             rarer => self.handle_rarer(now, rarer),
         }
-        self.probe.show(now, edge, &self.devices, &self.network);
+        self.show(now, edge);
     }
 
     /// Out of line, so that the steps of interconnects need none of its locals.
