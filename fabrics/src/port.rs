@@ -7,7 +7,8 @@
 //!                   ...                ┘
 //! ```
 //!
-//! A node has one port, and its processes share it with all its buffers. Each
+//! A node has one port, and its processes share it with all its buffers, but for those of another
+//! interface where the node has several. Each
 //! process's halves of the interface see it through a [`ProcessPort`], which
 //! sends in that process's name and hands out the packets that name it, and
 //! no others (isca96, Section 2.4: "The process identifier is used to ensure
@@ -146,6 +147,12 @@ impl NetworkPort {
             emitted: Emitted::default(),
             changes: 0,
         }
+    }
+
+    /// The same of a node with so many interfaces, which its processes take in turn.
+    pub fn with_interfaces(mut self, interfaces: u8) -> Self {
+        self.flow.share_among(interfaces);
+        self
     }
 
     /// The same on a machine that may lose frames.

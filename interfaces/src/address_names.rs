@@ -77,15 +77,20 @@ pub struct AddressNames {
 }
 
 impl AddressNames {
-    /// Those of an interface whose halves have these layouts for process 0.
-    pub fn new(name: &Name, layouts: &[Layout; 2], block_bytes: u64) -> Self {
+    /// Those of an interface whose halves have these layouts for a process; they are alike for all.
+    pub fn new(name: &Name, (layouts, process): (&[Layout; 2], u8), block_bytes: u64) -> Self {
         let own = Addresses::of_process(0);
         let page = Region {
             name: "information page",
             addresses: own.information_page()..own.register_page(),
             parts: RegionParts::None,
         };
-        let declared = layouts.iter().flat_map(|layout| layout.regions.iter().cloned());
+        let before = u64::from(process) * PROCESS_STRIDE;
+        let of_first = |region: &Region| {
+            let Region { addresses, .. } = region;
+            Region { addresses: addresses.start - before..addresses.end - before, ..region.clone() }
+        };
+        let declared = layouts.iter().flat_map(|layout| layout.regions.iter().map(of_first));
         let programmings = [name.send, name.receive].map(|half| half.model.programming);
         let registers =
             programmings.iter().flat_map(|programming| programming.registers).copied().flatten().copied();
@@ -129,7 +134,7 @@ mod tests {
             regions: vec![region("receive registers", own.receive_queue(), 256, RegionParts::Blocks)],
             ..Layout::default()
         };
-        AddressNames::new(&"(CNI64Q)S(CNI4)R".parse().unwrap(), &[send, receive], 64)
+        AddressNames::new(&"(CNI64Q)S(CNI4)R".parse().unwrap(), (&[send, receive], 0), 64)
     }
 
     fn words(address: u64) -> Option<String> {

@@ -219,7 +219,7 @@ impl Device for Interface {
         transaction: &Transaction,
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
-        let registers = Addresses::of_process(Interface::process_of(port)).register_page();
+        let registers = Addresses::of_process(self.share.process_of(port)).register_page();
         let offset = transaction.address - registers;
         let moves_block = matches!(transaction.kind, Kind::BlockLoad | Kind::BlockStore);
         if transaction.size != 8 && !moves_block {
@@ -246,7 +246,7 @@ impl Device for Interface {
         from: Time,
     ) -> bool {
         let &Transaction { address, kind, value, size, .. } = transaction;
-        let offset = address - Addresses::of_process(Interface::process_of(port)).register_page();
+        let offset = address - Addresses::of_process(self.share.process_of(port)).register_page();
         let access = RegisterAccess { offset, kind, value };
         let halves = &self.halves[self.ports_beside(port)];
         let mut settled =
@@ -317,8 +317,8 @@ impl DeviceDescription for Interface {
     fn ports(&self) -> Vec<DevicePort> {
         let concern = self.concern();
         let port = |(number, half): (usize, &dyn crate::InterfaceHalf)| {
-            let process = Interface::process_of(number);
-            let is_sender = number == Interface::send_half(process);
+            let process = self.share.process_of(number);
+            let is_sender = number.is_multiple_of(2);
             let registers = Addresses::of_process(process).register_page();
             let Layout { home, snoops_all, .. } = half.layout();
             let concern = if snoops_all { 0..u64::MAX } else { concern.clone() };
@@ -336,20 +336,20 @@ impl DeviceDescription for Interface {
     }
 
     fn part(&self, port: usize) -> &'static str {
-        if port == Interface::send_half(Interface::process_of(port)) { "send half" } else { "receive half" }
+        if port.is_multiple_of(2) { "send half" } else { "receive half" }
     }
 
     fn ports_beside(&self, port: usize) -> Range<usize> {
-        let first = Interface::send_half(Interface::process_of(port));
+        let first = port - port % 2;
         first..first + 2
     }
 
     fn receiver(&self, process: u8) -> Option<usize> {
-        Some(Interface::receive_half(process))
+        self.sender(process).map(|send| send + 1)
     }
 
     fn sender(&self, process: u8) -> Option<usize> {
-        Some(Interface::send_half(process))
+        self.share.serves(process).then(|| self.share.send_half(process))
     }
 
     fn layouts(&self, process: u8) -> Vec<Layout> {

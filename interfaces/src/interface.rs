@@ -1,7 +1,7 @@
 //! A whole interface: a send half and a receive half, possibly of different
 //! models, found by name, for each process of the node.
 //!
-//! Processes share the interface's place on the node and its network port with
+//! The processes that it serves ([`Share`]) share the interface's place on the node and its network port with
 //! the flow control's buffers. What makes messages fast has to be used without
 //! asking the system, so each process has it to itself: registers, queues, pointers
 //! and the state of the engines that serve them (isca96, Section 2.4: "Each
@@ -27,6 +27,7 @@ use crate::name::{HalfName, Name};
 use crate::registers::Addresses;
 use crate::rules;
 use crate::sarc::Sarc;
+use crate::share::Share;
 
 /// An interface that cannot be built, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -86,9 +87,11 @@ pub struct Surroundings<'a> {
     pub sections: &'a Map<String, Value>,
     /// Nodes of the machine.
     pub nodes: u32,
-    /// Processes that use the interface.
+    /// Processes of the node.
     pub processes: u8,
-    /// Place on the bus of process 0's send half; the other halves follow.
+    /// Those of them that the interface serves, if it is made of halves.
+    pub share: Share,
+    /// Place on the bus of its first process's send half; the other halves follow.
     pub first_agent: AgentId,
     /// Where the interface is attached.
     pub attachment: Attachment,
@@ -169,8 +172,10 @@ pub(crate) struct Place {
 pub struct Interface {
     /// What it is called.
     name: Name,
+    /// The processes that it serves.
+    pub(crate) share: Share,
     pub(crate) place: Place,
-    /// Process 0's send half, then its receive half, then process 1's.
+    /// Its first process's send half, then that one's receive half, then the next process's.
     pub halves: Vec<Box<dyn InterfaceHalf>>,
     /// All addresses that concern any half are in here; see [`Layout::cachable`].
     concern: Range<u64>,
@@ -200,6 +205,7 @@ impl Archived for Interface {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         let Interface {
             name: _,
+            share: _,
             place: _,
             halves,
             concern: _,
@@ -235,7 +241,7 @@ impl Interface {
             return Err(InterfaceError::Rule { name: name.to_string(), reason: NO_HALVES });
         };
         let mut halves = Vec::new();
-        for process in 0..node.processes {
+        for process in node.share.processes(node.processes) {
             halves.push(half(name.send, node, process, halves.len(), send)?);
             halves.push(half(name.receive, node, process, halves.len(), receive)?);
         }
@@ -255,6 +261,7 @@ impl Interface {
         let place = Place { first_agent, attachment, protocol, block_bytes: block_bytes as usize };
         Ok(Interface {
             name,
+            share: node.share,
             place,
             halves,
             concern,
@@ -296,35 +303,22 @@ impl Interface {
         self.concern.clone()
     }
 
-    /// The place of a process's send half among [`Interface::halves`].
-    pub fn send_half(process: u8) -> usize {
-        2 * usize::from(process)
-    }
-
-    /// The place of a process's receive half among [`Interface::halves`].
-    pub fn receive_half(process: u8) -> usize {
-        Self::send_half(process) + 1
-    }
-
-    /// Whose half it is.
-    pub fn process_of(half: usize) -> u8 {
-        (half / 2) as u8
-    }
-
     /// Both halves of the process whose port the context has.
     fn halves_of(&mut self, context: &Context<'_>) -> &mut [Box<dyn InterfaceHalf>] {
-        let first = Self::send_half(context.network.process());
+        let first = self.share.send_half(context.network.process());
         &mut self.halves[first..first + 2]
     }
 
-    /// What composer and guest need to know, of both halves of a process.
+    /// What composer and guest need to know, of both halves of a process that it serves.
     pub fn layouts(&self, process: u8) -> [Layout; 2] {
-        [Self::send_half(process), Self::receive_half(process)].map(|half| self.halves[half].layout())
+        let send = self.share.send_half(process);
+        [send, send + 1].map(|half| self.halves[half].layout())
     }
 
     /// What the addresses of its memory and registers are called.
     pub fn address_names(&self, block_bytes: u64) -> AddressNames {
-        AddressNames::new(&self.name, &self.layouts(0), block_bytes)
+        let first = self.share.own;
+        AddressNames::new(&self.name, (&self.layouts(first), first), block_bytes)
     }
 
     /// The processor loads from a register: the answers of its process's halves
@@ -446,6 +440,7 @@ pub(crate) mod tests {
             sections: &sections,
             nodes: 2,
             processes,
+            share: Share::WHOLE,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
             protocol: protocols::by_name("MOESI").expect("it is built in"),

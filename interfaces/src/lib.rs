@@ -21,6 +21,7 @@
 //! | [`on_chip`] | what a device with a port in each tile asks of its node |
 //! | [`sarc`] | the device of SARC's cache-integrated interfaces |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
+//! | [`share`] | which processes it serves, where a node has several |
 //! | [`without_effect`] | parameters that an interface does not use |
 //! | [`programming`] | what a program sees of a model: driver, registers, facts |
 //! | [`information`] | the information page, on which a program finds the facts |
@@ -54,6 +55,7 @@ pub mod registers;
 pub mod rtl;
 pub mod rules;
 pub mod sarc;
+pub mod share;
 pub mod taxonomy;
 pub mod via;
 pub mod voyager;
@@ -66,3 +68,4 @@ pub use half::{Context, InterfaceHalf, RegisterFault};
 pub use interface::{Interface, InterfaceError};
 pub use name::{HalfName, Name};
 pub use queue::{LazyHead, QueueState};
+pub use share::Share;

@@ -24,7 +24,7 @@ use narthex_interfaces::forwarder::Forwarder;
 use narthex_interfaces::interface::Interface;
 use narthex_interfaces::registers::common_region;
 use narthex_interfaces::sarc::Sarc;
-use narthex_interfaces::{Attached, Device, DevicePort};
+use narthex_interfaces::{Attached, Device, DevicePort, Name};
 use narthex_memory::interconnects::{Home, Interconnect, InterconnectId, MemoryId};
 use narthex_memory::page_frames::PageFrames;
 use narthex_memory::{AgentId, ProcessorMemory};
@@ -184,19 +184,21 @@ impl<'a> Blueprint<'a> {
     /// Builds the node with this number, its program loaded.
     pub fn node(&self, number: u32) -> Result<Node, Failure> {
         let (config, id) = (&*self.config, NodeId(number as u16));
-        let interface = self.interface_of(id)?;
-        self.check_peers(id, &*interface)?;
-        let network = self.network_port(id);
+        let mut built = self.interfaces_of(id)?;
+        built.iter().try_for_each(|interface| self.check_peers(id, &**interface))?;
+        let (network, interfaces) = (self.network_port(id), built.len());
         let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
-        let places = self.devices.iter().map(|device| &device.on).chain(engines.iter().map(|(on, _)| on));
-        let places: Vec<&[String]> = places.map(Vec::as_slice).collect();
+        let mut places: Vec<Vec<String>> = Vec::new();
+        let further = config.node.further_interfaces().zip(&built[1..]);
+        places.extend(further.map(|(further, device)| vec![further.on.to_owned(); device.ports().len()]));
+        places.extend(self.devices.iter().map(|device| device.on.clone()));
+        places.extend(engines.iter().map(|(on, _)| on.clone()));
+        let places: Vec<&[String]> = places.iter().map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
-        let shape = config.shape(&self.interface, interface.ports().len(), &places).map_err(usage)?;
-        let further = self.devices.iter().map(|device| (device.build)());
-        let engines = engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>);
-        let further: Vec<Box<dyn Device>> = further.chain(engines).collect();
-        let devices: Vec<&dyn Device> =
-            std::iter::once(&interface).chain(&further).map(|device| &**device).collect();
+        let shape = config.shape(&self.interface, built[0].ports().len(), &places).map_err(usage)?;
+        built.extend(self.devices.iter().map(|device| (device.build)()));
+        built.extend(engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>));
+        let devices: Vec<&dyn Device> = built.iter().map(|device| &**device).collect();
         let interconnects = shape.wire(&devices).map_err(usage)?;
         let on_chip = self.on_chip(&interconnects, &devices);
         self.check_local_memories(&shape, &devices)?;
@@ -214,7 +216,7 @@ impl<'a> Blueprint<'a> {
                 (None, Some(_)) => None,
                 (None, None) => {
                     let place = ProcessId { node: id, process: processes.len() as u8 };
-                    let beside = shape.beside_interface(&devices, on, place.process);
+                    let beside = shape.beside_interface((&devices, interfaces), on, place.process);
                     Some(self.process(place, agent, &devices, &beside, main)?)
                 }
                 (Some(firmware), _) => {
@@ -237,7 +239,6 @@ impl<'a> Blueprint<'a> {
             processes[process].processors.end = processors.len() + 1;
             processors.push(NodeProcessor::new(core, processor, caches, ports).of_process(process));
         }
-        let devices = std::iter::once(interface).chain(further);
         let node = Node::new(Parts {
             id,
             processors,
@@ -247,7 +248,8 @@ impl<'a> Blueprint<'a> {
             memories,
             local_memories: shape.devices.iter().map(|on| shape.local_memory_of_device(on)).collect(),
             lines,
-            devices: devices.zip(shape.devices).collect(),
+            devices: built.into_iter().zip(shape.devices).collect(),
+            further_interfaces: config.node.further_interfaces().map(|each| each.name.to_owned()).collect(),
             network,
             operating_system: config.operating_system(),
         });
@@ -274,6 +276,7 @@ impl<'a> Blueprint<'a> {
         let network = config.network.build(id, &self.surroundings());
         let jobs = self.processes_of(id).map(|place| self.loaded(place).ranks.clone());
         let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes())
+            .with_interfaces(config.interfaces_per_node())
             .with_jobs(jobs.collect());
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
@@ -332,7 +335,9 @@ impl<'a> Blueprint<'a> {
         let of_interface = ports.map_or(interface.at, |part| part.at).unwrap_or_default() as u16;
         let mut agents = config.places_of_processors();
         let processors = agents.len();
-        let of_devices = std::iter::once(of_interface).chain(self.devices.iter().map(|device| device.at));
+        let of_devices = std::iter::once(of_interface)
+            .chain(config.node.further_interfaces().map(|further| further.at))
+            .chain(self.devices.iter().map(|device| device.at));
         for (device, at) in devices.iter().zip(of_devices.chain(std::iter::repeat(0))) {
             let tiles = agents[..processors].to_vec();
             let place = |(port, own): (usize, DevicePort)| own.of_tile.map_or(at, |_| tiles[port]);
@@ -382,6 +387,19 @@ impl<'a> Blueprint<'a> {
     pub fn build_interface(&self) -> Result<Box<dyn Device>, Failure> {
         let built = self.config.build_interface(&self.interface);
         built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
+    }
+
+    /// All interfaces of a node, the run's first, each its model.
+    pub fn build_interfaces(&self) -> Result<Vec<Box<dyn Device>>, Failure> {
+        let built = self.config.build_interfaces(&self.interface);
+        built.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))
+    }
+
+    /// What the interface of a process is called, by the process's number on its node.
+    fn interface_name(&self, process: u8) -> Name {
+        let further = self.config.node.further_interfaces().map(|further| further.interface.name);
+        let own = usize::from(process % self.config.interfaces_per_node());
+        std::iter::once(self.interface.name).chain(further).nth(own).expect("a process has an interface")
     }
 
     /// SARC's interface of a node, of which the tiles are to be seen.

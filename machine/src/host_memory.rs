@@ -76,8 +76,13 @@ impl Estimate {
     pub fn of(blueprint: &Blueprint<'_>) -> Result<Self, Failure> {
         let config = &*blueprint.config;
         let processes = u64::from(config.processes_per_node());
-        let queues = blueprint.build_interface()?.layouts(0);
-        let queues = queues.iter().flat_map(|layout| &layout.cachable).map(|range| range.end - range.start);
+        let interfaces = blueprint.build_interfaces()?;
+        let queues = interfaces.iter().zip(0..).map(|(interface, first)| {
+            let layouts = interface.layouts(first);
+            let queues = layouts.iter().flat_map(|layout| &layout.cachable);
+            queues.map(|range| range.end - range.start).sum::<u64>()
+        });
+        let queues = queues.max().unwrap_or_default();
         let segments = || blueprint.jobs.iter().flat_map(|job| job.program.segments());
         let pages = |bytes: usize| (bytes as u64).div_ceil(PAGE_BYTES) + 1;
         let variables = segments().filter(|segment| segment.protection.write && !segment.bytes.is_empty());
@@ -90,7 +95,7 @@ impl Estimate {
         let third = config.third_level_cache.as_ref();
         let third = third.map_or(0, |third| third.host_bytes(config.block()));
         let memories = config.node.memories.values().filter(|memory| memory.cache.is_some()).count() as u64;
-        let process_bytes = queues.sum::<u64>() + (variables + STARTED_PAGES) * PAGE_BYTES + PROCESS_BYTES;
+        let process_bytes = queues + (variables + STARTED_PAGES) * PAGE_BYTES + PROCESS_BYTES;
         let program_bytes: u64 = segments().map(|segment| segment.bytes.len() as u64).sum();
         Ok(Estimate {
             nodes: blueprint.built,

@@ -173,7 +173,7 @@ impl MachineConfig {
 pub fn learns_from_others(device: &dyn Device) -> bool {
     let keeps_copies =
         |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
-    let layouts = device.layouts(0);
+    let layouts = device.ports().first().map_or_else(Vec::new, |port| device.layouts(port.process));
     layouts.iter().flat_map(|layout| &layout.transactions).any(keeps_copies)
         || device.ports().iter().any(|port| port.concern == (0..u64::MAX) || !port.homes.is_empty())
 }
@@ -205,6 +205,7 @@ impl Shape {
         }
         let ports = self.placed_ports(devices);
         self.check_coherent_ports(&ports)?;
+        self.check_holding_ports(&ports)?;
         self.check_tiles(&ports)?;
         let numbered = self.interconnects.iter().enumerate();
         numbered
@@ -250,14 +251,16 @@ impl Shape {
     }
 
     /// What a process accesses uncached beside the interface's part for it: the registers of
-    /// further devices that are its to use, and memories beside its own.
+    /// further devices that are its to use, and memories beside its own. So many of the devices, the
+    /// first ones, are interfaces.
     pub fn beside_interface(
         &self,
-        devices: &[&dyn Device],
+        (devices, interfaces): (&[&dyn Device], usize),
         on: &[InterconnectId],
         process: u8,
     ) -> Vec<Range<u64>> {
-        let further = self.placed_ports(devices).into_iter().skip(self.devices[0].len());
+        let of_interfaces = self.devices[..interfaces].iter().map(Vec::len).sum();
+        let further = self.placed_ports(devices).into_iter().skip(of_interfaces);
         let is_own = |placed: &PlacedPort| placed.port.process == process && self.is_reached(on, placed.on);
         let own = further.filter(is_own);
         own.flat_map(|placed| placed.port.registers).chain(self.local_memories(on)).collect()

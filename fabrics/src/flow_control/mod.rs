@@ -17,6 +17,9 @@
 //! does not take blocks no other process; and no scheme lets one process use up
 //! what another needs to send or receive at all (windows are each process's
 //! own; shared buffers are shared but for one a process).
+//!
+//! **Interfaces.** Where a node has several interfaces, its processes take them in turn, and
+//! only those at one interface share its buffers ([`FlowControl::share_among`]).
 
 mod state;
 
@@ -40,7 +43,7 @@ trait Parameters {
         Vec::new()
     }
 
-    /// The rules that they break on nodes with this many processes.
+    /// The rules that they break on nodes with this many processes at an interface.
     fn problems_for(&self, _processes: u32) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -65,7 +68,7 @@ impl Config {
         self.chosen().problems()
     }
 
-    /// The rules that the parameters break on nodes with this many processes.
+    /// The rules that the parameters break on nodes with this many processes at an interface.
     pub fn problems_for(&self, processes: u32) -> Vec<(&'static str, String)> {
         self.chosen().problems_for(processes)
     }
@@ -130,6 +133,10 @@ pub struct Occupancy {
 
 /// A flow control scheme at one node.
 pub trait FlowControl: Archived + Send {
+    /// The node's processes take this many interfaces in turn, and what processes share is
+    /// shared at each of them. Said before anything is sent.
+    fn share_among(&mut self, _interfaces: u8) {}
+
     /// Whether `own`, a process of this node, may hand over a packet to
     /// `destination` now.
     fn can_send(&self, own: Rank, destination: Rank) -> bool;

@@ -5,7 +5,7 @@
 //! number of buffers does not depend on the number of nodes; it may deliver
 //! packets out of order.
 //!
-//! A node's processes share its buffers, but for one that each is left: a process
+//! The processes at an interface share its buffers, but for one that each is left: a process
 //! may not take the last buffers of those that hold none. Otherwise packets that
 //! one process does not take would fill all incoming buffers, and their senders'
 //! outgoing ones, and no packet of another process would get through.
@@ -121,8 +121,8 @@ impl Parameters for Config {
         match self.buffers {
             Buffers::Count(count @ 1..) if count < processes => {
                 let problem = format!(
-                    "{count} are fewer than the {processes} processes of a node (machine.processors_per_node), \
-                     and each needs one that no other can take"
+                    "{count} are fewer than the {processes} processes of an interface \
+                     (machine.processors_per_node), and each needs one that no other can take"
                 );
                 vec![("buffers", problem)]
             }
@@ -135,11 +135,11 @@ impl Parameters for Config {
     }
 }
 
-/// Whether `process` may take one more of `buffers`, given how many each of the
-/// node's processes holds: one is left to each that holds none.
-fn has_buffer(buffers: usize, process: usize, held: impl Iterator<Item = usize> + Clone) -> bool {
-    let all: usize = held.clone().sum();
-    let without = held.enumerate().filter(|&(other, held)| other != process && held == 0).count();
+/// Whether `process` may take one more of its interface's `buffers`, given how many each of the
+/// processes there holds: one is left to each that holds none.
+fn has_buffer(buffers: usize, process: usize, held: impl Iterator<Item = (usize, usize)> + Clone) -> bool {
+    let all: usize = held.clone().map(|(_, held)| held).sum();
+    let without = held.filter(|&(other, held)| other != process && held == 0).count();
     buffers - all > without
 }
 
@@ -147,6 +147,8 @@ fn has_buffer(buffers: usize, process: usize, held: impl Iterator<Item = usize> 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ReturnToSender {
     placement: Placement,
+    /// Interfaces of the node, each with so many buffers.
+    interfaces: usize,
     buffers: usize,
     retry_delay: Duration,
     /// Each process's outgoing buffers that hold a packet in flight or one that came back.
@@ -172,6 +174,7 @@ impl ReturnToSender {
         };
         ReturnToSender {
             placement,
+            interfaces: 1,
             buffers,
             retry_delay: config.retry_delay,
             outgoing: vec![0; placement.processes.into()],
@@ -185,6 +188,16 @@ impl ReturnToSender {
 
     fn process(&self, own: Rank) -> usize {
         self.placement.process(own).into()
+    }
+
+    /// The processes at the interface of one of them, each with its count among these.
+    fn at_interface_of<'a, T>(
+        &self,
+        process: usize,
+        counts: &'a [T],
+    ) -> impl Iterator<Item = (usize, &'a T)> + Clone + use<'a, T> {
+        let interfaces = self.interfaces;
+        counts.iter().enumerate().skip(process % interfaces).step_by(interfaces)
     }
 
     /// Asks to be called when the next packet is to be tried again, unless that
@@ -219,12 +232,18 @@ impl ReturnToSender {
 }
 
 impl FlowControl for ReturnToSender {
+    fn share_among(&mut self, interfaces: u8) {
+        self.interfaces = interfaces.into();
+    }
+
     fn can_send(&self, own: Rank, _destination: Rank) -> bool {
         self.has_room(own)
     }
 
     fn has_room(&self, own: Rank) -> bool {
-        has_buffer(self.buffers, self.process(own), self.outgoing.iter().copied())
+        let process = self.process(own);
+        let held = self.at_interface_of(process, &self.outgoing);
+        has_buffer(self.buffers, process, held.map(|(other, &held)| (other, held)))
     }
 
     fn send(&mut self, packet: Box<Packet>, emitted: &mut Emitted) {
@@ -281,7 +300,9 @@ impl FlowControl for ReturnToSender {
     }
 
     fn can_accept(&self, own: Rank) -> bool {
-        has_buffer(self.buffers, self.process(own), self.waiting.iter().map(VecDeque::len))
+        let process = self.process(own);
+        let held = self.at_interface_of(process, &self.waiting);
+        has_buffer(self.buffers, process, held.map(|(other, waiting)| (other, waiting.len())))
     }
 
     fn wait_to_retry(&mut self, since: Time, packet: Box<Packet>, emitted: &mut Emitted) {
@@ -321,7 +342,7 @@ impl FlowControl for ReturnToSender {
             returned: returned(source, destination),
         });
         let waiting = self.waiting.iter().flatten().map(|packet| (packet.source, packet.destination));
-        let buffers = (self.buffers != usize::MAX).then_some(self.buffers as u32);
+        let buffers = (self.buffers != usize::MAX).then_some((self.buffers * self.interfaces) as u32);
         let bound = (self.placement, Limit::Buffers(buffers));
         State::new(bound, outstanding.collect(), waiting, &self.statistics)
     }

@@ -271,8 +271,8 @@ pub static MODEL: Model = Model {
 
 #[cfg(test)]
 mod tests {
-    use crate::Attachment;
     use crate::interface::{Chip, Interface, Surroundings};
+    use crate::{Attachment, Share};
     use narthex_memory::{AgentId, protocols};
     use serde_json::json;
 
@@ -282,6 +282,7 @@ mod tests {
             sections: sections.as_object().unwrap(),
             nodes: 2,
             processes: 1,
+            share: Share::WHOLE,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
             protocol: protocols::by_name("MOESI").unwrap(),

@@ -49,6 +49,7 @@ use crate::half::{Context, RegisterFault, TimeToSend};
 use crate::interface::Interface;
 use crate::queue::QueueState;
 use crate::registers::Addresses;
+use crate::share::Share;
 
 /// The device; see the module's description.
 pub struct RtlFifo {
@@ -139,7 +140,7 @@ impl Device for RtlFifo {
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
         let &Transaction { address, kind, value, size, .. } = transaction;
-        let offset = address - Addresses::of_process(Interface::process_of(port)).register_page();
+        let offset = address - Addresses::of_process(Share::WHOLE.process_of(port)).register_page();
         if size != 8 || !kind.is_uncached() {
             let problem = format!("an access of {size} bytes to register {offset:#x}; registers have 8");
             return Err(RegisterFault(problem));
@@ -325,7 +326,7 @@ impl DeviceDescription for RtlFifo {
         let Unit { simulation, ports, bus, sending, offered, .. } = &self.units[port / 2];
         let bit = |port| u8::from(simulation.is_set(port));
         let quiet = bit(ports.quiet);
-        if port != Interface::send_half(Interface::process_of(port)) {
+        if !port.is_multiple_of(2) {
             let (packets, words) = offered;
             let note = format!(
                 "the hardware {} has taken {packets} of the packets that wait and {words} words of the next one \

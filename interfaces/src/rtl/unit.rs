@@ -13,6 +13,7 @@ use super::simulation::Simulation;
 use crate::attachment::Attachment;
 use crate::half::{Context, RegisterFault};
 use crate::interface::Interface;
+use crate::share::Share;
 
 /// Edges for which the design is reset.
 const RESET_CYCLES: u64 = 4;
@@ -68,7 +69,7 @@ impl Unit {
                 place.attachment
             )));
         }
-        let bus = bus.map(|ports| BusPort::new(ports, place, Interface::send_half(process as u8)));
+        let bus = bus.map(|ports| BusPort::new(ports, place, Share::WHOLE.send_half(process as u8)));
         simulation.set(ports.reset, 1);
         (0..RESET_CYCLES).for_each(|_| simulation.tick(ports.clock));
         simulation.set(ports.reset, 0);

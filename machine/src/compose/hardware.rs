@@ -35,6 +35,13 @@ impl Blueprint<'_> {
             )));
         };
         let refused = |problem: String| Failure::usage(format!("hardware {name}: {problem}"));
+        if let Some(further) = self.config.node.further_interfaces().next() {
+            return Err(refused(format!(
+                "it serves all processes of a node, and node.devices.{} is an interface for some of them; expected a \
+                 machine without further interfaces",
+                further.name
+            )));
+        }
         if *waves_node >= self.nodes {
             let last = self.nodes - 1;
             return Err(refused(format!("waves of node {waves_node} are asked for; nodes are 0 to {last}")));
@@ -58,8 +65,17 @@ impl Blueprint<'_> {
         Ok(self)
     }
 
-    /// The interface of this node: its model, or the hardware in its place.
-    pub(super) fn interface_of(&self, node: NodeId) -> Result<Box<dyn Device>, Failure> {
+    /// The interfaces of this node; hardware may stand in the place of the first one's model.
+    pub(super) fn interfaces_of(&self, node: NodeId) -> Result<Vec<Box<dyn Device>>, Failure> {
+        let mut interfaces = self.build_interfaces()?;
+        if self.hardware.is_some() {
+            interfaces[0] = self.interface_of(node)?;
+        }
+        Ok(interfaces)
+    }
+
+    /// The interface of this node that the run chooses: its model, or the hardware in its place.
+    fn interface_of(&self, node: NodeId) -> Result<Box<dyn Device>, Failure> {
         let Some(InPlace { hardware, waves }) = &self.hardware else { return self.build_interface() };
         let waves = waves.as_ref().filter(|(of, _)| *of == u32::from(node.0)).map(|(_, file)| &**file);
         let model = if self.interface.name.is_sarc() {

@@ -23,7 +23,7 @@ use crate::request::Failure;
 
 impl Blueprint<'_> {
     /// A process about to start, with its first processor; what it needs is in memory. The
-    /// network interface is the first of the devices; what else the process accesses
+    /// network interfaces are the first of the devices; what else the process accesses
     /// uncached is `beside`.
     pub(super) fn process(
         &self,
@@ -33,7 +33,8 @@ impl Blueprint<'_> {
         beside: &[Range<u64>],
         main: &mut MainMemory,
     ) -> Result<(Running, Process), Failure> {
-        let layouts = devices[0].layouts(place.process);
+        let own = usize::from(place.process % self.config.interfaces_per_node());
+        let layouts = devices[own].layouts(place.process);
         let mut pages = PageTable::default();
         let mut mapped = self.map_devices(place, &layouts, &mut pages, main);
         for range in beside {
@@ -148,7 +149,8 @@ impl Blueprint<'_> {
         let rank = ranks.rank_of(self.placement().rank(place.node, place.process)).unwrap_or(Rank(0));
         let overrides: Vec<(&str, u64)> =
             layouts.iter().flat_map(|layout| layout.overrides.iter().copied()).collect();
-        let page = InformationPage::of_interface(&self.interface.name, place.process, layouts).with(&[
+        let name = self.interface_name(place.process);
+        let page = InformationPage::of_interface(&name, place.process, layouts).with(&[
             ("node", u64::from(rank.0) / processes.len() as u64),
             ("nodes", nodes.len() as u64),
             ("process", u64::from(place.process.saturating_sub(processes.start))),

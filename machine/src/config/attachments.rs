@@ -7,7 +7,7 @@ use std::ops::Range;
 use narthex_interfaces::interface::{self, Chip, Interface, InterfaceError, Surroundings};
 use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::sarc::Sarc;
-use narthex_interfaces::{Attached, Attachment, Device, LargestPacket, Name};
+use narthex_interfaces::{Attached, Attachment, Device, LargestPacket, Name, Share};
 use narthex_memory::interconnects::private_path;
 use narthex_memory::page_frames::FramePlacement;
 use narthex_memory::processor_memory::block_buffers;
@@ -72,12 +72,30 @@ impl super::MachineConfig {
         (!exists).then(|| format!("the machine's file has no [{table}]"))
     }
 
-    /// The interface of a node.
+    /// The interface of a node that a run chooses.
     ///
     /// # Errors
     /// Why the machine cannot have it.
     pub fn build_interface(&self, chosen: &Attached) -> Result<Box<dyn Device>, String> {
-        let device = self.build(chosen, interface::build)?;
+        let (share, first_agent) = self.first_place();
+        match self.lacks_halves(chosen) {
+            Some(lack) => Err(lack),
+            None => self.build_interface_at(chosen, share, first_agent),
+        }
+    }
+
+    /// The interface that serves this share of the node's processes, and whose ports are the agents
+    /// from this one on.
+    ///
+    /// # Errors
+    /// Why the machine cannot have it.
+    pub(super) fn build_interface_at(
+        &self,
+        chosen: &Attached,
+        share: Share,
+        first_agent: AgentId,
+    ) -> Result<Box<dyn Device>, String> {
+        let device = self.build(chosen, (share, first_agent), interface::build)?;
         let places = self.node.place(chosen).unwrap_or_default();
         let above = |name| self.node.behind(name).unwrap_or(name);
         match places.into_iter().map(above).find(|name| self.has_places(name)) {
@@ -103,7 +121,7 @@ impl super::MachineConfig {
     /// # Errors
     /// Why the machine cannot have it, or that it has no halves.
     pub fn build_halves(&self, chosen: &Attached) -> Result<Interface, String> {
-        self.build(chosen, Interface::build)
+        self.build(chosen, self.first_place(), Interface::build)
     }
 
     /// The same of SARC's, in whose tiles' place hardware may stand.
@@ -112,12 +130,19 @@ impl super::MachineConfig {
     /// Why the machine cannot have it.
     pub fn build_sarc(&self, chosen: &Attached) -> Result<Sarc, String> {
         self.build_interface(chosen)?;
-        self.build(chosen, interface::build_sarc)
+        self.build(chosen, self.first_place(), interface::build_sarc)
+    }
+
+    /// The share of the interface that a run chooses; its ports follow all processors of the node.
+    fn first_place(&self) -> (Share, AgentId) {
+        let share = Share { own: 0, of: self.interfaces_per_node() };
+        (share, AgentId(self.processor_parts().len() as u8))
     }
 
     fn build<T>(
         &self,
         chosen: &Attached,
+        (share, first_agent): (Share, AgentId),
         build: impl FnOnce(Name, &Surroundings<'_>) -> Result<T, InterfaceError>,
     ) -> Result<T, String> {
         let attachment = chosen.attachment;
@@ -133,8 +158,8 @@ impl super::MachineConfig {
             sections: &self.interfaces_at(attachment),
             nodes: self.machine.nodes,
             processes,
-            // Its ports follow all processors of the node.
-            first_agent: AgentId(self.processor_parts().len() as u8),
+            share,
+            first_agent,
             attachment,
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),

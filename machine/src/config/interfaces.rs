@@ -8,7 +8,7 @@
 use narthex_interfaces::interface;
 use narthex_interfaces::models::{MODELS, Makes, Model, Problem, Setup};
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::{Attachment, Name};
+use narthex_interfaces::{Attachment, Name, Share};
 use narthex_memory::AgentId;
 use narthex_memory::protocols::Protocol;
 use schemars::{Schema, SchemaGenerator};
@@ -126,6 +126,7 @@ fn try_out(
                 sections: &sections,
                 nodes,
                 processes: 1,
+                share: Share::WHOLE,
                 first_agent: AgentId(1),
                 attachment,
                 protocol,

@@ -354,7 +354,9 @@ impl MachineConfig {
             );
             problems.push(broken("machine.processors_per_node", message));
         }
-        let of_processes = self.flow_control.problems_for(processes).into_iter();
+        problems.extend(self.interface_count_problems());
+        let at_interface = processes.div_ceil(self.interfaces_per_node().into());
+        let of_processes = self.flow_control.problems_for(at_interface).into_iter();
         problems.extend(of_processes.map(|(key, message)| (format!("flow_control.{key}"), message)));
         let of_faults = self.faults.iter().flat_map(|faults| faults.problems(self.machine.nodes));
         problems.extend(of_faults.map(|(key, message)| (format!("faults.{key}"), message)));

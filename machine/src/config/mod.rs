@@ -23,6 +23,7 @@
 //! | `machine` | [`MachineConfig`], and the rules between components |
 //! | `node` | the shape of a node: its parts, and what sits where |
 //! | `directory` | what a directory needs, and the places on its network on chip |
+//! | `further_interfaces` | interfaces of a node beside the one that a run chooses |
 //! | `left_out` | the parts of a node that a run with another interface has not |
 //! | `operating_system` | what system calls take, and the frames of pages |
 //! | `attachments` | the places of interfaces that not every machine has |
@@ -44,6 +45,7 @@ mod differences;
 mod directory;
 mod dma_engines;
 mod document;
+mod further_interfaces;
 mod interfaces;
 mod left_out;
 mod machine;
@@ -74,6 +76,7 @@ use serde_json::Value;
 
 pub use attachments::PrivatePath;
 pub use differences::Difference;
+pub use further_interfaces::FurtherInterface;
 pub use interfaces::Interfaces;
 pub use machine::{General, InstructionCache, MachineConfig, Messages};
 pub use node::{FIRMWARE, FORWARDER, NodeShape, PROGRAM, ProcessorPart};

@@ -63,9 +63,10 @@ pub struct NodeShape {
     pub dma_engines: BTreeMap<String, DmaEnginePart>,
     /// Its network interface.
     pub interface: InterfacePart,
-    /// Its further devices; each is named by the table of its parameters.
+    /// Its further devices: interfaces by names of their own, others by the table of their
+    /// parameters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub devices: BTreeMap<String, DevicePart>,
+    pub devices: BTreeMap<String, FurtherDevicePart>,
 }
 
 /// Where the ports of a device are.
@@ -79,7 +80,22 @@ pub struct DevicePart {
     pub at: Option<u32>,
 }
 
-/// The table of the one device that there is beside the network interface.
+/// A device beside the network interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FurtherDevicePart {
+    /// The network interface that it is, made of halves, by its name: "CNI512Q". None: it is the
+    /// device that its own name says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// The interconnects of its ports: one for all of an interface's.
+    pub on: Vec<String>,
+    /// Its place on the network on chip, where a port is on a directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+}
+
+/// The table of the one device beside the network interface that is no interface.
 pub const FORWARDER: &str = "forwarder";
 
 /// A processor, or several that are alike.

@@ -93,9 +93,15 @@ impl MachineConfig {
         let attachment = interface.attachment;
         let issued = self.transactions_of(interface)?;
         let memory_bus = self.memory_bus_traffic(attachment, &issued);
+        let further: Vec<Attached> = self.node.further_interfaces().map(|each| each.interface).collect();
         let mut found = self.component_idle(&memory_bus);
-        found.extend(self.place_idle(attachment, &issued));
-        let unused = without_effect::without_effect(&interface.name);
+        let has_own_place = |place| further.iter().any(|other| other.attachment == place);
+        found.extend(self.place_idle(attachment, has_own_place, &issued));
+        let mut unused = without_effect::without_effect(&interface.name);
+        for other in &further {
+            let idle = without_effect::without_effect(&other.name);
+            unused.retain(|(key, _)| idle.iter().any(|(other, _)| covers(other, key)));
+        }
         found.extend(self.section_idle(attachment, &unused));
         if interface.is_hardware {
             let own = without_effect::without_effect_on_hardware(&interface.name);
@@ -104,10 +110,11 @@ impl MachineConfig {
         Ok(found)
     }
 
-    /// The kinds of transactions that the interface makes, with those that reach it.
+    /// The kinds of transactions that the interfaces make, with those that reach them.
     fn transactions_of(&self, interface: &Attached) -> Result<Vec<Kind>, String> {
-        let layouts = self.build_interface(interface)?.layouts(0);
-        Ok(layouts.into_iter().flat_map(|layout| layout.transactions).collect())
+        let interfaces = self.build_interfaces(interface)?;
+        let layouts = interfaces.iter().zip(0..).flat_map(|(device, first)| device.layouts(first));
+        Ok(layouts.flat_map(|layout| layout.transactions).collect())
     }
 
     fn memory_bus_traffic(&self, attachment: Attachment, issued: &[Kind]) -> Traffic {
@@ -154,14 +161,21 @@ impl MachineConfig {
     }
 
     /// The tables of places where the interface is not, and what is idle at its own.
-    fn place_idle(&self, attachment: Attachment, issued: &[Kind]) -> Vec<Idle> {
+    fn place_idle(
+        &self,
+        attachment: Attachment,
+        has_another: impl Fn(Attachment) -> bool,
+        issued: &[Kind],
+    ) -> Vec<Idle> {
         let elsewhere = |place: Attachment| {
             let (table, exists) = self.table_of(place);
             let why = format!("the interface is on {attachment}");
-            (exists && place != attachment && place != Attachment::MemoryBus).then(|| (table.to_owned(), why))
+            (exists && place != attachment && place != Attachment::MemoryBus && !has_another(place))
+                .then(|| (table.to_owned(), why))
         };
         let places = Attachment::ALL.into_iter().filter_map(|(place, _)| elsewhere(place));
-        let io_bus = self.io_bus.iter().filter(|_| attachment == Attachment::IoBus);
+        let is_there = attachment == Attachment::IoBus || has_another(Attachment::IoBus);
+        let io_bus = self.io_bus.iter().filter(|_| is_there);
         let traffic = self.io_bus_traffic(issued);
         let io_bus =
             io_bus.flat_map(|config: &bridge::Config| below("io_bus", config.without_effect(&traffic)));
@@ -181,6 +195,11 @@ impl MachineConfig {
         }
         found
     }
+}
+
+/// Whether a table or a key is, or holds, another key.
+fn covers(one: &str, other: &str) -> bool {
+    other.strip_prefix(one).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Idle parameters of a table, by their whole keys.

@@ -24,6 +24,7 @@ impl Archived for Node {
             memories,
             local_memories: _,
             devices,
+            further_interfaces: _,
             ports: _,
             first_ports: _,
             lines,

@@ -44,8 +44,10 @@ pub struct Parts {
     /// For each device the memory of which it has a port of its own, if any.
     pub local_memories: Vec<Option<MemoryId>>,
     /// Its devices, and on which interconnect each of their ports is. The network
-    /// interface comes first. Their agents follow the processors'.
+    /// interfaces come first. Their agents follow the processors'.
     pub devices: Vec<(Box<dyn Device>, Vec<InterconnectId>)>,
+    /// The names of its network interfaces but the first, which the run chooses.
+    pub further_interfaces: Vec<String>,
     /// What system calls take.
     pub operating_system: operating_system::Config,
     /// Which devices assert which interrupt lines of its processors.
@@ -90,6 +92,7 @@ impl Node {
             memories: parts.memories,
             local_memories: parts.local_memories,
             devices,
+            further_interfaces: parts.further_interfaces,
             ports,
             first_ports,
             lines: parts.lines,

@@ -15,6 +15,8 @@
 //! node's. What takes time is counted where it begins: a transaction belongs to
 //! the region in which the bus was granted.
 
+use std::borrow::Cow;
+
 use narthex_fabrics::MessageSizes;
 use narthex_kernel::statistics::{Description, StatisticSet, Value};
 use narthex_kernel::{Category, Duration, Time};
@@ -137,14 +139,14 @@ impl Node {
         };
         describe("", &SENT);
         for (prefix, set) in self.statistic_sets() {
-            set.descriptions().iter().for_each(|description| describe(prefix, description));
+            set.descriptions().iter().for_each(|description| describe(&prefix, description));
         }
         all.into()
     }
 
     /// The sets of the node's components. Those of the first interconnect come
-    /// first; the names of another one's have a prefix.
-    fn statistic_sets(&self) -> Vec<(&str, &dyn StatisticSet)> {
+    /// first; the names of another one's, and of a further interface's, have a prefix.
+    fn statistic_sets(&self) -> Vec<(Cow<'_, str>, &dyn StatisticSet)> {
         let (first, others) = self.interconnects.split_first().expect("a node has an interconnect");
         let mut sets: Vec<(&str, &dyn StatisticSet)> = vec![("", &self.statistics)];
         sets.extend(first.statistics());
@@ -160,9 +162,14 @@ impl Node {
         let second = self.processors.iter().filter_map(|unit| unit.memory.second_level_statistics());
         sets.extend(second.map(|set| ("", set as &dyn StatisticSet)));
         sets.extend(self.memories.iter().flat_map(HomeMemory::statistics).map(|set| ("", set)));
-        let of_devices = self.devices.iter().flat_map(|device| device.statistics());
-        sets.extend(of_devices.map(|set| ("", set)));
-        sets.extend(others.iter().flat_map(Interconnect::statistics));
+        let mut sets: Vec<_> = sets.into_iter().map(|(prefix, set)| (Cow::from(prefix), set)).collect();
+        for (number, device) in self.devices.iter().enumerate() {
+            let prefix: Cow<'_, str> =
+                self.further_name(number).map_or("".into(), |name| format!("{name}_").into());
+            sets.extend(device.statistics().into_iter().map(|set| (prefix.clone(), set)));
+        }
+        let of_others = others.iter().flat_map(Interconnect::statistics);
+        sets.extend(of_others.map(|(prefix, set)| (Cow::from(prefix), set)));
         sets
     }
 

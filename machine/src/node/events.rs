@@ -59,6 +59,8 @@ pub(super) enum Event {
     Message(Endpoint, Carried),
     /// A packet of a device on the network on chip has come to its end.
     Packet(u8, End, u32),
+    /// A write-combining buffer of a processor has been open for as long as may be.
+    BufferDue(usize),
 }
 
 impl Node {
@@ -74,7 +76,7 @@ impl Node {
             Event::Message(to, carried) => self.message_arrives(now, to, carried),
             rarer => self.handle_rarer(now, rarer),
         }
-        self.probe.show(now, edge, &self.devices, &self.network);
+        self.show(now, edge);
     }
 
     /// Out of line, so that the steps of interconnects need none of its locals.
@@ -89,6 +91,10 @@ impl Node {
             Event::BlockMoved(index) => {
                 self.processors[index].memory.end_block_move();
                 self.processors[index].awaits_another(now);
+                self.ask_for_processor(index, now);
+            }
+            Event::BufferDue(index) => {
+                self.processors[index].memory.close_due_buffers(now);
                 self.ask_for_processor(index, now);
             }
             Event::InterruptLines(index, lines) => self.assert_lines(now, index, lines),

@@ -332,7 +332,12 @@ impl Node {
         match unit.memory.wait_reason() {
             // A posted store: the processor goes on at once, but the bus is
             // asked for at the store's own instant.
-            None => unit.state = State::Woken,
+            None => {
+                unit.state = State::Woken;
+                if let Some(due) = unit.memory.buffer_due(now) {
+                    self.events.schedule(due, Event::BufferDue(index));
+                }
+            }
             reason => {
                 unit.state = State::Waiting;
                 self.book(index, now, reason.into());

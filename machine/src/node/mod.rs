@@ -57,6 +57,7 @@ mod following;
 mod held;
 mod horizons;
 mod interconnect_host;
+mod interfaces;
 mod interrupts;
 mod jobs;
 pub(crate) mod memory;
@@ -103,6 +104,7 @@ use send_lookahead::SendLookahead;
 
 pub use assembly::Parts;
 pub use interconnect_host::Agent;
+pub use interfaces::Interfaces;
 pub use interrupts::InterruptLines;
 pub use on_chip::{HomePlace, NodeOnChip};
 pub use process::{Ended, Output, Personality, Process, Report};
@@ -125,8 +127,10 @@ pub struct Node {
     memories: Vec<HomeMemory>,
     /// The local memory of each device that has one.
     local_memories: Vec<Option<MemoryId>>,
-    /// The network interface, and what else there is.
+    /// The network interfaces, and what else there is.
     devices: Vec<Box<dyn Device>>,
+    /// The names of the network interfaces but the first, which the run chooses.
+    further_interfaces: Vec<String>,
     /// The ports of all devices, which follow the processors among the agents.
     ports: Vec<PortPlace>,
     /// The place of each device's first port among them.
@@ -379,6 +383,7 @@ impl Partition for Node {
                     | Event::Retry
                     | Event::Timer(..)
                     | Event::InterruptLines(..)
+                    | Event::BufferDue(_)
                     | Event::SleepOver(..)
                     | Event::Start(_)
                     | Event::Stop(_)

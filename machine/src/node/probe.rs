@@ -26,7 +26,6 @@ use std::fmt::Debug;
 
 use narthex_cores::follow::Jump;
 use narthex_fabrics::{FrameSummary, NetworkPort, NodeId};
-use narthex_interfaces::Device;
 use narthex_kernel::Time;
 use narthex_memory::directory::Lane;
 use narthex_memory::interconnects::{self, InterconnectId, Observation, Step};
@@ -34,6 +33,7 @@ use narthex_memory::{Kind, Transaction};
 
 use super::Node;
 use super::interconnect_host::Agent;
+use super::interfaces::Interfaces;
 use crate::activity::{Activity, Occupation, Spent};
 
 /// Who delivered a block's bytes, or takes them.
@@ -218,8 +218,9 @@ pub trait Probe: Any + Debug + Send {
     fn record(&mut self, at: Time, event: Event);
 
     /// An event of the node is over, `edge` if it was the begin or end of a
-    /// transaction; `interface` and `network` are as it left them.
-    fn look(&mut self, _now: Time, _edge: Option<Edge>, _interface: &dyn Device, _network: &NetworkPort) {}
+    /// transaction; `interfaces` and `network` are as it left them.
+    fn look(&mut self, _now: Time, _edge: Option<Edge>, _interfaces: Interfaces<'_>, _network: &NetworkPort) {
+    }
 
     /// Whether it is to hear what processors execute, by [`Probe::executes`] and
     /// [`Probe::jumped`]. Asked when it is attached.
@@ -321,15 +322,9 @@ impl ProbePort {
 
     /// Lets the probes, if there are any, look at what an event may have changed.
     #[inline]
-    pub fn show(
-        &mut self,
-        now: Time,
-        edge: Option<Edge>,
-        devices: &[Box<dyn Device>],
-        network: &NetworkPort,
-    ) {
+    pub fn show(&mut self, now: Time, edge: Option<Edge>, interfaces: Interfaces<'_>, network: &NetworkPort) {
         for probe in &mut self.probes {
-            probe.look(now, edge, &*devices[0], network);
+            probe.look(now, edge, interfaces, network);
         }
     }
 
@@ -358,6 +353,13 @@ fn tell(probes: &mut [Box<dyn Probe>], at: Time, event: impl FnOnce() -> Event) 
 }
 
 impl Node {
+    /// Lets the probes look, if there are any.
+    #[inline]
+    pub(super) fn show(&mut self, now: Time, edge: Option<Edge>) {
+        let interfaces = Interfaces(&self.devices[..=self.further_interfaces.len()]);
+        self.probe.show(now, edge, interfaces, &self.network);
+    }
+
     /// From now on `probe` observes the node, beside those that do already. One that follows
     /// programs is attached before the node starts, or with [`Node::attach_at`].
     pub fn attach(&mut self, probe: Box<dyn Probe>) {
@@ -380,7 +382,7 @@ impl Node {
             let may_poll_again = self.may_poll_again(processor);
             self.probe.book(processor, at, (activity, occupation), may_poll_again);
         }
-        self.probe.show(now, None, &self.devices, &self.network);
+        self.show(now, None);
     }
 
     /// Whether a probe is attached.

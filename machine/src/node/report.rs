@@ -7,8 +7,10 @@ use narthex_cores::linux::AddressKind as Guest;
 use narthex_cores::linux::Program;
 use narthex_cores::linux::address_space::Use;
 use narthex_fabrics::on_chip::OnChip;
+use narthex_interfaces::Device;
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::description::DevicePort;
+use narthex_interfaces::registers::Addresses;
 use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
 use serde_json::{Value, json};
@@ -122,16 +124,33 @@ impl Node {
 
     /// The ports of the interface that work for a process: that receive for it, or else that send.
     pub fn interface_ports(&self, process: usize, receives: bool) -> Range<usize> {
-        let interface = &self.devices[0];
+        let device = self.interface_of(process);
+        let (interface, before) = (&self.devices[device], self.first_ports[device]);
         let ports = interface.ports();
         let first = ports.iter().position(|port| usize::from(port.process) == process).unwrap_or(0);
         let port = (first + usize::from(receives)).min(ports.len() - 1);
-        interface.ports_beside(port)
+        let Range { start, end } = interface.ports_beside(port);
+        before + start..before + end
     }
 
-    /// Whether a port is one of the network interface.
+    /// Whether a port is one of a network interface.
     pub fn is_of_interface(&self, port: usize) -> bool {
-        self.ports[port].device == 0
+        self.ports[port].device < self.interfaces().len()
+    }
+
+    /// Its network interfaces.
+    pub(super) fn interfaces(&self) -> &[Box<dyn Device>] {
+        &self.devices[..=self.further_interfaces.len()]
+    }
+
+    /// The place among the devices of a process's network interface: processes take them in turn.
+    pub(super) fn interface_of(&self, process: usize) -> usize {
+        process % self.interfaces().len()
+    }
+
+    /// The name of a device that is a network interface and not the first one.
+    pub(super) fn further_name(&self, device: usize) -> Option<&str> {
+        self.further_interfaces.get(device.checked_sub(1)?).map(String::as_str)
     }
 
     /// How many tiles of it have a part of the interface.
@@ -152,11 +171,13 @@ impl Node {
             true => format!("firmware of processor {index}"),
             false => format!("processor {index}"),
         };
-        let ports = self.devices.iter().flat_map(|device| {
+        let ports = self.devices.iter().enumerate().flat_map(|(number, device)| {
             let ports = device.ports();
-            let several = ports.iter().any(|port| port.process != ports[0].process);
+            let is_one = self.further_interfaces.is_empty() || number >= self.interfaces().len();
+            let several = !is_one || ports.iter().any(|port| port.process != ports[0].process);
+            let whose = self.further_name(number).map(|name| format!(" of {name}")).unwrap_or_default();
             let name = move |(port, &DevicePort { process, .. }): (usize, &DevicePort)| match several {
-                true => format!("{} of process {process}", device.part(port)),
+                true => format!("{}{whose} of process {process}", device.part(port)),
                 false => device.part(port).to_owned(),
             };
             ports.iter().enumerate().map(name).collect::<Vec<_>>()
@@ -164,10 +185,14 @@ impl Node {
         AgentNames { processors: (0..self.processors.len()).map(processor).collect(), ports: ports.collect() }
     }
 
-    /// What an address of the first process is, in words.
+    /// What an address of the first process, or of an interface's part for any, is, in words.
     pub fn place_of(&self, address: u64) -> AddressName {
         let block_bytes = self.block_bytes();
-        let named = self.devices.iter().find_map(|device| device.name_of(address, block_bytes));
+        let (interfaces, others) = self.devices.split_at(self.interfaces().len());
+        let process = Addresses::process_at(address).unwrap_or_default();
+        let own = &interfaces[self.interface_of(process.into())];
+        let mut devices = std::iter::once(own).chain(others);
+        let named = devices.find_map(|device| device.name_of(address, block_bytes));
         named.unwrap_or_else(|| match self.processes[0].calls.space().place(address) {
             Guest::Inside(Use::Heap | Use::Mapping, _) => AddressName::whole("user memory"),
             Guest::Inside(purpose, _) => AddressName::whole(purpose.to_string()),

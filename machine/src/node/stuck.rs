@@ -98,6 +98,8 @@ pub struct StuckProcess {
     /// Its threads: first one that does not sleep, if there is one. Of a process that
     /// has ended, the one with which it began.
     pub threads: Vec<StuckThread>,
+    /// The name of its network interface, if that is not the one that the run chooses.
+    pub interface: Option<String>,
     /// What its send half holds.
     pub send: QueueState,
     /// What its receive half holds.
@@ -314,7 +316,8 @@ impl Node {
         let awaited = self.awaited_in_mpi(index);
         let awaited = awaited.or_else(|| self.awaited_in_barrier(index, &threads[0].calls));
         let awaited = awaited.or_else(|| self.awaited_in_channel(index));
-        let interface = &self.devices[0];
+        let device = self.interface_of(index);
+        let interface = &self.devices[device];
         // Of a whole device, all processes share what they ask of it, which is at its first
         // port, and what arrives.
         let [sends, receives] = [interface.sender(process), interface.receiver(process)];
@@ -330,6 +333,7 @@ impl Node {
         StuckProcess {
             rank: self.network.state().placement.rank(self.id, process),
             place: self.place(index),
+            interface: self.further_name(device).map(str::to_owned),
             ended: self.processes[index].ended.as_ref().map(|(at, ended)| match ended {
                 Ended::Exited(code) => (*at, *code),
                 Ended::Stopped => (*at, 0),

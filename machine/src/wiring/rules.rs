@@ -29,6 +29,22 @@ impl Shape {
         Ok(())
     }
 
+    /// An answer that waits for a transaction of the port's own comes on a directory alone: an access
+    /// that is held keeps a bus.
+    pub(super) fn check_holding_ports(&self, ports: &[PlacedPort]) -> Result<(), String> {
+        for placed in ports.iter().filter(|placed| placed.port.holds && placed.port.is_coherent) {
+            let shape = &self.interconnects[usize::from(placed.on.0)];
+            if shape.plan.table().is_none() {
+                let (device, bus) = (&placed.port.name, &shape.name);
+                return Err(format!(
+                    "{device} may hold an access until a transaction of its own is over, which the {bus} carries after \
+                     that access; expected a place on a directory"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the owners of dirty blocks refuse transactions on an interconnect: as a device
     /// on it says, else as the machine does.
     pub(super) fn owners_refuse(&self, on: InterconnectId, ports: &[PlacedPort]) -> bool {

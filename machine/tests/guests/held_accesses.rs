@@ -11,10 +11,11 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_machine::config;
 use narthex_machine::node::Node;
-use narthex_memory::{AccessReply, Kind, Response, Transaction};
+use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::single_nodes::{blueprint, finish, go_on_from, node_of, reported, results, simulate};
+use crate::support::DATA;
 
 const MAILBOX: u64 = 0x5f80_0000;
 const REGISTERS: Range<u64> = MAILBOX..MAILBOX + 0x1000;
@@ -136,4 +137,95 @@ fn a_load_that_is_never_answered_is_a_hang_that_names_what_holds_it() {
         let access = thread.access.as_ref().expect("it waits");
         assert!(access.ends_with("at 0x5f800008 (mailbox), which the mailbox holds"), "{access}");
     }
+}
+
+/// A reader: a load is held until the device has read, by a transaction of its own, the block whose address
+/// was stored, and brings its first word.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Reader {
+    block: u64,
+    wants: bool,
+}
+
+impl Device for Reader {
+    fn reaches_first_levels_in(&self) -> Option<Duration> {
+        None
+    }
+
+    fn access_time(&self, _port: usize, _kind: Kind) -> Duration {
+        Duration::from_ns(10)
+    }
+
+    fn access(
+        &mut self,
+        _port: usize,
+        _context: &mut Context<'_>,
+        transaction: &Transaction,
+        _response: &mut Response,
+    ) -> Result<AccessReply, RegisterFault> {
+        self.wants = transaction.kind == Kind::UncachedLoad;
+        if !self.wants {
+            self.block = transaction.value;
+        }
+        Ok(if self.wants { AccessReply::Held } else { AccessReply::Done })
+    }
+
+    fn wants(&self, _port: usize) -> bool {
+        self.wants
+    }
+
+    fn issue(&mut self, _port: usize, _context: &mut Context<'_>) -> Option<Transaction> {
+        std::mem::take(&mut self.wants).then(|| Transaction::block(AgentId(0), Kind::ReadOnce, self.block))
+    }
+
+    fn complete(&mut self, port: usize, context: &mut Context<'_>, _: &Transaction, response: &Response) {
+        let word = response.data.as_ref().expect("a block comes").word(0);
+        context.on_chip.answers.push((port as u16, word, Duration::ZERO));
+    }
+}
+
+impl DeviceDescription for Reader {
+    fn ports(&self) -> Vec<DevicePort> {
+        let (name, registers) = ("the reader".into(), vec![REGISTERS]);
+        let port = DevicePort { name, registers, holds: true, is_coherent: true, ..DevicePort::default() };
+        vec![DevicePort { is_engine: true, ..port }]
+    }
+
+    fn name_of(&self, _address: u64, _block_bytes: u64) -> Option<AddressName> {
+        None
+    }
+
+    fn hash_state(&self, _port: usize, hasher: &mut dyn Hasher) {
+        hasher.write_u64(self.block);
+    }
+
+    fn statistics(&self) -> Vec<&dyn StatisticSet> {
+        Vec::new()
+    }
+
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+        Vec::new()
+    }
+
+    fn queue(&self, _port: usize) -> QueueState {
+        QueueState::of("reader", 0, None)
+    }
+}
+
+#[test]
+fn an_answer_that_waits_for_the_devices_own_transaction_comes_on_a_directory_and_is_refused_on_a_bus() {
+    let source = format!(
+        "li s0, {MAILBOX}\n li s1, {DATA}\n li t0, 77\n sd t0, 0(s1)\n sd s1, 0(s0)\n ld s3, 8(s0)\n \
+         report word, s3\n exit 0"
+    );
+    let reader = || Box::<Reader>::default() as Box<dyn Device>;
+    let chip = config::load("chip").expect("a preset");
+    let node = node_of(&blueprint(&chip, &source).with_device(&["directory"], reader));
+    // The processor's cache, which waits for the load, supplies what it has stored.
+    assert_eq!(reported(&finish(node), 0), [("word".to_owned(), 77.0)]);
+    let hpca98 = config::load("hpca98").expect("a preset");
+    let refused = blueprint(&hpca98, &source).with_device(&["bus"], reader).node(0).map(drop);
+    let refused = refused.expect_err("the bus is the load's").to_string();
+    let reason = "the reader may hold an access until a transaction of its own is over";
+    assert!(refused.contains(reason) && refused.contains("expected a place on a directory"), "{refused}");
 }

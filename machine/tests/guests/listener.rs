@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hasher};
 
 use narthex_fabrics::NetworkPort;
-use narthex_interfaces::Device;
 use narthex_kernel::Time;
+use narthex_machine::node::Interfaces;
 use narthex_machine::node::probe::{Edge, Event, Probe};
 
 /// What a node reported, and what it showed after each of its events.
@@ -21,9 +21,9 @@ impl Probe for Listener {
         self.events.push((at, event));
     }
 
-    fn look(&mut self, now: Time, edge: Option<Edge>, interface: &dyn Device, network: &NetworkPort) {
+    fn look(&mut self, now: Time, edge: Option<Edge>, interfaces: Interfaces<'_>, network: &NetworkPort) {
         let mut digest = DefaultHasher::new();
-        (0..interface.ports().len()).for_each(|port| interface.hash_state(port, &mut digest));
+        (0..interfaces.ports()).for_each(|port| interfaces.hash_state(port, &mut digest));
         digest.write(format!("{:?}", network.occupancy()).as_bytes());
         self.looks.push((now, edge, digest.finish()));
     }

@@ -41,6 +41,7 @@ mod promises;
 mod refusals;
 mod regions;
 mod sarc;
+mod several_interfaces;
 mod shapes;
 mod signals;
 mod single_nodes;

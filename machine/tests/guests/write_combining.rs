@@ -12,6 +12,7 @@ use crate::single_nodes::{blueprint, load, node_of, parse, simulate};
 use crate::two_buses::{HOST_REGISTERS, SharedRegisters, TWO_BUSES};
 
 const BUFFERS: &str = "\n[block_buffers]\nkind = \"none\"\n[write_combining]\nbuffers = 2\nblock = \"32B\"\n\
+                       flush = [\"full\", \"fence\", \"uncached-load\", \"uncached-store\"]\n\
                        [bus]\narbitration_cycles = 1\naddress_cycles = 1\n\
                        [bus.extra_cycles]\nblock_store = 0\nuncached_store = 5\n";
 
@@ -25,6 +26,14 @@ fn stores(places: &[u64]) -> String {
 /// What the program has stored: kind, offset, and the nanoseconds for which it took the bus;
 /// and the sum of the registers at the end.
 fn run(tables: &str, source: &str) -> (Vec<(Kind, u64, u64)>, f64) {
+    let (crossed, sum) = crossings(tables, source);
+    let stored =
+        crossed.into_iter().map(|(kind, place, granted, released)| (kind, place, released - granted));
+    (stored.collect(), sum)
+}
+
+/// The same with the nanosecond at which the bus was granted, and the one at which it was released.
+fn crossings(tables: &str, source: &str) -> (Vec<(Kind, u64, u64, u64)>, f64) {
     let machine = load("combining.toml", &format!("{TWO_BUSES}{tables}"), &[]);
     let loads: String = (0..16).map(|word| format!("ld t0, {}(s0)\n add s1, s1, t0\n", 8 * word)).collect();
     let source = format!("li s1, 0\n{source}{loads} report sum, s1\n exit 0");
@@ -41,8 +50,8 @@ fn run(tables: &str, source: &str) -> (Vec<(Kind, u64, u64)>, f64) {
             if crossing.agent == Agent::Processor(0)
                 && matches!(crossing.kind, Kind::UncachedStore | Kind::BlockStore) =>
         {
-            let time = (crossing.released - crossing.granted).as_ps() / 1_000;
-            Some((crossing.kind, crossing.address - HOST_REGISTERS[0], time))
+            let [granted, released] = [crossing.granted, crossing.released].map(|at| at.as_ps() / 1_000);
+            Some((crossing.kind, crossing.address - HOST_REGISTERS[0], granted, released))
         }
         _ => None,
     });
@@ -79,10 +88,48 @@ fn buffers_leave_in_the_order_in_which_they_are_closed() {
 }
 
 #[test]
+fn a_buffer_leaves_its_time_after_its_first_store_while_the_processor_goes_on() {
+    let rules = |time: u64| {
+        let flush = format!("flush = [\"time\"]\nflush_time = \"{time}ns\"");
+        BUFFERS.replace("flush = [\"full\", \"fence\", \"uncached-load\", \"uncached-store\"]", &flush)
+    };
+    // All of a block is stored, then half of one; the fence closes neither, and 4,000 turns pass.
+    let source =
+        format!("{} li t1, 4000\nturn:\n addi t1, t1, -1\n bnez t1, turn\n", stores(&[0, 8, 16, 24, 32, 40]));
+    let granted = |time| {
+        let (crossed, sum) = crossings(&rules(time), &source);
+        assert_eq!(sum, 21.0);
+        let order: Vec<(Kind, u64)> = crossed.iter().map(|&(kind, place, ..)| (kind, place)).collect();
+        assert_eq!(order, [(Kind::BlockStore, 0), (Kind::UncachedStore, 32), (Kind::UncachedStore, 40)]);
+        crossed.iter().map(|&(_, _, granted, _)| granted).collect::<Vec<_>>()
+    };
+    let (early, late) = (granted(400), granted(1_000));
+    for (early, late) in early.iter().zip(&late) {
+        assert_eq!(late - early, 600);
+    }
+    assert_eq!(early[2] - early[1], SINGLE, "both halves at once");
+}
+
+#[test]
+fn without_the_rule_a_register_is_accessed_before_what_the_buffers_hold() {
+    let text = BUFFERS.replace(", \"uncached-load\", \"uncached-store\"", "");
+    let source = format!(
+        "li s0, {}\n li t0, 5\n sd t0, 0(s0)\n ld t0, 64(s0)\n add s1, s1, t0\n ld t0, 0(s0)\n add s1, s1, t0\n",
+        HOST_REGISTERS[0]
+    );
+    // The load of another block leaves the buffer open, that of its own finds the store.
+    let (stored, sum) = run(&text, &source);
+    assert_eq!((stored, sum), (vec![(Kind::UncachedStore, 0, SINGLE)], 10.0));
+}
+
+#[test]
 fn buffers_that_cannot_be_are_refused_with_their_key() {
     for (tables, key) in [
         (BUFFERS.replace("buffers = 2", "buffers = 17"), "write_combining.buffers"),
         (BUFFERS.replace("32B", "128B"), "write_combining.block"),
+        (BUFFERS.replace(", \"fence\", \"uncached-load\", \"uncached-store\"", ""), "write_combining.flush"),
+        (BUFFERS.replace("\"fence\"", "\"time\""), "write_combining.flush_time"),
+        (BUFFERS.replace("\"fence\"", "\"fences\""), "expected one of `full`, `fence`"),
         (BUFFERS.replace("[block_buffers]\nkind = \"none\"", ""), "write_combining.block"),
     ] {
         let refused = config::load_text("combining.toml", &format!("{TWO_BUSES}{tables}"));

@@ -172,7 +172,7 @@ impl ProcessorPort<'_> {
             return wait;
         }
         self.own.statistics.uncached_loads.increment();
-        self.own.close_buffers();
+        self.own.close_buffers_for(Kind::UncachedLoad, address);
         self.wait(pending)
     }
 
@@ -193,7 +193,7 @@ impl ProcessorPort<'_> {
             return wait;
         }
         self.own.store_through_to_scratchpad(address, &value.to_le_bytes()[..size]);
-        self.own.close_buffers();
+        self.own.close_buffers_for(Kind::UncachedStore, address);
         if self.own.posted_limit > 0 && !page.stores_wait {
             if self.own.store_buffer.len() >= self.own.posted_limit {
                 self.own.statistics.store_buffer_stalls.increment();
@@ -254,7 +254,7 @@ impl ProcessorPort<'_> {
             Some(buffers) if is_device && self.own.data.block_of(address) == address => {
                 buffers.moving = true;
                 self.own.statistics.block_transfers.increment();
-                self.own.close_buffers();
+                self.own.close_buffers_for(kind, address);
                 self.wait(pending)
             }
             _ => Outcome::Fault(AccessFault::Device),
@@ -626,7 +626,7 @@ impl Port for ProcessorPort<'_> {
         if let Some(wait) = self.drain(Awaited::Empty, |own| own.fences.increment()) {
             return wait;
         }
-        self.own.close_buffers();
+        self.own.close_buffers_for_fence();
         if self.own.store_buffer.is_empty() {
             return Outcome::Done(());
         }

@@ -2,24 +2,36 @@
 //!
 //! A device says which of its addresses may be combined; registers whose stores mean
 //! something each are not among them. A store there goes into the *open* buffer of its block,
-//! and the processor goes on. A buffer is closed, and leaves,
+//! and the processor goes on. When a buffer is closed, and leaves, the machine's file says
+//! ([`Flush`]), because processors differ in it:
 //!
-//! - when all its bytes have been stored: as one block store;
-//! - when a store needs a buffer for another block and all are in use: the one that was
-//!   opened first;
-//! - all of them, in the order in which they were opened, at a fence, and at any other
-//!   uncached access of the processor, which comes behind what they hold.
+//! | word | what is closed |
+//! | --- | --- |
+//! | `full` | a buffer all of whose bytes have been stored |
+//! | `fence` | all buffers, at a fence |
+//! | `uncached-load`, `uncached-store` | all buffers, at such another access, which comes behind them |
+//! | `time` | a buffer that has been open for `flush_time` |
 //!
-//! A buffer that is closed before it is full leaves as single stores of whole aligned pieces,
+//! Two things hold for every processor: a store that needs a buffer for another block while all are in
+//! use closes the one that was opened first, and an access to a block that is in a buffer closes
+//! that one, or it would not find the processor's own stores. All buffers are closed in
+//! the order in which they were opened.
+//!
+//! A full buffer leaves as one block store. One that is closed before leaves as single stores of whole aligned pieces,
 //! eight bytes at most, in the order of their addresses, as those of the Pentium Pro do. What
 //! is closed goes through the store buffer, whether the processor posts other uncached
 //! stores or not, so it leaves in order with them; stores to cached memory and cached misses
-//! wait for nothing of it. A buffer that is open leaves at no time by itself: a program that
+//! wait for nothing of it. Without `time` an open buffer leaves at no time by itself: a program that
 //! waits for a device's answer needs a fence, or an access to a register.
+//!
+//! **Time.** The processor runs ahead of its node, which has the events. So it stops for no time at
+//! the store that opens a buffer; the node asks when the buffer is due
+//! ([`ProcessorMemory::buffer_due`]) and calls [`ProcessorMemory::close_due_buffers`] then.
 
 use std::collections::VecDeque;
 
 use narthex_kernel::quantity::Bytes;
+use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +40,22 @@ use crate::kind::Kind;
 use crate::pages::PageAttributes;
 use crate::port::Outcome;
 use crate::transaction::{AgentId, BlockData, Transaction};
+
+/// What closes a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flush {
+    /// All its bytes have been stored.
+    Full,
+    /// A fence closes all.
+    Fence,
+    /// A load that is not cached closes all.
+    UncachedLoad,
+    /// A store that is not cached and does not combine closes all.
+    UncachedStore,
+    /// It has been open for some time.
+    Time,
+}
 
 /// The parameters of a processor's write-combining buffers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +66,12 @@ pub struct Config {
     pub buffers: u32,
     /// Bytes in each, 16 to 64; a power of two.
     pub block: Bytes,
+    /// What closes them: "full", "fence", "uncached-load", "uncached-store", "time". A store that
+    /// needs a buffer closes the oldest one in any case.
+    pub flush: Vec<Flush>,
+    /// Time for which a buffer stays open at most, with "time".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_time: Option<Duration>,
 }
 
 impl Config {
@@ -51,7 +85,40 @@ impl Config {
         if !bytes.is_power_of_two() || !(16..=64).contains(&bytes) {
             problems.push(("block", format!("{} is not 16B, 32B or 64B", self.block)));
         }
+        problems.extend(self.flush_problems());
         problems
+    }
+
+    fn flush_problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        if self.flush.iter().all(|rule| *rule == Flush::Full) {
+            let message = "lets what does not fill a buffer wait for ever; expected at least one of \"fence\", \
+                           \"uncached-load\", \"uncached-store\" and \"time\"";
+            problems.push(("flush", message.into()));
+        }
+        let is_twice = |(place, rule): (usize, &Flush)| self.flush[..place].contains(rule);
+        if self.flush.iter().enumerate().any(is_twice) {
+            problems.push(("flush", "has a word twice; expected each at most once".into()));
+        }
+        match (self.flush.contains(&Flush::Time), self.flush_time) {
+            (true, None) => {
+                problems.push(("flush_time", "is missing, and flush has \"time\"; such as 200ns".into()));
+            }
+            (false, Some(time)) => {
+                let message = format!("{time} is of no use: flush does not have \"time\"");
+                problems.push(("flush_time", message));
+            }
+            (true, Some(Duration::ZERO)) => {
+                let message = "0ps lets nothing combine; expected a time such as 200ns";
+                problems.push(("flush_time", message.into()));
+            }
+            _ => {}
+        }
+        problems
+    }
+
+    fn closes_at(&self, rule: Flush) -> bool {
+        self.flush.contains(&rule)
     }
 }
 
@@ -115,6 +182,18 @@ struct Buffer {
     /// A bit for each byte that has been stored.
     stored: u64,
     bytes: BlockData,
+    /// When it is closed at the latest, once the node has been told.
+    due: Option<Time>,
+}
+
+/// What closes the buffers of a processor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Rules {
+    full: bool,
+    fence: bool,
+    load: bool,
+    store: bool,
+    time: Option<Duration>,
 }
 
 /// A processor's write-combining buffers.
@@ -122,14 +201,19 @@ struct Buffer {
 pub(super) struct WriteCombining {
     block_bytes: usize,
     buffers: usize,
+    rules: Rules,
     /// The oldest first.
     open: VecDeque<Buffer>,
 }
 
 impl WriteCombining {
     /// What of it never changes.
-    pub fn config_identity(&self) -> (usize, usize) {
-        (self.block_bytes, self.buffers)
+    pub fn config_identity(&self) -> impl PartialEq + use<> {
+        (self.block_bytes, self.buffers, self.rules)
+    }
+
+    fn block_of(&self, address: u64) -> u64 {
+        address - address % self.block_bytes as u64
     }
 
     fn all(&self) -> u64 {
@@ -179,22 +263,62 @@ impl ProcessorMemory {
     /// [`Config::problems`].
     pub fn with_write_combining(self, config: &Config) -> Self {
         let (block_bytes, buffers) = (config.block.as_u64() as usize, config.buffers as usize);
-        let combining = WriteCombining { block_bytes, buffers, open: VecDeque::with_capacity(buffers) };
+        let rules = Rules {
+            full: config.closes_at(Flush::Full),
+            fence: config.closes_at(Flush::Fence),
+            load: config.closes_at(Flush::UncachedLoad),
+            store: config.closes_at(Flush::UncachedStore),
+            time: config.flush_time,
+        };
+        let open = VecDeque::with_capacity(buffers);
+        let combining = WriteCombining { block_bytes, buffers, rules, open };
         ProcessorMemory { combining: Some(Box::new(combining)), ..self }
     }
 
-    /// Closes all buffers: another uncached access, or a fence, comes behind them.
-    pub(super) fn close_buffers(&mut self) {
-        if self.combining.is_some() {
-            self.close_all_buffers();
+    /// A fence comes behind the buffers that it closes.
+    pub(super) fn close_buffers_for_fence(&mut self) {
+        if let Some(combining) = &self.combining {
+            let closes = combining.rules.fence;
+            self.close_buffers(|_| closes);
         }
     }
 
+    /// Another uncached access comes behind the buffers that it closes: those of its own block at
+    /// least.
+    pub(super) fn close_buffers_for(&mut self, kind: Kind, address: u64) {
+        if let Some(combining) = &self.combining {
+            let is_load = matches!(kind, Kind::UncachedLoad | Kind::BlockLoad);
+            let closes = if is_load { combining.rules.load } else { combining.rules.store };
+            let own = combining.block_of(address);
+            self.close_buffers(|buffer| closes || buffer.block == own);
+        }
+    }
+
+    /// When the buffer is due that was opened at `now`, the last store's instant; none if that store
+    /// opened none, or the buffers wait for ever.
+    pub fn buffer_due(&mut self, now: Time) -> Option<Time> {
+        let combining = self.combining.as_mut()?;
+        let due = now + combining.rules.time?;
+        let opened = combining.open.back_mut().filter(|buffer| buffer.due.is_none())?;
+        opened.due = Some(due);
+        Some(due)
+    }
+
+    /// Closes the buffers that are due at `now`.
+    pub fn close_due_buffers(&mut self, now: Time) {
+        self.close_buffers(|buffer| buffer.due.is_some_and(|due| due <= now));
+    }
+
     #[inline(never)]
-    fn close_all_buffers(&mut self) {
+    fn close_buffers(&mut self, closes: impl Fn(&Buffer) -> bool) {
         let Some(combining) = &mut self.combining else { return };
         let all = combining.all();
-        combining.open.drain(..).for_each(|buffer| buffer.close(all, &mut self.store_buffer));
+        for _ in 0..combining.open.len() {
+            match combining.open.pop_front() {
+                Some(buffer) if closes(&buffer) => buffer.close(all, &mut self.store_buffer),
+                other => combining.open.extend(other),
+            }
+        }
     }
 
     /// Posted stores that have to leave before a buffer is free; none if one is.
@@ -228,7 +352,7 @@ impl ProcessorPort<'_> {
         };
         let pending = Pending::UncachedStore(Uncached { address, size: size as u8, value });
         let block_bytes = combining.block_bytes;
-        let block = address - address % block_bytes as u64;
+        let block = combining.block_of(address);
         let place = combining.open.iter().position(|buffer| buffer.block == block);
         if self.own.take_finished(pending).is_some() {
             return Outcome::Done(());
@@ -244,22 +368,26 @@ impl ProcessorPort<'_> {
         else {
             unreachable!("it has buffers")
         };
+        let is_timed = place.is_none() && combining.rules.time.is_some();
         let place = place.unwrap_or_else(|| {
-            combining.open.push_back(Buffer { block, stored: 0, bytes: BlockData::zeroed(block_bytes) });
+            let bytes = BlockData::zeroed(block_bytes);
+            combining.open.push_back(Buffer { block, stored: 0, bytes, due: None });
             combining.open.len() - 1
         });
+        let all = combining.all();
         let buffer = &mut combining.open[place];
         let offset = (address - block) as usize;
         buffer.bytes[offset..offset + size].copy_from_slice(&value.to_le_bytes()[..size]);
         buffer.stored |= (u64::MAX >> (64 - size)) << offset;
-        if buffer.stored != combining.all() {
+        let is_closed = buffer.stored == all && combining.rules.full;
+        if !is_closed && !is_timed {
             return Outcome::Done(());
         }
-        let all = combining.all();
-        if let Some(full) = combining.open.remove(place) {
+        if is_closed && let Some(full) = combining.open.remove(place) {
             full.close(all, store_buffer);
         }
-        // The processor stops for no time, so that the node asks for the bus at this instant.
+        // The processor stops for no time, so that the node asks for the bus at this instant, or
+        // learns of the buffer.
         *finished = Some((pending, 0));
         Outcome::Wait
     }

@@ -8,9 +8,9 @@ use std::hash::{DefaultHasher, Hasher};
 
 use narthex_cores::follow::Jump;
 use narthex_fabrics::{FrameKind, NetworkPort};
-use narthex_interfaces::Device;
 use narthex_kernel::Time;
 use narthex_machine::activity::Activity;
+use narthex_machine::node::Interfaces;
 use narthex_machine::node::probe::{Crossing, Edge, Event, Probe};
 
 use super::library::{Call, CallWatch};
@@ -102,11 +102,11 @@ impl Probe for Journal {
 
     /// A change of a half's state at an `edge` of a transaction is that
     /// transaction's doing.
-    fn look(&mut self, now: Time, edge: Option<Edge>, interface: &dyn Device, _: &NetworkPort) {
+    fn look(&mut self, now: Time, edge: Option<Edge>, interfaces: Interfaces<'_>, _: &NetworkPort) {
         if self.skip > 0 {
             return;
         }
-        let states = [0, 1].map(|half| digest(interface, &self.ports[half]));
+        let states = [0, 1].map(|half| digest(interfaces, &self.ports[half]));
         // The first look has nothing to compare with.
         let Some(before) = self.states.replace(states) else { return };
         for half in [0, 1] {
@@ -143,9 +143,9 @@ fn is_packet(event: &Event) -> bool {
 }
 
 /// A number that is different, almost surely, when the state of one of the ports is.
-fn digest(interface: &dyn Device, ports: &[usize]) -> u64 {
+fn digest(interfaces: Interfaces<'_>, ports: &[usize]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    ports.iter().for_each(|&port| interface.hash_state(port, &mut hasher));
+    ports.iter().for_each(|&port| interfaces.hash_state(port, &mut hasher));
     hasher.finish()
 }
 

@@ -152,7 +152,8 @@ impl Hang {
 
     fn write_queues(f: &mut fmt::Formatter<'_>, number: usize, node: &StuckNode) -> fmt::Result {
         for process in &node.processes {
-            writeln!(f, "  {}: {}; {}", process.place, process.send, process.receive)?;
+            let interface = process.interface.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
+            writeln!(f, "  {}{interface}: {}; {}", process.place, process.send, process.receive)?;
         }
         writeln!(f, "  node {number}: flow control: {}", node.flow)?;
         if let Some(bridge) = &node.bridge {

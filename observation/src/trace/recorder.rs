@@ -14,10 +14,10 @@ use std::sync::Arc;
 use narthex_cores::follow::Jump;
 use narthex_fabrics::flow_control::Occupancy;
 use narthex_fabrics::{FrameKind, NetworkPort};
-use narthex_interfaces::Device;
 use narthex_interfaces::description::Engine;
 use narthex_kernel::Time;
 use narthex_machine::activity::Activity;
+use narthex_machine::node::Interfaces;
 use narthex_machine::node::probe::{Edge, Event, Probe};
 
 use crate::calls::{CallStack, CodeMap};
@@ -202,12 +202,12 @@ impl Probe for Recorder {
         self.records.push(Record { at, sight: TraceRecord::Region { processor, name, begins } });
     }
 
-    fn look(&mut self, now: Time, _: Option<Edge>, interface: &dyn Device, network: &NetworkPort) {
+    fn look(&mut self, now: Time, _: Option<Edge>, interfaces: Interfaces<'_>, network: &NetworkPort) {
         let mut record = |sight| self.records.push(Record { at: now, sight });
-        let ports = interface.ports().len();
+        let ports = interfaces.ports();
         self.engines.resize(ports, None);
         for (port, seen) in self.engines.iter_mut().enumerate() {
-            let engine = interface.engine(port, now);
+            let engine = interfaces.engine(port, now);
             if let (Some(engine), true) = (engine, engine != *seen) {
                 record(TraceRecord::Engine(port, engine));
             }

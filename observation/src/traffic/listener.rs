@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use narthex_fabrics::{FrameKind, FrameSummary, NetworkPort};
-use narthex_interfaces::Device;
 use narthex_kernel::Time;
 use narthex_machine::activity::Activity;
+use narthex_machine::node::Interfaces;
 use narthex_machine::node::probe::{Crossing, Edge, Event, Probe};
 
 use super::series::{Bins, Name, Series};
@@ -159,14 +159,14 @@ impl Probe for Listener {
         }
     }
 
-    fn look(&mut self, now: Time, _: Option<Edge>, interface: &dyn Device, network: &NetworkPort) {
-        let ports = interface.ports().len();
+    fn look(&mut self, now: Time, _: Option<Edge>, interfaces: Interfaces<'_>, network: &NetworkPort) {
+        let ports = interfaces.ports();
         if self.parts.len() != ports {
-            self.parts = (0..ports).map(|port| interface.part(port)).collect();
+            self.parts = (0..ports).map(|port| interfaces.part(port)).collect();
             self.messages.resize_with(ports, Level::default);
         }
         for (port, level) in self.messages.iter_mut().enumerate() {
-            if let Some(engine) = interface.engine(port, now) {
+            if let Some(engine) = interfaces.engine(port, now) {
                 level.set(now, engine.messages);
             }
         }

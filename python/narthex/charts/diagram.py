@@ -186,7 +186,8 @@ def _parts(machine: dict[str, Any], interface: str) -> Iterator[Part]:
         yield Part(_words(name), _lines(_table(machine, name)), _list(part["on"]), "memory")
     for kind, role in (("dma_engines", "dma"), ("devices", "device")):
         for name, part in node.get(kind, {}).items():
-            yield Part(_words(name), _lines(_table(machine, name)), _list(part["on"]), role)
+            shown = f"{part['interface']} ({name})" if "interface" in part else _words(name)
+            yield Part(shown, _lines(_table(machine, name)), _list(part["on"]), role)
     for name, part in node["interconnects"].items():
         if behind := part.get("behind"):
             yield Part("bridge", _lines(_table(machine, name), "bridge"), [behind, name], "bridge")

@@ -217,7 +217,7 @@ fn fewer_buffers_than_processes_are_refused() {
     let problems = |buffers, processes| config(buffers, 40).problems_for(processes);
     assert_eq!(problems(Buffers::Count(2), 2), []);
     assert_eq!(problems(Buffers::Infinite, 7), []);
-    let problem = "2 are fewer than the 3 processes of a node (machine.processors_per_node), \
+    let problem = "2 are fewer than the 3 processes of an interface (machine.processors_per_node), \
                    and each needs one that no other can take";
     assert_eq!(problems(Buffers::Count(2), 3), [("buffers", problem.to_owned())]);
 }
@@ -234,4 +234,18 @@ fn buffers_read_as_a_count_or_the_word_infinite() {
     assert_eq!(read(r#"{"buffers": 8}"#).unwrap(), Buffers::Count(8));
     assert_eq!(read(r#"{"buffers": "infinite"}"#).unwrap(), Buffers::Infinite);
     assert!(read(r#"{"buffers": "many"}"#).is_err());
+}
+
+#[test]
+fn processes_at_different_interfaces_share_no_buffers() {
+    let mut sender = node(Buffers::Count(2), 4);
+    sender.share_among(2);
+    let mut emitted = Emitted::default();
+    sender.send(packet(0, 4, 0), &mut emitted);
+    let has_room = |sender: &ReturnToSender| [0, 1, 2, 3].map(|rank| sender.has_room(Rank(rank)));
+    assert_eq!(has_room(&sender), [false, true, true, true], "one is left to rank 2, at the same interface");
+    sender.send(packet(1, 5, 1), &mut emitted);
+    assert_eq!(has_room(&sender), [false, false, true, true]);
+    let limit = sender.state().limit;
+    assert!(matches!(limit, crate::flow_control::Limit::Buffers(Some(4))), "{limit:?}: of both");
 }

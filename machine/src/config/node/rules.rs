@@ -27,20 +27,35 @@ impl NodeShape {
         for (name, part) in &self.devices {
             let key = format!("node.devices.{name}");
             match (name.as_str(), &machine.forwarder) {
+                (FORWARDER, _) if part.interface.is_some() => {
+                    let message = "a forwarder is no interface; expected another name for this one";
+                    problems.push(broken(&format!("{key}.interface"), message));
+                }
+                _ if part.interface.is_some() => {
+                    problems.extend(self.further_interface_problems(name, part));
+                }
                 (FORWARDER, Some(_)) => {}
                 (FORWARDER, None) => {
                     problems.push(broken(&key, "has no parameters: the machine's file has no [forwarder]"));
                 }
                 _ => {
                     let known = [FORWARDER.to_owned()];
-                    problems.push(broken(&key, unknown(name, "kind of device", known.iter())));
+                    let unknown = unknown(name, "kind of device", known.iter());
+                    let message =
+                        format!("{unknown}; a further interface states which: interface = \"NI2w\"");
+                    problems.push(broken(&key, message));
                 }
             }
             let on_key = format!("{key}.on");
             match &part.on[..] {
                 [on] => problems.extend(self.unknown_interconnect(&on_key, on)),
                 more => {
-                    let message = format!("{more:?} is not allowed; a {name} has one port");
+                    let message = match part.interface {
+                        Some(_) => {
+                            format!("{more:?} is not allowed; expected one, for all ports of an interface")
+                        }
+                        None => format!("{more:?} is not allowed; a {name} has one port"),
+                    };
                     problems.push(broken(&on_key, message));
                 }
             }

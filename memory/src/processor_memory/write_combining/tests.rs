@@ -20,6 +20,15 @@ struct Bench {
 
 impl Bench {
     fn new(buffers: u32, uncached_stores: UncachedStores) -> Self {
+        let flush = vec![Flush::Full, Flush::Fence, Flush::UncachedLoad, Flush::UncachedStore];
+        Bench::with_rules(buffers, uncached_stores, (flush, None))
+    }
+
+    fn with_rules(
+        buffers: u32,
+        uncached_stores: UncachedStores,
+        (flush, flush_time): (Vec<Flush>, Option<Duration>),
+    ) -> Self {
         let data = cache::Config {
             size: "1KiB".parse().unwrap(),
             associativity: 1,
@@ -30,7 +39,7 @@ impl Bench {
         };
         let store_buffer =
             StoreBufferConfig { uncached_stores, entries: 4, flushed_blocks: Default::default() };
-        let config = Config { buffers, block: "32B".parse().unwrap() };
+        let config = Config { buffers, block: "32B".parse().unwrap(), flush, flush_time };
         let own = ProcessorMemory::new(AgentId(0), &data, None, &store_buffer, Duration::ZERO)
             .with_write_combining(&config);
         let mut pages = PageTable::default();
@@ -126,4 +135,83 @@ fn stores_without_buffers_are_single_ones() {
     bench.own.combining = None;
     assert_eq!(bench.port().store(WINDOW, 8, 1), Outcome::Wait);
     assert_eq!(bench.cross(), Some((Kind::UncachedStore, WINDOW, 8, 1)));
+}
+
+/// What crosses of a half-filled buffer, and of a full one, after `cause`, under a rule and `fence`.
+fn crosses(rules: &[Flush], cause: impl FnOnce(&mut Bench)) -> Vec<(Kind, u64)> {
+    let time = rules.contains(&Flush::Time).then_some(Duration::from_ns(100));
+    let mut bench = Bench::with_rules(4, UncachedStores::Posted, (rules.to_vec(), time));
+    bench.store(WINDOW, 8, 1);
+    (0..4).for_each(|word| bench.store(WINDOW + 32 + 8 * word, 8, word));
+    cause(&mut bench);
+    std::iter::from_fn(|| bench.cross()).map(|(kind, address, ..)| (kind, address - WINDOW)).collect()
+}
+
+#[test]
+fn each_rule_closes_what_it_says_and_nothing_else() {
+    let (part, full) = ((Kind::UncachedStore, 0), (Kind::BlockStore, 32));
+    let fence = |bench: &mut Bench| {
+        let _ = bench.port().fence();
+    };
+    let load = |bench: &mut Bench| {
+        let _ = bench.port().load(REGISTERS, 8);
+    };
+    let store = |bench: &mut Bench| {
+        let _ = bench.port().store(REGISTERS, 8, 9);
+    };
+    let nothing = |_: &mut Bench| {};
+    let register = REGISTERS - WINDOW;
+    assert_eq!(crosses(&[Flush::Full, Flush::Fence], nothing), [full]);
+    assert_eq!(crosses(&[Flush::Fence], nothing), [], "a full buffer may stay open");
+    assert_eq!(crosses(&[Flush::Fence], fence), [part, full]);
+    assert_eq!(crosses(&[Flush::Fence], load), [(Kind::UncachedLoad, register)], "the load overtakes them");
+    assert_eq!(crosses(&[Flush::Fence], store), [(Kind::UncachedStore, register)]);
+    assert_eq!(crosses(&[Flush::UncachedLoad], fence), []);
+    assert_eq!(crosses(&[Flush::UncachedLoad], load), [part, full, (Kind::UncachedLoad, register)]);
+    assert_eq!(crosses(&[Flush::UncachedStore], load), [(Kind::UncachedLoad, register)]);
+    assert_eq!(crosses(&[Flush::UncachedStore], store), [part, full, (Kind::UncachedStore, register)]);
+}
+
+#[test]
+fn a_load_finds_what_the_processor_has_stored_to_its_block_under_every_rule() {
+    let load = |bench: &mut Bench| {
+        let _ = bench.port().load(WINDOW + 8, 8);
+    };
+    let crossed = crosses(&[Flush::Fence], load);
+    assert_eq!(crossed, [(Kind::UncachedStore, 0), (Kind::UncachedLoad, 8)], "the other one stays open");
+}
+
+#[test]
+fn a_buffer_is_due_its_time_after_it_was_opened() {
+    let (rules, time) = (vec![Flush::Time], Some(Duration::from_ns(100)));
+    let mut bench = Bench::with_rules(4, UncachedStores::Posted, (rules, time));
+    let at = |nanoseconds: u64| Time::from_ps(nanoseconds * 1_000);
+    bench.store(WINDOW, 8, 1);
+    assert_eq!(bench.own.buffer_due(at(10)), Some(at(110)));
+    bench.store(WINDOW + 8, 8, 2);
+    assert_eq!(bench.own.buffer_due(at(20)), None, "it is open already");
+    bench.store(WINDOW + 32, 8, 3);
+    assert_eq!(bench.own.buffer_due(at(50)), Some(at(150)));
+    bench.own.close_due_buffers(at(110));
+    let crossed: Vec<_> = std::iter::from_fn(|| bench.cross()).map(|(_, address, ..)| address).collect();
+    assert_eq!(crossed, [WINDOW, WINDOW + 8]);
+    bench.own.close_due_buffers(at(150));
+    assert_eq!(bench.cross(), Some((Kind::UncachedStore, WINDOW + 32, 8, 3)));
+}
+
+#[test]
+fn rules_that_contradict_each_other_are_refused() {
+    let problems = |flush: &[Flush], flush_time| {
+        let config = Config { buffers: 1, block: "32B".parse().unwrap(), flush: flush.to_vec(), flush_time };
+        config.problems().into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+    };
+    let time = Some(Duration::from_ns(1));
+    assert_eq!(problems(&[Flush::Fence], None), [""; 0]);
+    assert_eq!(problems(&[Flush::Time], time), [""; 0]);
+    assert_eq!(problems(&[Flush::Full], None), ["flush"]);
+    assert_eq!(problems(&[], None), ["flush"]);
+    assert_eq!(problems(&[Flush::Fence, Flush::Fence], None), ["flush"]);
+    assert_eq!(problems(&[Flush::Time], None), ["flush_time"]);
+    assert_eq!(problems(&[Flush::Fence], time), ["flush_time"]);
+    assert_eq!(problems(&[Flush::Time], Some(Duration::ZERO)), ["flush_time"]);
 }
