@@ -1,7 +1,7 @@
 //! Ranks of a model in the place of nodes: which machines can have them, and their partition.
 
 use narthex_fabrics::networks;
-use narthex_interfaces::{Attached, DeviceDescription, Interface};
+use narthex_interfaces::{Attached, DeviceDescription, Share};
 use narthex_schedules::source;
 use narthex_schedules::within::{Ranks, Request, Surroundings};
 
@@ -111,13 +111,15 @@ impl Blueprint<'_> {
             )));
         }
         let halves = self.build_halves()?;
+        // A rank has a node of its own.
+        let send = Share::WHOLE.send_half(0);
         let entries = |half| halves.queue(half).entries.unwrap_or(0);
         let around = Surroundings {
             packet_bytes: self.packet_bytes(),
             header_bytes: self.header_bytes(),
             latency: self.config.network.lookahead(),
-            send_entries: entries(Interface::send_half(0)),
-            receive_entries: entries(Interface::receive_half(0)),
+            send_entries: entries(send),
+            receive_entries: entries(send + 1),
         };
         let job = self.jobs[0].ranks.clone();
         Ranks::new(model, schedule, &around, job, |node| self.network_port(node)).map_err(usage)
