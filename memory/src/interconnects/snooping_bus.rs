@@ -17,7 +17,7 @@
 //! **An agent that is answered early** does not wait for the end of its transaction; see
 //! `early.rs`.
 //!
-//! **An access that its device holds** keeps the bus until the device answers it.
+//! **An access that its device holds** keeps the bus until the device answers it; see `held.rs`.
 //!
 //! **Refusals.** Where agents may refuse, they are asked first; what becomes of a
 //! transaction that one of them refuses, and of a dirty block that its owner pushes
@@ -29,6 +29,8 @@
 mod bridged;
 #[path = "snooping_bus/early.rs"]
 mod early;
+#[path = "snooping_bus/held.rs"]
+mod held;
 #[path = "snooping_bus/in_one_go.rs"]
 mod in_one_go;
 #[path = "snooping_bus/part.rs"]
@@ -220,25 +222,6 @@ impl SnoopingBus {
             Some(at) => composition.schedule(at, on, Step::Grant),
             None => {}
         }
-    }
-
-    /// An access is held by what it accesses, and has the bus until that answers it.
-    #[cold]
-    fn hold<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        held: CarriedTransaction,
-    ) {
-        composition.observe(now, on, Observation::Held(&held.transaction));
-        Self::of(composition, on).underway = Some(held);
-    }
-
-    /// Such an access is answered.
-    #[cold]
-    fn end_hold<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, since: Time) {
-        Self::of(composition, on).bus.held(now - since);
-        composition.observe(now, on, Observation::Released);
     }
 
     /// An agent that has the bus issues what it needs, which is answered by `home` or an
