@@ -506,7 +506,9 @@ def main() -> None:
 
     With the argument `fidelity`: of that page alone.
     """
-    if sys.argv[1:] == ["fidelity"]:
+    if sys.argv[1:] not in ([], ["fidelity"]):
+        sys.exit("usage: python -m narthex.documentation [fidelity]")
+    if sys.argv[1:]:
         if missing := _lacking():
             print(f"{FIDELITY.relative_to(DOCS.parent)} stays as it is: {missing}")
         else:
