@@ -63,7 +63,7 @@ def _either(types: Iterable[Any]) -> Any:  # noqa: ANN401 - a type
 def _object(schema: Schema, name: str) -> Any:  # noqa: ANN401 - a type
     if "properties" not in schema:
         inner = schema.get("additionalProperties")
-        return dict[str, of_schema(inner) if inner else Any]
+        return dict[str, of_schema(inner) if isinstance(inner, dict) else Any]
     needed = schema.get("required", [])
     keys = {
         key: of_schema(each) if key in needed else NotRequired[of_schema(_without_null(each))]

@@ -19,6 +19,7 @@ use std::num::NonZeroU64;
 use narthex_fabrics::switch::InputStatistics;
 use narthex_fabrics::{link, terminal};
 use narthex_kernel::statistics::{self, Description};
+use narthex_schedules::within::RanksEntry;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::Serialize;
@@ -72,8 +73,7 @@ pub struct RunDocument<'a> {
     pub output: Vec<OutputEntry<'a>>,
     /// When the ranks of a fitted model were through, where it stood beside the nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "serde_json::Map<String, Value>")]
-    pub model: Option<Value>,
+    pub model: Option<RanksEntry>,
     /// What a network of switches saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkEntry>,

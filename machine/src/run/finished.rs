@@ -102,7 +102,7 @@ impl Finished {
             statistics: nodes[0].statistics_described(),
             nodes: nodes.iter().map(Node::entry).collect(),
             output: written.entries(),
-            model: ranks.as_ref().map(Ranks::document),
+            model: ranks.as_ref().map(Ranks::entry),
             network: network::entry(nodes, switches, *end),
             jobs: has_jobs.then(|| jobs_of(request, elf, nodes, machine.config.machine.seed)),
             network_on_chip: network::on_chip_entry(nodes),

@@ -29,7 +29,6 @@ from narthex.goal.execution import (
 )
 from narthex.goal.parameters import Fitted
 from narthex.programs import find
-from narthex.surroundings import Surroundings
 
 PROGRAM = "goal-mixed"
 LEAST_BYTES = 8
@@ -102,7 +101,7 @@ def execute(
                 interface=interface,
                 nodes=facts["ranks"],
                 set=settings,
-                surroundings=Surroundings(files={FILE: file}),
+                files={FILE: file},
                 threads=threads,
                 seed=seed,
             )

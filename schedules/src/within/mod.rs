@@ -34,6 +34,7 @@ mod tests;
 use narthex_fabrics::{Frame, Job, Mail, NetworkPort, NodeId};
 use narthex_kernel::partition::{Envelope, Outbox, Partition, Status};
 use narthex_kernel::{Duration, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -136,6 +137,22 @@ impl Settings {
     }
 }
 
+/// The ranks of the model in a run's document.
+#[derive(Serialize, JsonSchema)]
+pub struct RanksEntry {
+    /// Their numbers.
+    pub ranks: Vec<u32>,
+    /// When each was through, from the begin of the last execution on.
+    pub finish_ps: Vec<u64>,
+    /// Events of the executor and at ends.
+    pub events: u64,
+    /// Ranks that talked to nodes.
+    pub ends: usize,
+    /// The statistics of their flow control by name.
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    pub flow_control: Value,
+}
+
 /// The ranks of the model: a partition of the machine.
 pub struct Ranks {
     schedule: Schedule,
@@ -188,22 +205,18 @@ impl Ranks {
     }
 
     /// What came of them, for a run's document: when each was through, after the common begin.
-    pub fn document(&self) -> Value {
+    pub fn entry(&self) -> RanksEntry {
         let begin = self.ends.conductor.begin.as_ps();
-        let finish: Vec<(u32, u64)> = self
-            .modelled
-            .iter()
-            .map(|&rank| (rank, self.state.finish_ps(rank).saturating_sub(begin)))
-            .collect();
         let mut packets = narthex_fabrics::flow_control::Statistics::default();
         self.ends.each().for_each(|end| packets.merge(end.statistics()));
-        json!({
-            "ranks": finish.iter().map(|(rank, _)| rank).collect::<Vec<_>>(),
-            "finish_ps": finish.iter().map(|(_, at)| at).collect::<Vec<_>>(),
-            "events": self.events(),
-            "ends": self.ends.each().count(),
-            "flow_control": packets.reported(),
-        })
+        let finish = |&rank: &u32| self.state.finish_ps(rank).saturating_sub(begin);
+        RanksEntry {
+            ranks: self.modelled.clone(),
+            finish_ps: self.modelled.iter().map(finish).collect(),
+            events: self.events(),
+            ends: self.ends.each().count(),
+            flow_control: json!(packets.reported()),
+        }
     }
 
     /// How many events there were, of the executor and at ends.

@@ -134,8 +134,7 @@ impl Bench {
     }
 
     fn finish_ns(&self) -> Vec<u64> {
-        let document = self.ranks.document();
-        document["finish_ps"].as_array().unwrap().iter().map(|at| at.as_u64().unwrap() / 1_000).collect()
+        self.ranks.entry().finish_ps.iter().map(|at| at / 1_000).collect()
     }
 
     /// Packets of the schedule at the node: when, after the begin.
@@ -173,8 +172,8 @@ fn a_message_to_a_node_leaves_as_packets_and_is_sent_again_when_it_finds_no_buff
     assert_eq!(bench.arrived_ns().len(), 2);
     // Its send, through at 110 ns, is over when it has its buffer.
     assert_eq!(bench.finish_ns()[0], 120);
-    let told = bench.ranks.document();
-    assert!(told["flow_control"]["packets_returned"].as_u64().unwrap() > 0, "{told}");
+    let told = bench.ranks.entry().flow_control;
+    assert!(told["packets_returned"].as_u64().unwrap() > 0, "{told}");
 }
 
 #[test]
