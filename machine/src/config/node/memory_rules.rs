@@ -122,8 +122,7 @@ fn dram_problem(name: &str, part: &MemoryPart, machine: &MachineConfig) -> Optio
     let (table, parameters) = parameters(name, machine)?;
     let message =
         "a memory with a range of addresses has no DRAM: processors reach it uncached, word by word";
-    (parameters.dram.is_some() && part.range().is_some())
-        .then(|| broken(&format!("{table}.dram"), message))
+    (parameters.dram.is_some() && part.range().is_some()).then(|| broken(&format!("{table}.dram"), message))
 }
 
 /// The rules that the ports of a memory break.
