@@ -132,7 +132,7 @@ impl Run {
         let blueprint = Blueprint::new(&machine.config, interface, program, &self.request);
         let nodes = (0..blueprint.nodes).map(|number| blueprint.node(number).expect("a sound machine"));
         let network = &machine.config.network;
-        let mut simulation = simulation(nodes.collect(), blueprint.switches(), network);
+        let mut simulation = simulation(nodes.collect(), blueprint.switches(), None, network);
         let limits = Limits {
             windows_per_observation: windows as u32,
             patience: Duration::from_ns(1_000_000),
