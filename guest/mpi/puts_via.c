@@ -7,6 +7,7 @@
 #include "messaging/narthex.h"
 #include "mpi/puts.h"
 #include "mpi/transport.h"
+#include "runtime/information.h"
 #include "via/endpoint.h"
 
 enum { PAGE_BYTES = 4096, PUTS = UINT16_MAX - 1 /* the VIs' number among those of a pair */ };
@@ -46,9 +47,26 @@ static void open_other(int rank) {
     via_connect(nic, others[rank].vi, rank, PUTS);
 }
 
+/* Fails where a node has too few VIs. Only in programs that are linked for these interfaces, since
+ * it moves what stands behind it. */
+static void check_vis(int ranks) {
+#ifdef RDMA
+    int needed = 2 * (ranks - 1) * narthex_processes();
+    int vis = (int)narthex_information()->via_vis;
+    narthex_check(needed <= vis,
+                  "interfaces.via.vis: %d is too few: MPI takes two VIs from each process to each "
+                  "other one, for messages and for puts, which are %d on a node; expected at least "
+                  "%d, or fewer processes",
+                  vis, needed, needed);
+#else
+    (void)ranks;
+#endif
+}
+
 static void start(void) {
     VIP_NIC_ATTRIBUTES limits;
     int ranks = narthex_nodes();
+    check_vis(ranks);
     size_t bytes = ((size_t)ranks * OFFERS + 1) * sizeof(struct write);
     struct write *descriptors =
         aligned_alloc(PAGE_BYTES, (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);

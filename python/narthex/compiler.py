@@ -89,7 +89,7 @@ DRIVERS_APART = {
     "VIA": DriverApart(
         interfaces=("EDT", "CCDMA"),
         sources=(),
-        members=("shmem/requests.c", "shmem/handling.c", "shmem/rdma.c"),
+        members=("shmem/requests.c", "shmem/handling.c", "shmem/rdma.c", "mpi/puts_via.c"),
         flags=("-DRDMA",),
     ),
 }

@@ -113,6 +113,13 @@ def test_the_interface_puts_long_messages_to_their_place(machine, interface, lea
     assert document["reports"][0]["value"] > least
 
 
+def test_too_few_vis_for_puts_are_named_in_init():
+    where = {"machine": "edt", "interface": "EDT", "nodes": 3}
+    with pytest.raises(NarthexError, match=r"interfaces\.via\.vis: 3 is too few.*at least 4"):
+        narthex.run("mpi-latency", 8, 1, 1, set=["interfaces.via.vis=3"], **where)
+    narthex.run("mpi-latency", 8, 1, 1, set=["interfaces.via.vis=4"], **where)
+
+
 TWO_TILES = [
     "machine.processors_per_node=2",
     "network_on_chip.topology.dimensions=[2, 1]",

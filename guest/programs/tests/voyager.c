@@ -346,7 +346,8 @@ static void test_wrong_transfers(void) {
     for (unsigned each = 1; each < sizeof ranges / sizeof ranges[0]; each++)
         expect_refusal(VOYAGER_DMA_REGISTER, ranges[each]);
     expect_refusal(0, transfers[0]);
-    expect_refusal(VOYAGER_STAGING + 1, transfers[0]);
+    expect_refusal(VOYAGER_CHANNEL_CLEAR, channel_sets[0]);
+    expect_refusal(VOYAGER_CHANNEL_CLEAR + 1, transfers[0]);
     voyager_check(voyager_transfer(VOYAGER_DMA_HARDWARE, 1 - own, memory, memory + BYTES, 64, 0,
                                    VOYAGER_NOBODY),
                   "voyager_transfer");
