@@ -75,7 +75,7 @@ experiments: setup ## Run every experiment: results into results/experiments.jso
 
 # Two at a time: clippy and the tests' build leave a processor idle that the release build can have.
 test: $(VENV)/.develop ## Run every check and test.
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint rust-test python-test
+	@$(MAKE) --no-print-directory --jobs=2 lint rust-test python-test
 
 lint: $(VENV)/.develop ## Check formats, run clippy, ruff and mypy.
 	@rustfmt --check $(RUST_FILES)
