@@ -25,12 +25,12 @@ use narthex_fabrics::{Frame, Phase, Sending};
 use narthex_kernel::Time;
 
 use super::Settings;
-use super::packets::{Letter, Partial, Received};
+use super::packets::{Partial, Received, SentMessage};
 
 /// A message that leaves, packet by packet.
 #[derive(Clone, Copy, Debug)]
 struct Outgoing {
-    letter: Letter,
+    sent: SentMessage,
     /// Packets that have gone.
     gone: u32,
     /// The next one goes no sooner.
@@ -88,13 +88,13 @@ impl End {
     }
 
     /// A message is to leave, its first packet not before an instant; returns the number of its last packet.
-    pub fn enqueue(&mut self, settings: &Settings, letter: Letter, not_before: Time) -> u64 {
+    pub fn enqueue(&mut self, settings: &Settings, sent: SentMessage, not_before: Time) -> u64 {
         let number = self.next_number;
-        let packets = settings.format.packets(letter.bytes);
+        let packets = settings.format.packets(sent.bytes);
         if packets > 1 {
             self.next_number = number.wrapping_add(1);
         }
-        self.outgoing.push_back(Outgoing { letter: Letter { number, ..letter }, gone: 0, not_before });
+        self.outgoing.push_back(Outgoing { sent: SentMessage { number, ..sent }, gone: 0, not_before });
         self.queued += u64::from(packets);
         self.queued
     }
@@ -103,25 +103,25 @@ impl End {
     pub fn send(&mut self, settings: &Settings, now: Time) -> Option<Time> {
         self.is_blocked = false;
         while let Some(first) = self.outgoing.front_mut() {
-            let Outgoing { letter, gone, not_before } = *first;
+            let Outgoing { sent, gone, not_before } = *first;
             if not_before > now {
                 return Some(not_before);
             }
             let mut port = self.port.of_process(0);
-            if !port.can_send(letter.to) {
+            if !port.can_send(sent.to) {
                 self.is_blocked = true;
                 return None;
             }
-            let (header, payload) = settings.format.packet(&letter, gone);
+            let (header, payload) = settings.format.packet(&sent, gone);
             port.send(header, payload);
             self.gone += 1;
-            if gone + 1 < settings.format.packets(letter.bytes) {
+            if gone + 1 < settings.format.packets(sent.bytes) {
                 *first = Outgoing { gone: gone + 1, not_before: now + settings.spacing, ..*first };
                 continue;
             }
             self.outgoing.pop_front();
             if let Some(next) = self.outgoing.front_mut().filter(|_| now > not_before) {
-                next.not_before = next.not_before.max(now + settings.gap(next.letter.bytes));
+                next.not_before = next.not_before.max(now + settings.gap(next.sent.bytes));
             }
         }
         None

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::Settings;
 use super::conductor::Conductor;
 use super::end::End;
-use super::packets::{CONTENT_BYTES, LEAST_BYTES, Letter, Received, handlers};
+use super::packets::{CONTENT_BYTES, LEAST_BYTES, Received, SentMessage, handlers};
 use crate::executor::wire::{Event, Events, Message, Straight, What, Wire};
 use crate::schedule::{Kind, Schedule};
 
@@ -174,14 +174,14 @@ impl Ends {
         let end = self.of_rank[conducts as usize];
         for rank in (0..).zip(&self.is_detailed).filter_map(|(rank, is_detailed)| is_detailed.then_some(rank))
         {
-            let letter = Letter {
+            let sent = SentMessage {
                 to: Rank(rank),
                 handler: handlers::CONDUCT,
                 number: 0,
                 content,
                 bytes: CONTENT_BYTES as u64,
             };
-            self.ends[end as usize].enqueue(&self.settings, letter, now);
+            self.ends[end as usize].enqueue(&self.settings, sent, now);
         }
         self.send(now, end, events);
         self.depart(now, end, outbox);
@@ -271,9 +271,9 @@ impl Wire for &mut Ends {
         let tag = self.tags[&(message.sender, message.operation)];
         content[..4].copy_from_slice(&tag.to_le_bytes());
         let to = Rank(message.receiver as u16);
-        let letter = Letter { to, handler: handlers::MESSAGE, number: 0, content, bytes };
+        let sent = SentMessage { to, handler: handlers::MESSAGE, number: 0, content, bytes };
         let first = self.settings.first_departure(Time::from_ps(begin), bytes);
-        let last_packet = self.ends[number as usize].enqueue(&self.settings, letter, first);
+        let last_packet = self.ends[number as usize].enqueue(&self.settings, sent, first);
         self.queue.schedule(first, Happening::Send(number));
         let through = Happening::Through(number, message.operation, last_packet);
         self.queue.schedule(Time::from_ps(end), through);

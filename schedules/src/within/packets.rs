@@ -4,7 +4,7 @@
 use narthex_fabrics::{Header, Packet, Rank};
 use rustc_hash::FxHashMap;
 
-/// What the handlers of the program `goal` are called (guest/programs/goal/goal.c).
+/// What the handlers of the program `goal` are called (guest/programs/goal/schedule.h, guest/programs/goal-mixed/goal-mixed.c).
 pub(super) mod handlers {
     /// A message of the schedule: its first bytes are its tag.
     pub const MESSAGE: u8 = 1;
@@ -37,7 +37,7 @@ pub(super) struct Format {
 
 /// A message on its way out.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Letter {
+pub(super) struct SentMessage {
     pub to: Rank,
     pub handler: u8,
     /// What tells it from others of several packets from the same source.
@@ -86,8 +86,8 @@ impl Format {
     }
 
     /// The packet of a message that so many precede.
-    pub fn packet(&self, letter: &Letter, place: u32) -> (Header, Vec<u8>) {
-        let Letter { to, handler, number, content, bytes } = *letter;
+    pub fn packet(&self, sent: &SentMessage, place: u32) -> (Header, Vec<u8>) {
+        let SentMessage { to, handler, number, content, bytes } = *sent;
         let packets = self.packets(bytes);
         let before = u64::from(place) * self.payload_bytes;
         let length = (bytes - before).min(self.payload_bytes) + self.extra_bytes;
@@ -147,13 +147,13 @@ mod tests {
             let format = Format::new(64, header_bytes);
             for bytes in [4, format.payload_bytes, 200] {
                 let content = [7, 1, 0, 0, 9, 0, 0, 0];
-                let letter = Letter { to: Rank(5), handler: handlers::MESSAGE, number: 3, content, bytes };
+                let sent = SentMessage { to: Rank(5), handler: handlers::MESSAGE, number: 3, content, bytes };
                 let mut partial = Partial::default();
                 let packets = format.packets(bytes);
                 let whole: Vec<Received> = (0..packets)
                     .rev()
                     .filter_map(|place| {
-                        let (header, payload) = format.packet(&letter, place);
+                        let (header, payload) = format.packet(&sent, place);
                         assert_eq!(header.payload_bytes(), payload.len());
                         assert!(payload.len() as u64 + 8 <= 64);
                         let packet = Packet {

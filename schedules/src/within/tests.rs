@@ -2,7 +2,7 @@ use narthex_fabrics::flow_control;
 use narthex_fabrics::networks;
 use narthex_fabrics::{Phase, Placement, Rank};
 
-use super::packets::{Letter, handlers};
+use super::packets::{SentMessage, handlers};
 use super::*;
 use crate::executor::execute;
 use crate::text;
@@ -81,9 +81,9 @@ impl Bench {
     /// The node sends a message to a rank.
     fn send(&mut self, to: u16, handler: u8, tag: u8, bytes: u64) {
         let content = [tag, 0, 0, 0, 0, 0, 0, 0];
-        let letter = Letter { to: Rank(to), handler, number: 0, content, bytes };
+        let sent = SentMessage { to: Rank(to), handler, number: 0, content, bytes };
         for place in 0..self.format.packets(bytes) {
-            let (header, payload) = self.format.packet(&letter, place);
+            let (header, payload) = self.format.packet(&sent, place);
             self.node.of_process(0).send(header, payload);
         }
         self.depart();
