@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::description::Layout;
 use crate::name::Name;
 use crate::programming::Register;
-use crate::registers::{Addresses, PROCESS_STRIDE};
+use crate::registers::Addresses;
 
 /// What an address is called.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,7 +85,7 @@ impl AddressNames {
             addresses: own.information_page()..own.register_page(),
             parts: RegionParts::None,
         };
-        let before = u64::from(process) * PROCESS_STRIDE;
+        let before = Addresses::of_process(process).register_page() - own.register_page();
         let of_first = |region: &Region| {
             let Region { addresses, .. } = region;
             Region { addresses: addresses.start - before..addresses.end - before, ..region.clone() }
@@ -105,8 +105,8 @@ impl AddressNames {
     /// in; none where the interface has nothing.
     pub fn name_of(&self, address: u64) -> Option<AddressName> {
         let process = Addresses::process_at(address)?;
-        let address = address - u64::from(process) * PROCESS_STRIDE;
-        let offset = address.wrapping_sub(Addresses::of_process(0).register_page());
+        let [own, first] = [process, 0].map(|process| Addresses::of_process(process).register_page());
+        let (offset, address) = (address.wrapping_sub(own), address - (own - first));
         if let Some((name, ..)) = self.registers.iter().find(|&&(_, register, _)| register == offset) {
             return Some(AddressName::whole(format!("{name} register")));
         }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn registers_pointers_and_entries_have_names() {
-        for process in [0, 2] {
+        for process in [0, 2, 7, 15] {
             let own = Addresses::of_process(process);
             assert_eq!(words(own.register_page() + 0x20).as_deref(), Some("CLEAR register"));
             assert_eq!(words(own.send_tail()).as_deref(), Some("send queue's tail"));

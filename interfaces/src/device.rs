@@ -229,10 +229,10 @@ impl Device for Interface {
             )));
         }
         match (transaction.kind, &transaction.data) {
-            (Kind::UncachedLoad, _) => response.value = self.load(context, offset)?,
-            (Kind::BlockLoad, _) => response.data = Some(self.load_block(context, offset)?),
-            (Kind::BlockStore, Some(block)) => self.store_block(context, offset, block)?,
-            _ => self.store(context, offset, transaction.value)?,
+            (Kind::UncachedLoad, _) => response.value = self.load(port, context, offset)?,
+            (Kind::BlockLoad, _) => response.data = Some(self.load_block(port, context, offset)?),
+            (Kind::BlockStore, Some(block)) => self.store_block(port, context, offset, block)?,
+            _ => self.store(port, context, (offset, transaction.value))?,
         }
         Ok(AccessReply::Done)
     }

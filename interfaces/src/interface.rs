@@ -303,9 +303,9 @@ impl Interface {
         self.concern.clone()
     }
 
-    /// Both halves of the process whose port the context has.
-    fn halves_of(&mut self, context: &Context<'_>) -> &mut [Box<dyn InterfaceHalf>] {
-        let first = self.share.send_half(context.network.process());
+    /// Both halves of the process that this port, the one of a half, belongs to.
+    fn halves_beside(&mut self, port: usize) -> &mut [Box<dyn InterfaceHalf>] {
+        let first = port - port % 2;
         &mut self.halves[first..first + 2]
     }
 
@@ -321,11 +321,16 @@ impl Interface {
         AddressNames::new(&self.name, (&self.layouts(first), first), block_bytes)
     }
 
-    /// The processor loads from a register: the answers of its process's halves
-    /// joined by OR.
-    pub(crate) fn load(&mut self, context: &mut Context<'_>, offset: u64) -> Result<u64, RegisterFault> {
+    /// The processor loads from a register, which belongs to a port: the answers of its process's
+    /// halves joined by OR.
+    pub(crate) fn load(
+        &mut self,
+        port: usize,
+        context: &mut Context<'_>,
+        offset: u64,
+    ) -> Result<u64, RegisterFault> {
         let mut joined = None;
-        for half in self.halves_of(context) {
+        for half in self.halves_beside(port) {
             if let Some(answer) = half.load(context, offset) {
                 joined = Some(joined.unwrap_or(0) | answer?);
             }
@@ -337,10 +342,11 @@ impl Interface {
     /// The processor loads a block into a block buffer.
     pub(crate) fn load_block(
         &mut self,
+        port: usize,
         context: &mut Context<'_>,
         offset: u64,
     ) -> Result<BlockData, RegisterFault> {
-        let answer = self.halves_of(context).iter_mut().find_map(|half| half.load_block(context, offset));
+        let answer = self.halves_beside(port).iter_mut().find_map(|half| half.load_block(context, offset));
         answer.unwrap_or_else(|| {
             Err(RegisterFault(format!("there is no block to load from at offset {offset:#x}")))
         })
@@ -349,12 +355,13 @@ impl Interface {
     /// The processor stores a block buffer to a block.
     pub(crate) fn store_block(
         &mut self,
+        port: usize,
         context: &mut Context<'_>,
         offset: u64,
         block: &BlockData,
     ) -> Result<(), RegisterFault> {
         let answer =
-            self.halves_of(context).iter_mut().find_map(|half| half.store_block(context, offset, block));
+            self.halves_beside(port).iter_mut().find_map(|half| half.store_block(context, offset, block));
         answer.unwrap_or_else(|| {
             Err(RegisterFault(format!("there is no block to store to at offset {offset:#x}")))
         })
@@ -363,12 +370,12 @@ impl Interface {
     /// The processor stores to a register.
     pub(crate) fn store(
         &mut self,
+        port: usize,
         context: &mut Context<'_>,
-        offset: u64,
-        value: u64,
+        (offset, value): (u64, u64),
     ) -> Result<(), RegisterFault> {
         let mut taken = false;
-        for half in self.halves_of(context) {
+        for half in self.halves_beside(port) {
             if let Some(answer) = half.store(context, offset, value) {
                 answer?;
                 taken = true;

@@ -135,6 +135,15 @@ pub fn machine_settings(name: &str, settings: &[String], interface: &str) -> Res
     Ok(json!({ "set": told.set, "warnings": warnings }))
 }
 
+/// The network interface of runs on a machine that name none.
+///
+/// # Errors
+/// If the machine or a setting is wrong.
+pub fn default_interface(name: &str, settings: &[String]) -> Result<String, Failure> {
+    let chosen = machine(name, settings)?.config.node.interface.default;
+    Ok(chosen.unwrap_or_else(|| config::DEFAULT_INTERFACE.to_owned()))
+}
+
 /// The parameters that distinguish two machines, each given by name and settings.
 ///
 /// # Errors

@@ -113,7 +113,7 @@ def is_unicode(given: str) -> bool:
 
 def whole_number(argument: str, given: SupportsIndex) -> int:
     """Return a whole number that is in the range of the argument, or the option."""
-    allowed = RANGES[argument.removeprefix("--")]
+    allowed = RANGES[argument.removeprefix("--").replace("-", "_")]
     try:
         number = operator.index(given)
     except TypeError:

@@ -16,7 +16,7 @@ from narthex.batch import Batch, Progress
 from narthex.documents import Saved, in_notebook
 from narthex.errors import USAGE, NarthexError, unknown
 from narthex.jobs import Job
-from narthex.options import DEFAULT_INTERFACE, MachineOptions, takes
+from narthex.options import MachineOptions, default_interface, takes
 from narthex.results import Result, larger_is_better
 from narthex.running import request
 
@@ -116,7 +116,7 @@ def interfere(
     listed: Sequence[str | Job],
     *,
     by: str | None = None,
-    interface: str = DEFAULT_INTERFACE,
+    interface: str | None = None,
     fresh: bool = False,
     at_a_time: int = 1,
     progress: Progress = lambda _done, _all, _left_s: None,
@@ -126,8 +126,9 @@ def interfere(
 
     `listed` are jobs as `--job` takes them. They are measured by what a job reports under the name
     `by`, or else by its first report; where several of its processes report it, by the mean.
-    `at_a_time` runs are made at a time; that changes no result. Runs that were made before are not
-    made again, but with `fresh`. Raises `NarthexError` when a run fails, or a job reports nothing.
+    `interface` is the machine's if not given. `at_a_time` runs are made at a time; that changes no
+    result. Runs that were made before are not made again, but with `fresh`. Raises `NarthexError`
+    when a run fails, or a job reports nothing.
 
     >>> import narthex
     >>> found = narthex.interfere(["roundtrip 64 20 @ 0,2", "bandwidth 256 20 @ 1,3"], nodes=4)
@@ -140,10 +141,11 @@ def interfere(
             f"interference is between jobs: name two or more, not {len(known)}", USAGE
         )
     batch = Batch(fresh=fresh)
+    over = interface or default_interface(options["machine"], options["set"])
 
     def make(chosen: Sequence[Job]) -> tuple[Result, float | None]:
-        program, described = jobs.request(None, chosen, interface=interface)
-        wanted = request(program, (), interface=interface, jobs=described, **options)
+        program, described = jobs.request(None, chosen, interface=over)
+        wanted = request(program, (), interface=over, jobs=described, **options)
         # The first job's arguments are among what describes the jobs.
         return batch.run(wanted, program)
 

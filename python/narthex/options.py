@@ -16,6 +16,7 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar, get_type_hints
 
+from narthex import _native, arguments
 from narthex.arguments import Settings
 from narthex.errors import unknown
 from narthex.firmware import Firmware
@@ -25,7 +26,8 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 DEFAULT_MACHINE = "hpca98"
-DEFAULT_INTERFACE = "CNI32Qm"
+DEFAULT_INTERFACE = "[default: the machine's, or CNI32Qm]"
+"""How `--help` says which interface is taken where none is named (`default_interface`)."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ class Option:
     def flag_of(self, name: str) -> str:
         """Return what the command line calls it."""
         return self.flag or f"--{name.replace('_', '-')}"
+
+
+def default_interface(machine: str | Path, settings: Settings = ()) -> str:
+    """Return the network interface of runs on a machine that name none."""
+    return _native.default_interface(
+        arguments.text("machine", machine), arguments.settings(settings)
+    )
 
 
 class MachineOptions(TypedDict, total=False):

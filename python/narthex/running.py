@@ -17,7 +17,7 @@ from narthex.firmware import request as firmware_request
 from narthex.jobs import Jobs
 from narthex.jobs import request as jobs_request
 from narthex.live import Watched
-from narthex.options import DEFAULT_INTERFACE, RunOptions, takes
+from narthex.options import RunOptions, default_interface, takes
 from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.refusals import telling_refusals
@@ -64,8 +64,9 @@ def run(
     `program` is the name of a program that comes with Narthex, an ELF file, or
     a C or C++ source file; `args` are its arguments. `interface` (or `interfaces`) is a name of the
     taxonomy in any case, with its place where that is not the memory bus ("NI2w on io-bus"),
-    CNI32Qm if not given; it may be hardware in its model's place: "NI2w@rtl", or "NI2w@./FOLDER"
-    with Verilog or Amaranth of your own (docs/bring-your-own-rtl.md).
+    the machine's (node.interface.default), or CNI32Qm, if not given; it may be hardware in its
+    model's place: "NI2w@rtl", or "NI2w@./FOLDER" with Verilog or Amaranth of your own
+    (docs/bring-your-own-rtl.md).
     `jobs` are programs that run on the machine at the same time, each with one process on
     each of its nodes ("gauss 64 @ 0-7"); `program`, if given, is the first (docs/jobs.md).
     `profile` divides the time by function and line: `Result.profile` (docs/observing.md); the run
@@ -87,7 +88,9 @@ def run(
     Raises `NarthexError` when the program fails, makes no progress, or
     something is wrong with the arguments.
     """
-    names = arguments.either(interface, interfaces) or [DEFAULT_INTERFACE]
+    names = arguments.either(interface, interfaces)
+    if not names:
+        names = [default_interface(options["machine"], options["set"])]
     if len(names) != 1:
         raise NarthexError(
             f"run takes one interface, not {', '.join(names)}; compare takes several"

@@ -479,6 +479,12 @@ fn machine_settings(py: Python<'_>, name: &str, sets: Vec<String>, interface: &s
     text(py, narthex_machine::machine_settings(name, &sets, interface))
 }
 
+/// The network interface of runs on a machine that name none.
+#[pyfunction]
+fn default_interface(py: Python<'_>, name: &str, sets: Vec<String>) -> PyResult<String> {
+    narthex_machine::default_interface(name, &sets).map_err(|failure| raise(py, &failure))
+}
+
 /// The parameters that distinguish two machines.
 #[pyfunction]
 fn machine_differences(
@@ -527,6 +533,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine_differences, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_run, module)?)?;
     module.add_function(wrap_pyfunction!(payload_beside_model, module)?)?;
+    module.add_function(wrap_pyfunction!(default_interface, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_show, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_convert, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_patterns, module)?)?;

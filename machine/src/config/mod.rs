@@ -91,6 +91,9 @@ use problem::{Position, Text};
 use schema::Schema;
 use tree::{Table, TreeNode};
 
+/// The network interface of runs that name none, on machines whose files name none.
+pub const DEFAULT_INTERFACE: &str = "CNI32Qm";
+
 /// The key that names the machine from which a file differs.
 const BASE: &str = "base";
 

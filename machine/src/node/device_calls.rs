@@ -123,7 +123,7 @@ impl Node {
         let answer = called.call(port, &mut context, &call, &mut system);
         let time = self.operating_system.page_time * system.pages + system.time;
         self.carry_out_for_port(now, self.port_of(device, port));
-        // InterruptLines that were newer than memory go home before they are locked.
+        // Blocks that are newer than memory go home before their lines are locked.
         let own = self.processes[usize::from(process)].processors.clone();
         for index in own.filter(|&index| self.processors[index].memory.is_locking()).collect::<Vec<_>>() {
             self.ask_for_processor(index, now);

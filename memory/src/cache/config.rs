@@ -1,5 +1,6 @@
 //! The parameters of a cache, their rules, and what it costs the host.
 
+use narthex_kernel::did_you_mean;
 use narthex_kernel::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,8 +60,9 @@ impl Config {
         }
         match protocols::by_name(&self.protocol) {
             None => {
-                let known = protocols::names().join(", ");
-                problems.push(("protocol", format!("'{}' is unknown; there are {known}", self.protocol)));
+                let (known, hint) = (protocols::names(), did_you_mean(&self.protocol, protocols::names()));
+                let known = known.join(", ");
+                problems.push(("protocol", format!("'{}' is unknown; there are {known}{hint}", self.protocol)));
             }
             Some(protocol) if self.prefetcher.is_some() && !protocol.is_coherent() => {
                 let message = format!(

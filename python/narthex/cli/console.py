@@ -55,13 +55,14 @@ def machine_file(name: str) -> str:
 
 def within(name: str) -> dict[str, Any]:
     """Return the reader of an option that is a whole number, as the package checks it."""
+    flag = f"--{name.replace('_', '-')}"
 
     def read(given: str | int) -> int:
         """Read it; what is no number is refused in the same words as one that is not allowed."""
         try:
-            return arguments.whole_number(f"--{name}", int(given))
+            return arguments.whole_number(flag, int(given))
         except ValueError:
-            return arguments.whole_number(f"--{name}", given)  # type: ignore[arg-type] - raises
+            return arguments.whole_number(flag, given)  # type: ignore[arg-type] - raises
 
     return {"parser": read, "metavar": "N"}
 

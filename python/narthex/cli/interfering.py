@@ -48,8 +48,12 @@ def interfere(
     by: str | None = typer.Option(
         None, "--by", help="Measure jobs by this report; each by its first if not given."
     ),
-    interface: str = typer.Option(
-        DEFAULT_INTERFACE, "--interface", "-i", metavar="NAME", help="The network interface."
+    interface: str | None = typer.Option(
+        None,
+        "--interface",
+        "-i",
+        metavar="NAME",
+        help=f"The network interface.  {DEFAULT_INTERFACE}",
     ),
     *,
     jobs: int = AT_A_TIME,

@@ -77,13 +77,13 @@ UNTIL = option("until")
 TIMEOUT = option("timeout")
 FIRMWARE = option("firmware")
 INTERFACE = typer.Option(
-    [DEFAULT_INTERFACE],
+    [],
     "--interface",
     "-i",
     metavar="NAME",
     help="The network interface. It is on the memory bus; NAME on io-bus, on cache-bus or on "
     "register is elsewhere, where the machine has that. NAME@rtl, or NAME@./FOLDER with a design "
-    "of your own, is hardware in its place.",
+    f"of your own, is hardware in its place.  {DEFAULT_INTERFACE}",
     autocompletion=completion.interfaces,
 )
 SEVERAL = "with commas between, or one behind each -i"

@@ -37,7 +37,7 @@ from narthex.cli.reporting import OPEN_OPTION, PLOT_OPTION, REPORT_OPTION, PlotT
 from narthex.cli.run_tables import show
 from narthex.cli.terminal import inform
 from narthex.errors import NOT_WRITTEN, USAGE, NarthexError
-from narthex.options import RunOptions, options_of
+from narthex.options import RunOptions, default_interface, options_of
 
 if TYPE_CHECKING:
     from narthex.cli.live import LiveView
@@ -113,7 +113,7 @@ def run(
     from narthex.live import Watched
     from narthex.programs import find
 
-    over = only_one("run", interface)
+    over = only_one("run", interface or [default_interface(options["machine"], options["set"])])
     target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     picture = PlotTarget(plot)
     for name in ("trace", "waves", "live_page"):

@@ -134,8 +134,7 @@ def run(
     names = split_names(interface)
     if program := {"detailed": "goal", "mixed": "goal-mixed"}.get(executor):
         compile_program(find(program))
-    is_default = parameters is not None and names == list(INTERFACE.default)
-    name = None if is_default else only_one("goal run", names)
+    name = only_one("goal run", names) if names else None
     if eager is not None and eager < 0:
         raise NarthexError(f"--eager {eager}: expected 0 or more bytes")
     with Waiting("Executing the schedule") as waiting:

@@ -16,6 +16,7 @@ from narthex import _native, arguments, files
 from narthex.arguments import Settings, whole_number
 from narthex.errors import NarthexError, unknown
 from narthex.goal.parameters import LOGGOPSIMS, Fitted, calibrated, load, of_entry
+from narthex.options import default_interface
 
 if TYPE_CHECKING:
     import polars
@@ -119,6 +120,7 @@ def run(
             if detailed is None
             else f"--detailed {detailed} is of --executor mixed, not of {executor}"
         )
+    over = interface or default_interface(machine, set)
     if executor == "detailed":
         given = (parameters, eager_bytes, fidelity)
         if any(each is not None for each in given) or calculation_scale != 1 or network or timeline:
@@ -126,15 +128,13 @@ def run(
                 "parameters, the eager limit, fidelity, the scale of calculations, --network and"
                 " --plot are those of the fitted model: --executor loggops"
             )
-        return on_nodes(schedule, machine, interface, set, seed, threads, runs, progress)
+        return on_nodes(schedule, machine, over, set, seed, threads, runs, progress)
     if detailed is not None:
         # Refuses before anything is fitted.
-        _native.payload_beside_model(str(machine), arguments.settings(set), interface or "CNI32Qm")
+        _native.payload_beside_model(str(machine), arguments.settings(set), over)
     if not isinstance(parameters, Fitted):
         parameters = (
-            fitted([interface or "CNI32Qm"], machine, set)[0]
-            if parameters is None
-            else load(parameters, interface)
+            fitted([over], machine, set)[0] if parameters is None else load(parameters, interface)
         )
     if calculation_scale < 0 or not calculation_scale < float("inf"):
         raise NarthexError(f"a scale of calculations of {calculation_scale}: expected 0 or more")
@@ -229,7 +229,7 @@ def _fitted(request: dict[str, Any], parameters: Fitted, progress: Progress | No
 def on_nodes(
     schedule: str | Path,
     machine: str | Path,
-    interface: str | None,
+    interface: str,
     settings: Settings,
     seed: int | None,
     threads: int,

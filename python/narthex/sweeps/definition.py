@@ -26,7 +26,7 @@ of the machine. Every other must stand in braces somewhere. The file is read by
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from narthex.options import DEFAULT_INTERFACE, DEFAULT_MACHINE
+from narthex.options import DEFAULT_MACHINE
 from narthex.sweeps import naming
 
 NUMBERS = ("nodes", "threads", "seed")
@@ -139,7 +139,8 @@ class Definition:
     """Programs beside it, as `--job` takes them; the first is the program, if none is named."""
     machine: str = DEFAULT_MACHINE
     """A preset, or a file, from where the sweep's is."""
-    interface: str = DEFAULT_INTERFACE
+    interface: str = ""
+    """The machine's if missing."""
     nodes: int | None = None
     """The machine's if missing."""
     seed: int | None = None

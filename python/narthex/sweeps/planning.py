@@ -7,7 +7,8 @@ files: that is why an interrupted sweep knows what it has, and nothing is twice.
 import gzip
 import json
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from narthex.identity import digest, machine_of, run_key, simulator
 from narthex.jobs import Job
 from narthex.jobs import read as read_job
 from narthex.jobs import request as jobs_request
-from narthex.options import ProgramOptions
+from narthex.options import ProgramOptions, default_interface
 from narthex.programs import Program, find
 from narthex.running import request, simulate
 from narthex.surroundings import identity
@@ -179,7 +180,12 @@ def _run(
 ) -> Run:
     guest, beside = programs
     is_first = not _filled(definition, "program", point)
+    changes = _settings(definition, point)
+    name = ", ".join(f"{each}={value_text(value)}" for each, value in point.items())
     interface = _filled(definition, "interface", point)
+    if not interface:
+        with _named(name):
+            interface = default_interface(machine, changes)
     _, described = jobs_request(None if is_first else guest, beside, interface=interface)
     asked = request(
         guest,
@@ -188,18 +194,15 @@ def _run(
         jobs=described,
         interface=interface,
         nodes=point.get("nodes", definition.nodes),
-        set=_settings(definition, point),
+        set=changes,
         **found,
         threads=definition.threads,
         until=definition.until,
         timeout=definition.timeout,
         seed=point.get("seed", definition.seed),
     )
-    name = ", ".join(f"{each}={value_text(value)}" for each, value in point.items())
-    try:
+    with _named(name):
         resolved = resolve(json.dumps({**asked, **dict.fromkeys(_NOT_OF_MACHINE)}))
-    except NarthexError as error:
-        raise NarthexError(f"run '{name}': {error}", error.exit_code) from error
     return Run(
         run_key(asked, resolved, guest),
         name or f"{guest.name} on {asked['interface']}",
@@ -208,6 +211,15 @@ def _run(
         resolved,
         guest,
     )
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Say of which run it is that its machine is wrong."""
+    try:
+        yield
+    except NarthexError as error:
+        raise NarthexError(f"run '{name}': {error}", error.exit_code) from error
 
 
 def _resolved(asked: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 //! together. Those of interconnects, memories and processors are beside this file; here are
 //! those of the interface, of devices, and of what a program must be able to reach.
 
+use narthex_interfaces::Attached;
 use narthex_interfaces::models::MODELS;
 pub(in crate::config) use narthex_memory::interconnects::Broken;
 
@@ -17,6 +18,7 @@ impl NodeShape {
         problems.extend(self.processor_problems(machine));
         let lists = self.interface.on.iter();
         problems.extend(lists.filter_map(|on| self.unknown_interconnect("node.interface.on", on)));
+        problems.extend(self.default_problem());
         problems.extend(self.port_problems());
         problems.extend(self.device_problems(machine));
         problems
@@ -65,6 +67,17 @@ impl NodeShape {
             problems.push(broken("forwarder", message));
         }
         problems
+    }
+
+    /// What keeps a run from the interface that it gets where it names none.
+    fn default_problem(&self) -> Option<Broken> {
+        let key = "node.interface.default";
+        let chosen = match self.interface.default.as_ref()?.parse::<Attached>() {
+            Err(problem) => return Some(broken(key, problem.to_string())),
+            Ok(chosen) => chosen,
+        };
+        let nowhere = self.place(&chosen).is_none();
+        nowhere.then(|| broken(key, format!("{chosen} is at a place that the node lacks")))
     }
 
     /// The rules that the places of whole devices break.

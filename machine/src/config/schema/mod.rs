@@ -346,7 +346,11 @@ fn keys(schema: &Value) -> String {
 }
 
 fn one_of(choices: impl IntoIterator<Item = String>) -> String {
-    choices.into_iter().collect::<Vec<_>>().join(" or ")
+    let choices: Vec<String> = choices.into_iter().collect();
+    match &choices[..] {
+        [first @ .., one, last] if !first.is_empty() => format!("{}, {one} or {last}", first.join(", ")),
+        _ => choices.join(" or "),
+    }
 }
 
 /// `path.key`, quoted where the key is not a bare one.

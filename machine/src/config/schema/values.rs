@@ -96,7 +96,12 @@ impl Schema {
             branches.iter().any(|branch| self.accepts(branch, value).is_ok())
         };
         if allowed {
-            return Ok(());
+            return match (value, resolved.get("items")) {
+                (Value::Array(items), Some(schema)) => {
+                    items.iter().try_for_each(|item| self.accepts(schema, item))
+                }
+                _ => Ok(()),
+            };
         }
         let words = self.words(resolved);
         let hint = did_you_mean(value.as_str().unwrap_or_default(), words.iter().map(String::as_str));

@@ -192,6 +192,23 @@ fn rules_between_components_are_checked_before_the_run() {
     );
     assert!(refused(&["data_cache.protocol=MOSI"]).contains("data_cache.protocol: "));
     assert!(
+        refused(&["node.processors.host.caches=[\"data_cache\", 1]"])
+            .contains("node.processors.host.caches: 1 is not allowed; expected a text")
+    );
+    assert!(
+        preset("edt").with_settings(&["write_combining.flush=[\"full\", \"fense\"]"]).unwrap_err().to_string().contains(
+            "\"fense\" is not allowed; expected \"full\", \"fence\", \"uncached-load\", \"uncached-store\" or \"time\"; \
+             did you mean `fence`?"
+        )
+    );
+    assert!(
+        refused(&["node.interface.default=CNI32Qn"]).contains("node.interface.default: 'CNI32Qn' is not")
+    );
+    assert!(
+        refused(&["node.interface.default=NI2w on io-bus"])
+            .contains("node.interface.default: NI2w on io-bus is at a place that the node lacks")
+    );
+    assert!(
         refused(&["interfaces.cni_iqm.receive_queue_blocks=1"])
             .contains("interfaces.cni_iqm.receive_queue_blocks: ")
     );
