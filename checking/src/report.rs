@@ -4,13 +4,15 @@ use std::fmt;
 use std::time::Instant;
 
 use narthex_machine::Failure;
+use narthex_machine::run::document::schema_of;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::explore::{CounterExample, Exploration, System, explore};
 
 /// The result of a check. `Display` prints it for people.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// What was checked: the interface that was asked for, "I/O bridge", "shared memory".
     pub interface: String,
@@ -22,6 +24,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
     /// The traffics explored, up to the first that fails.
+    #[schemars(length(min = 1))]
     pub explorations: Vec<Explored>,
     /// States of all of them.
     pub states: usize,
@@ -35,8 +38,13 @@ pub struct Report {
     pub elapsed_us: u64,
 }
 
+/// The JSON Schema of a check's document.
+pub fn layout() -> Schema {
+    schema_of::<Report>()
+}
+
 /// The exploration of one traffic.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Explored {
     /// What the program does.
     pub traffic: String,

@@ -4,9 +4,9 @@ What a document has, its reader relies on: lists that are not empty, numbers
 that a column of 64 bits holds, texts where texts are. `msgspec` checks a file
 against the layout of its kind and names the place of the first mistake. Keys
 that no layout knows stay as they are, and so does all of a machine but its
-name: the present simulator says what it does not know of one. The layout of a
-run is made of the JSON Schema that the simulator has of it, and layouts of
-experiments are their classes.
+name: the present simulator says what it does not know of one. The layouts of
+runs and checks are made of the JSON Schemas that the simulator has of them, and
+layouts of experiments are their classes.
 
 Nothing is imported from here before a file is read.
 """
@@ -106,6 +106,9 @@ _KINDS: dict[str, Callable[[Schema, str], Any]] = {
 
 Run = of_schema(json.loads(_native.run_layout()), "Run")
 """The document of a run, as machine/src/run/document.rs has it."""
+
+Check = of_schema(json.loads(_native.check_layout()), "Check")
+"""What a check has found, as checking/src/report.rs has it."""
 
 
 class Named(TypedDict):
@@ -276,43 +279,11 @@ class Fits(TypedDict):
     fits: Annotated[list[FitEntry], msgspec.Meta(min_length=1)]
 
 
-class CounterExample(TypedDict):
-    """The shortest way to a violated property."""
-
-    violated: str
-    steps: Annotated[list[str], msgspec.Meta(min_length=1)]
-
-
-class Exploration(TypedDict):
-    """The states of one traffic."""
-
-    traffic: str
-    states: Whole
-    transitions: Whole
-    depth: Whole
-    complete: bool
-
-
-class CheckReport(TypedDict):
-    """What a check has found."""
-
-    interface: str
-    form: str
-    without: str | None
-    changed: NotRequired[str | None]
-    explorations: Annotated[list[Exploration], msgspec.Meta(min_length=1)]
-    states: Whole
-    complete: bool
-    proven: list[str]
-    counter_example: CounterExample | None
-    elapsed_us: Whole
-
-
 class Checks(TypedDict):
     """The document of checks."""
 
     version: str
-    checks: Annotated[list[CheckReport], msgspec.Meta(min_length=1)]
+    checks: Annotated[list[Check], msgspec.Meta(min_length=1)]
     left_out: dict[str, str]
 
 

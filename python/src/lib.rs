@@ -509,6 +509,12 @@ fn run_layout() -> String {
     narthex_observation::layout().to_value().to_string()
 }
 
+/// The JSON Schema of a check's document.
+#[pyfunction]
+fn check_layout() -> String {
+    narthex_checking::report::layout().to_value().to_string()
+}
+
 /// The module.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -538,5 +544,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schedule_convert, module)?)?;
     module.add_function(wrap_pyfunction!(schedule_patterns, module)?)?;
     module.add_function(wrap_pyfunction!(run_layout, module)?)?;
+    module.add_function(wrap_pyfunction!(check_layout, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -18,6 +18,7 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use livelock::IdleSteps;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A property that an event breaks, and how.
@@ -75,11 +76,12 @@ pub const NO_TRAP: &str = "no deadlock and no livelock: whatever has happened, t
 pub const NO_IDLE_CIRCLE: &str = "no livelock: refusals and pushes alone never lead back to where they began";
 
 /// The shortest way from the start to a violated property.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CounterExample {
     /// The violated property, as a sentence.
     pub violated: &'static str,
     /// What happens, event by event; the last one shows the violation.
+    #[schemars(length(min = 1))]
     pub steps: Vec<String>,
 }
 
@@ -126,7 +128,7 @@ pub trait System {
 }
 
 /// How an exploration went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Exploration {
     /// Different states visited.
     pub states: usize,
