@@ -174,7 +174,7 @@ def test_a_file_of_another_kind_or_a_damaged_one_is_refused(warm, tmp_path):
     (tmp_path / "damaged").write_bytes(damaged)
     with pytest.raises(narthex.NarthexError, match=r"No such file.*did you mean '.*damaged'"):
         run(start_from=tmp_path / "damagd")
-    (tmp_path / "exact").write_bytes(b"narthex checkpoint 19\n{}\n")
+    (tmp_path / "exact").write_bytes(b"narthex checkpoint 20\n{}\n")
     for name, words in [
         ("damaged", "cut short or damaged"),
         ("exact", "goes on with --resume"),

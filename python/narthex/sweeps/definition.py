@@ -26,7 +26,7 @@ of the machine. Every other must stand in braces somewhere. The file is read by
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from narthex.options import DEFAULT_INTERFACE, DEFAULT_MACHINE
+from narthex.options import DEFAULT_INTERFACE, DEFAULT_MACHINE, Caches
 from narthex.sweeps import naming
 
 NUMBERS = ("nodes", "threads", "seed")
@@ -158,6 +158,8 @@ class Definition:
     """Folders that it can open, as `--directory` takes them, from where the sweep's is."""
     start_from: str | None = None
     """The warm checkpoint from which the runs go on, from where the sweep's is."""
+    caches: Caches | None = None
+    """What caches hold then: filled if missing, or cold."""
     until: str | None = None
     """The simulated time at which a run stops that has not ended; it has failed then."""
     timeout: str | None = None
@@ -182,7 +184,7 @@ class Definition:
         left_out = {"name", "title", "threads", "slurm", "parameters", "zip", "timeout"}
         left_out |= {
             key
-            for key in (*SURROUNDINGS, "firmware", "start_from", "jobs", "until")
+            for key in (*SURROUNDINGS, "firmware", "start_from", "caches", "jobs", "until")
             if not every[key]
         }
         axes = {"parameters": [self.parameters], "zip": self.zip}
