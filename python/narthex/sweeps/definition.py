@@ -158,8 +158,8 @@ class Definition:
     """Folders that it can open, as `--directory` takes them, from where the sweep's is."""
     start_from: str | None = None
     """The warm checkpoint from which the runs go on, from where the sweep's is."""
-    caches: Caches | None = None
-    """What caches hold then: filled if missing, or cold."""
+    caches: Caches = "filled"
+    """What caches hold then."""
     until: str | None = None
     """The simulated time at which a run stops that has not ended; it has failed then."""
     timeout: str | None = None
@@ -184,9 +184,10 @@ class Definition:
         left_out = {"name", "title", "threads", "slurm", "parameters", "zip", "timeout"}
         left_out |= {
             key
-            for key in (*SURROUNDINGS, "firmware", "start_from", "caches", "jobs", "until")
+            for key in (*SURROUNDINGS, "firmware", "start_from", "jobs", "until")
             if not every[key]
         }
+        left_out |= {"caches"} if self.caches == "filled" else set()
         axes = {"parameters": [self.parameters], "zip": self.zip}
         return {key: every[key] for key in every.keys() - left_out} | {
             key: [{axis.column: axis.told for axis in group} for group in groups]
