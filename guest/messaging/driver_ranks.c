@@ -1,6 +1,7 @@
-/* Driver of ranks that run without the simulator, as processes of the host: a queue in shared memory
- * from each to each, which one writes and one reads. A packet for a full queue is parked: the
- * interface has no room then, and other packets wait behind it, as behind one in the network. */
+/* Driver of ranks that run without the simulator, as processes of the host: a queue in shared
+ * memory from each to each, which one writes and one reads. A packet for a full queue is parked:
+ * the interface has no room then, and other packets wait behind it, as behind one in the network.
+ */
 #ifndef __riscv
 #include <sched.h>
 #include <stdatomic.h>

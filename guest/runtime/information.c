@@ -13,18 +13,18 @@ static const
 static /* several ranks change it before anything reads it */
 #endif
     struct narthex_information loopback_machine = {
-    .magic = INFORMATION_MAGIC,
-    .version = INFORMATION_VERSION,
-    .nodes = 1,
-    .processes = 1,
-    .send_driver = DRIVER_LOOPBACK,
-    .receive_driver = DRIVER_LOOPBACK,
-    .packet_bytes = 256,
-    .header_bytes = 8,
-    .payload_bytes = 248,
-    .block_bytes = 64,
-    .entry_bytes = 256,
-    .seed = 1,
+        .magic = INFORMATION_MAGIC,
+        .version = INFORMATION_VERSION,
+        .nodes = 1,
+        .processes = 1,
+        .send_driver = DRIVER_LOOPBACK,
+        .receive_driver = DRIVER_LOOPBACK,
+        .packet_bytes = 256,
+        .header_bytes = 8,
+        .payload_bytes = 248,
+        .block_bytes = 64,
+        .entry_bytes = 256,
+        .seed = 1,
 };
 
 static const struct narthex_information *machine;

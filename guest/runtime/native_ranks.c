@@ -36,7 +36,8 @@ static int rank_of(pid_t process, const pid_t *processes, int ranks) {
     return -1;
 }
 
-/* Waits for all ranks, or for the first that fails: then no other one can go on. Their exit code. */
+/* Waits for all ranks, or for the first that fails: then no other one can go on. Their exit code.
+ */
 static int wait_for(const pid_t *processes, int ranks) {
     for (int running = ranks; running > 0; running--) {
         int status;
@@ -47,8 +48,7 @@ static int wait_for(const pid_t *processes, int ranks) {
             continue;
         int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         fprintf(stderr, "rank %d of %d has ended with %s %d; the others are ended too\n",
-                rank_of(ended, processes, ranks), ranks,
-                WIFEXITED(status) ? "exit code" : "signal",
+                rank_of(ended, processes, ranks), ranks, WIFEXITED(status) ? "exit code" : "signal",
                 WIFEXITED(status) ? code : WTERMSIG(status));
         for (int rank = 0; rank < ranks; rank++)
             if (processes[rank] != ended)

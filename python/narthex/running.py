@@ -202,8 +202,8 @@ def _warm(program: Program, options: RunOptions) -> dict[str, Any] | None:
     caches = options["caches"]
     if caches is not None and start_from is None:
         raise NarthexError(
-            "caches are filled or cold where a run starts from a warm checkpoint: name one (--from),"
-            " or leave out --caches",
+            "caches are filled or cold where a run starts from a warm checkpoint: name one"
+            " (--from), or leave out --caches",
             USAGE,
         )
     if caches is not None and caches not in get_args(Caches):

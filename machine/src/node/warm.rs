@@ -192,9 +192,8 @@ impl Node {
         });
         let shared = self.pages_in(0, &NODE_MEMORY);
         let programs = cached.into_iter().enumerate();
-        let processes = programs
-            .map(|(process, cached)| self.warm_process(process, cached))
-            .collect::<Result<_, _>>()?;
+        let processes =
+            programs.map(|(process, cached)| self.warm_process(process, cached)).collect::<Result<_, _>>()?;
         Ok(WarmNode { processes, shared })
     }
 
@@ -268,7 +267,8 @@ impl Node {
         open_interface: u64,
         now: Time,
     ) -> Result<CachedBlocks, Damage> {
-        let WarmProcess { mut context, calls: saved, pages, reports, regions, ledger, activities, cached } = warm;
+        let WarmProcess { mut context, calls: saved, pages, reports, regions, ledger, activities, cached } =
+            warm;
         let index = self.processes[process].processors.start;
         let Process { pages: table, calls, .. } = &mut self.processes[process];
         let fresh: Vec<_> = calls.space().own_regions().collect();
