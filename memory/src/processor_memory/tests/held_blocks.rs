@@ -89,7 +89,7 @@ fn two_levels_and_blocks_of_another_size_hold_what_one_cache_held() {
     let mut before = bench(UncachedStores::Blocking);
     before.make(LastAccess::Load, DATA + 0x80);
     before.make(LastAccess::Store, DATA);
-    before.make(LastAccess::Fetch, CODE + 0x40);
+    before.make(LastAccess::Fetch, CODE + 0x140);
     let held = before.own.held_blocks();
     let inclusion = Inclusion::NonInclusive;
     let same_blocks = cache::Config { block: "32B".parse().unwrap(), ..data_config() };
@@ -97,7 +97,7 @@ fn two_levels_and_blocks_of_another_size_hold_what_one_cache_held() {
     for (mut after, transactions) in [(two_levels(), 3), (levels(&same_blocks, &non_inclusive), 6)] {
         assert_eq!(after.replay(&held), transactions, "blocks of 64 bytes in blocks of 128 and of 32");
         assert_eq!([0, 0x20].map(|part| after.own.block_state(DATA + part)), [State::Modified; 2]);
-        assert!(after.second().cache.holds(CODE + 0x40));
+        assert!(after.second().cache.holds(CODE + 0x140));
         let mut back = bench(UncachedStores::Blocking);
         back.replay(&after.own.held_blocks());
         assert_eq!(back.own.data.state(DATA), State::Modified);
