@@ -2,9 +2,9 @@
 //!
 //! The accesses that each processor made last ([`HeldBlock`]) are made again, without time and uncounted, before
 //! its program goes on. Their transactions cross no interconnect: other processors' caches of the same memory are
-//! asked in turn, and then the memory. One that has a newer block gives it to memory and keeps a clean copy, as on a bus
-//! whose owner pushes; every protocol allows that. Memory has the newest bytes anyway, since a warm checkpoint is of
-//! these.
+//! asked in turn, and then the memory. One that has a newer block gives it to memory and keeps a clean copy, as on a
+//! bus whose owner pushes; every protocol allows that. Memory has the newest bytes anyway, since a warm checkpoint
+//! is of these.
 //!
 //! Filled are the blocks of programs: not those of the old interface's queues, which lie among the devices' addresses.
 
@@ -37,7 +37,7 @@ impl Node {
         let third_level = home.third_level().into_iter().flat_map(|cache| cache.blocks_by_age());
         let third_level = third_level.filter_map(|(place, is_dirty)| {
             let last = if is_dirty { LastAccess::Store } else { LastAccess::Load };
-            Some(HeldBlock { address: translation.to_process(place)?, bytes: home.block_bytes, last })
+            Some(HeldBlock { address: translation.to_process(place)?, bytes: home.block_bytes as u16, last })
         });
         let is_of_program = |block: &HeldBlock| is_of_program(translation, block.address);
         CachedBlocks {

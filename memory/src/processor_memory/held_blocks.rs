@@ -1,7 +1,7 @@
 //! What a processor's caches hold, and how other caches come to hold it: functional, without time.
 //!
 //! ```text
-//!   caches of one machine ── held_blocks ──► accesses, the oldest first ── replay ──► caches of another one
+//!   caches of one machine ── held_blocks ──► accesses, oldest first ── replay ──► caches of another
 //! ```
 //!
 //! Each block stands for its last access. To replay these accesses in their order leaves, in caches that
@@ -45,7 +45,7 @@ pub struct HeldBlock {
     /// Its address, of the process.
     pub address: u64,
     /// Its length.
-    pub bytes: u64,
+    pub bytes: u16,
     /// What was done to it last.
     pub last: LastAccess,
 }
@@ -67,8 +67,8 @@ impl ProcessorMemory {
             LastAccess::Fetch => (page.executable, self.instructions.as_ref()),
         };
         let Some(cache) = cache.filter(|_| is_allowed && page.kind == PageKind::Cachable) else { return };
-        let step = cache.block_bytes();
-        for address in (held.address..held.address + held.bytes).step_by(step) {
+        let (step, end) = (cache.block_bytes(), held.address.saturating_add(held.bytes.into()));
+        for address in (held.address..end).step_by(step) {
             for _ in 0..MOST_TRANSACTIONS {
                 self.pending = self.lacks(address, held.last, page);
                 if self.pending.is_none() {
@@ -107,7 +107,7 @@ impl ProcessorMemory {
 /// The blocks of a cache from the least to the most recently used ones of its sets, those that are as
 /// their home has them with `clean` as their last access.
 fn held_by(cache: &Cache, clean: LastAccess) -> impl Iterator<Item = HeldBlock> {
-    let bytes = cache.block_bytes() as u64;
+    let bytes = cache.block_bytes() as u16;
     cache.blocks_by_age().map(move |address| {
         let last = if cache.state(address) == State::Modified { LastAccess::Store } else { clean };
         HeldBlock { address, bytes, last }
