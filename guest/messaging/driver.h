@@ -110,6 +110,12 @@ enum { SMALL_HEADER, LARGE_HEADER, HEADER_VARIANTS };
 
 DECLARE_DRIVER(DRIVER_LOOPBACK, loopback)
 EVERY_DRIVER(DECLARE_DRIVER)
+#ifndef __riscv
+DECLARE_DRIVER(DRIVER_RANKS, ranks)
+/* Starts the ranks that NARTHEX_RANKS asks for, if several, and tells each what machine it is on.
+ */
+void start_driver_of_ranks(struct narthex_information *machine);
+#endif
 
 /* The driver with a number of the information page; fails if this program has none. */
 struct send_driver pick_send_driver(uint64_t number, int variant);

@@ -16,9 +16,17 @@ static _Noreturn void fail(const char *half, uint64_t number) {
     case number:                                                                                   \
         return receive_##name[variant];
 
+/* Ranks on the host. */
+#ifdef __riscv
+#define HOST_DRIVER(pick)
+#else
+#define HOST_DRIVER(pick) pick(DRIVER_RANKS, ranks)
+#endif
+
 struct send_driver pick_send_driver(uint64_t number, int variant) {
     switch (number) {
         PICK_SENDER(DRIVER_LOOPBACK, loopback)
+        HOST_DRIVER(PICK_SENDER)
         EVERY_DRIVER(PICK_SENDER)
     default:
         fail("send", number);
@@ -28,6 +36,7 @@ struct send_driver pick_send_driver(uint64_t number, int variant) {
 struct receive_driver pick_receive_driver(uint64_t number, int variant) {
     switch (number) {
         PICK_RECEIVER(DRIVER_LOOPBACK, loopback)
+        HOST_DRIVER(PICK_RECEIVER)
         EVERY_DRIVER(PICK_RECEIVER)
     default:
         fail("receive", number);

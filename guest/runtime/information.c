@@ -2,11 +2,18 @@
 
 #include <stdlib.h>
 
+#include "messaging/driver.h"
 #include "messaging/narthex.h"
+
+#ifdef __riscv
+#define UNCHANGED const
+#else
+#define UNCHANGED /* several ranks change it, before anything reads it */
+#endif
 
 /* The machine without a simulator: one node that talks to itself. It does not overflow to memory
  * by itself, so that the library's own buffering is exercised natively too. */
-static const struct narthex_information loopback_machine = {
+static UNCHANGED struct narthex_information loopback_machine = {
     .magic = INFORMATION_MAGIC,
     .version = INFORMATION_VERSION,
     .nodes = 1,
@@ -32,6 +39,8 @@ static const struct narthex_information *find_machine(void) {
         if (page->magic == INFORMATION_MAGIC)
             return page;
     }
+#else
+    start_driver_of_ranks(&loopback_machine);
 #endif
     return &loopback_machine;
 }

@@ -8,7 +8,7 @@
  * The page exists only inside the simulator, which says where in the environment variable
  * NARTHEX_PAGE, a hexadecimal address. Without it (a native build, or an emulator such as qemu) no
  * page is touched, and the program is a machine of one node whose messages to itself go through
- * memory. */
+ * memory. A native build starts as many ranks as NARTHEX_RANKS says, each a process of the host. */
 #ifndef NARTHEX_RUNTIME_INFORMATION_H
 #define NARTHEX_RUNTIME_INFORMATION_H
 
@@ -18,6 +18,9 @@
 
 /* Beside the drivers of interfaces: the one of a program that runs without the simulator. */
 #define DRIVER_LOOPBACK UINT64_C(0)
+#ifndef __riscv
+#define DRIVER_RANKS (~UINT64_C(0)) /* of several ranks */
+#endif
 
 /* The machine this program runs on; valid from the first statement of `main`. */
 const struct narthex_information *narthex_information(void);

@@ -7,6 +7,7 @@ use narthex_interfaces::sarc::rtl::Parameters;
 use narthex_interfaces::{Attached, Attachment};
 use narthex_kernel::{Duration, Frequency, Threads};
 use narthex_schedules::within;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -170,7 +171,21 @@ pub enum WarmRequest {
         /// The hash of its bytes, as results name it; not looked at where there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sha256: Option<String>,
+        /// What caches hold then.
+        #[serde(default)]
+        caches: Caches,
     },
+}
+
+/// What the caches of a run hold that starts from a warm checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Caches {
+    /// What those of the checkpoint's run held, as far as it fits.
+    #[default]
+    Filled,
+    /// Nothing.
+    Cold,
 }
 
 impl CheckpointRequest {

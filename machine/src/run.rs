@@ -262,9 +262,9 @@ fn parts(
     let mut before = (Written::default(), Time::ZERO);
     if let Some(asked) = &request.warm {
         checkpoint::warm::check(request, &nodes)?;
-        if let WarmRequest::From { file, .. } = asked {
+        if let WarmRequest::From { file, caches, .. } = asked {
             let identity = WarmIdentity::new(request, elf, machine, Time::ZERO);
-            before = checkpoint::warm::start_from(file, &identity, &blueprint, &mut nodes)?;
+            before = checkpoint::warm::start_from((file, *caches), &identity, &blueprint, &mut nodes)?;
         }
     }
     if request.execute_wait_loops {

@@ -258,6 +258,14 @@ impl Cache {
         self.present().map(|line| self.block_in(line))
     }
 
+    /// The same, the least recently used ones of all sets first.
+    pub fn blocks_by_age(&self) -> impl Iterator<Item = u64> {
+        let sets = 0..self.front.len();
+        let places = (0..self.ways).rev().flat_map(move |place| sets.clone().map(move |set| (set, place)));
+        let lines = places.map(|(set, place)| set * self.ways + self.way_in_order(set, place));
+        lines.filter(|&line| self.has_block(line)).map(|line| self.block_in(line))
+    }
+
     fn present(&self) -> impl Iterator<Item = Line> {
         (0..self.tags.len()).filter(|&line| self.has_block(line))
     }

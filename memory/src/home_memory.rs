@@ -90,6 +90,31 @@ impl HomeMemory {
         HomeReply { data, delay }
     }
 
+    /// The memory's part in a transaction as it is without time; nothing is counted.
+    pub fn answer_functionally(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        if let Some(data) = &transaction.data {
+            self.bytes.write(transaction.address, data);
+        }
+        let fetches = transaction.kind.fetches_block();
+        let data = fetches.then(|| self.bytes.read_block(transaction.address, self.block_bytes as usize));
+        if data.is_some() || transaction.data.is_some() {
+            self.use_third_level(transaction.address, transaction.data.is_some());
+        }
+        data
+    }
+
+    /// A block is used in the cache in front of it, if it has one, without time.
+    pub fn use_third_level(&mut self, address: u64, is_written: bool) {
+        if let Some(cache) = self.levels.as_mut().and_then(|levels| levels.third_level.as_mut()) {
+            cache.use_functionally(address, is_written);
+        }
+    }
+
+    /// What the cache in front of it holds.
+    pub fn third_level(&self) -> Option<&ThirdLevel> {
+        self.levels.as_ref()?.third_level.as_ref()
+    }
+
     /// The time of each access to a block, if all take the same.
     #[inline]
     pub fn fixed_time(&self) -> Option<Duration> {

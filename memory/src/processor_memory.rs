@@ -24,6 +24,7 @@ mod direct_bus;
 
 mod direct_fill;
 mod functional;
+mod held_blocks;
 mod in_flight;
 mod local;
 mod locking;
@@ -58,6 +59,7 @@ use crate::translation::Translation;
 
 pub use direct_bus::{DirectBus, DirectFills, MmioEffect, Registers, WaitTime};
 pub use direct_fill::DirectFill;
+pub use held_blocks::{HeldBlock, LastAccess};
 pub use port::ProcessorPort;
 pub use store_buffer::{FlushedBlocks, StoreBufferConfig, UncachedStores};
 

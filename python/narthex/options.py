@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, ParamSpec, TypedDict, TypeVar, get_type_hints
 
 from narthex import _native, arguments
 from narthex.arguments import Settings
@@ -24,6 +24,9 @@ from narthex.surroundings import Named, Variables
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
+
+Caches = Literal["filled", "cold"]
+"""What caches hold where a run starts from a warm checkpoint."""
 
 DEFAULT_MACHINE = "hpca98"
 DEFAULT_INTERFACE = "[default: the machine's, or CNI32Qm]"
@@ -140,9 +143,17 @@ class ProgramOptions(MachineOptions, total=False):
         str | Path | None,
         Option(
             "Start from this warm checkpoint, of the same program and number of nodes; interface "
-            "and parameters may be others. Caches are empty.",
+            "and parameters may be others.",
             value="FILE",
             flag="--from",
+        ),
+    ]
+    caches: Annotated[
+        Caches | None,
+        Option(
+            "With --from: whether caches hold what those of the checkpoint's run held (filled, if "
+            "not given), or nothing (cold).",
+            value="filled|cold",
         ),
     ]
 

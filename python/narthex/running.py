@@ -8,16 +8,16 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 from narthex import _native, arguments, profiles, silence, timelines
 from narthex.cosimulation import designs
-from narthex.errors import USAGE, Caution, NarthexError, near_file
+from narthex.errors import USAGE, Caution, NarthexError, near_file, unknown
 from narthex.firmware import request as firmware_request
 from narthex.jobs import Jobs
 from narthex.jobs import request as jobs_request
 from narthex.live import Watched
-from narthex.options import RunOptions, default_interface, takes
+from narthex.options import Caches, RunOptions, default_interface, takes
 from narthex.placement import naming_machines
 from narthex.programs import Program, find
 from narthex.refusals import telling_refusals
@@ -202,6 +202,15 @@ def _checkpoint(program: Program, options: RunOptions) -> dict[str, Any] | None:
 def _warm(program: Program, options: RunOptions) -> dict[str, Any] | None:
     """Describe the warm checkpoint that a run ends with, or starts from."""
     place, at, start_from = options["checkpoint"], options["checkpoint_at"], options["start_from"]
+    caches = options["caches"]
+    if caches is not None and start_from is None:
+        raise NarthexError(
+            "caches are filled or cold where a run starts from a warm checkpoint: name one"
+            " (--from), or leave out --caches",
+            USAGE,
+        )
+    if caches is not None and caches not in get_args(Caches):
+        raise unknown("choice for --caches", str(caches), get_args(Caches))
     if at is not None and start_from is not None:
         raise NarthexError(
             "a run that starts from a warm checkpoint (--from) cannot end with another"
@@ -221,7 +230,7 @@ def _warm(program: Program, options: RunOptions) -> dict[str, Any] | None:
     except OSError as error:
         told = f"the warm checkpoint '{file}' cannot be read: {error.strerror}{near_file(file)}"
         raise NarthexError(told, USAGE) from error
-    return {"from": {"file": file, "sha256": sha256}}
+    return {"from": {"file": file, "sha256": sha256, "caches": caches or "filled"}}
 
 
 @takes(RunOptions)

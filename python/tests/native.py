@@ -1,4 +1,7 @@
-"""Builds guests for the host: machines of one node, the reference of the simulated ones."""
+"""Builds guests for the host: the reference of the simulated ones.
+
+They run as one rank, or as many as NARTHEX_RANKS says (guest/messaging/driver_ranks.c).
+"""
 
 import functools
 import hashlib
@@ -59,6 +62,20 @@ def build(sources: Sequence[Path], output: Path) -> Path:
     """Compile sources with the library to a program of the host; warnings are errors."""
     _run([*host_compiler(), *FLAGS, *sources, library(), "-lm", "-o", output])
     return output
+
+
+def run(
+    program: Path, *arguments: object, ranks: int = 1, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program that was built so, with these variables alone."""
+    return subprocess.run(
+        [str(program), *map(str, arguments)],
+        env={"NARTHEX_RANKS": str(ranks), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def _run(command: Sequence[object]) -> None:

@@ -64,6 +64,22 @@ def reference(tmp_path_factory):
     return run
 
 
+@pytest.fixture(scope="module")
+def on_the_host(tmp_path_factory):
+    """Run a program with our library as processes of the host."""
+    folder = tmp_path_factory.mktemp("native")
+
+    def run(program: str, ranks: int, *arguments: str) -> list[str]:
+        binary = folder / program
+        if not binary.exists():
+            native.build([TESTS / f"{program}.c"], binary)
+        done = native.run(binary, *arguments, ranks=ranks)
+        assert done.returncode == 0, done.stderr
+        return sorted(done.stdout.splitlines())
+
+    return run
+
+
 def simulated(
     program: str, ranks: int, interface: str, *arguments: str, **options: object
 ) -> list[str]:
@@ -87,8 +103,12 @@ def simulated(
         ("mpi-windows", 2, "NI2w", ()),
     ],
 )
-def test_a_program_prints_what_it_does_with_mpich(reference, program, ranks, interface, arguments):
-    assert simulated(program, ranks, interface, *arguments) == reference(program, ranks, *arguments)
+def test_a_program_prints_what_it_does_with_mpich(
+    reference, on_the_host, program, ranks, interface, arguments
+):
+    expected = reference(program, ranks, *arguments)
+    assert on_the_host(program, ranks, *arguments) == expected
+    assert simulated(program, ranks, interface, *arguments) == expected
 
 
 @pytest.mark.parametrize(
@@ -177,10 +197,33 @@ def test_what_is_compiled_with_this_header_runs_with_another_library_of_the_abi(
     assert run_reference(binary, 4) == simulated("mpi-objects", 4, "CNI32Qm")
 
 
-def test_the_library_on_the_host_is_a_world_of_one_rank(tmp_path, reference):
-    binary = native.build([TESTS / "mpi-messages.c"], tmp_path / "messages")
-    done = subprocess.run([binary], capture_output=True, text=True, check=True)
-    assert sorted(done.stdout.splitlines()) == reference("mpi-messages", 1)
+def test_one_rank_on_the_host_sends_to_itself(reference, on_the_host):
+    assert on_the_host("mpi-messages", 1) == reference("mpi-messages", 1)
+
+
+def test_a_rank_that_dies_on_the_host_ends_the_others(tmp_path):
+    source = tmp_path / "dies.c"
+    source.write_text("""
+        #include <mpi.h>
+        #include <signal.h>
+        int main(int count, char **words) {
+            int rank;
+            MPI_Init(&count, &words);
+            MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+            if (rank == 1)
+                raise(SIGKILL);
+            MPI_Barrier(MPI_COMM_WORLD);
+            MPI_Finalize();
+            return 0;
+        }
+    """)
+    binary = native.build([source], tmp_path / "dies")
+    died = native.run(binary, ranks=3)
+    told = "rank 1 of 3 has ended with signal 9; the others are ended too\n"
+    assert (died.returncode, died.stderr) == (128 + 9, told)
+    refused = native.run(binary, ranks=1000)
+    told = "failed: NARTHEX_RANKS is '1000'; expected a number from 1 to 64\n"
+    assert (refused.returncode, refused.stderr) == (2, told)
 
 
 def test_each_call_of_public_programs_is_in_the_program_that_the_page_says():

@@ -63,7 +63,7 @@ def named(where):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Builds a program for the host, once: a machine of one PE."""
+    """Builds a program for the host, once."""
     folder = tmp_path_factory.mktemp("native")
 
     def build(name):
@@ -74,21 +74,11 @@ def built(tmp_path_factory):
     return build
 
 
-def natively(program, *arguments, **environment):
-    return subprocess.run(
-        [str(program), *map(str, arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
+@pytest.mark.parametrize("pes", [1, 5])
 @pytest.mark.parametrize("program", ["shmem", "shmem-collectives"])
-def test_all_parts_hold_for_one_pe_natively(built, program):
-    done = natively(built(program))
-    assert (done.returncode, done.stdout) == (0, "OpenSHMEM: all over 1 PEs\n"), done.stderr
+def test_all_parts_hold_natively(built, program, pes):
+    done = native.run(built(program), ranks=pes)
+    assert (done.returncode, done.stdout) == (0, f"OpenSHMEM: all over {pes} PEs\n"), done.stderr
 
 
 @pytest.mark.parametrize("program", ["shmem", "shmem-collectives"])
@@ -206,7 +196,7 @@ def test_a_put_by_messages_needs_calls_of_its_target():
     ("program", "arguments"), [("shmem-sort", (900, 2)), ("shmem-updates", (300, 700))]
 )
 def test_a_programs_result_does_not_depend_on_its_pes(built, program, arguments):
-    done = natively(built(program), *arguments)
+    done = native.run(built(program), *arguments)
     expected = float(re.search(r"checksum: (\S+)", done.stdout)[1])
     for where in (HPCA98 | {"interface": "CNI32Qm", "nodes": 5}, SARC):
         result, _ = run(*arguments, program=program, **where)
@@ -247,10 +237,10 @@ def test_an_exit_of_one_pe_ends_all():
 
 def test_the_environment_states_the_symmetric_heap(built):
     program = built("shmem-wrong")
-    done = natively(program, "end", SHMEM_SYMMETRIC_SIZE="64K")
+    done = native.run(program, "end", SHMEM_SYMMETRIC_SIZE="64K")
     begin, end = re.search(r"heap, (0x\w+) to (0x\w+)", done.stderr).groups()
     assert int(end, 16) + 1 - int(begin, 16) == 64 << 10
-    done = natively(program, SHMEM_SYMMETRIC_SIZE="lots")
+    done = native.run(program, SHMEM_SYMMETRIC_SIZE="lots")
     assert 'SHMEM_SYMMETRIC_SIZE is "lots"; expected a number of bytes' in done.stderr
 
 

@@ -28,7 +28,7 @@ use crate::sha256::hexadecimal;
 
 /// The version of the layout and of what archives hold. A change of any state
 /// that is archived is a new version.
-const FORMAT: u32 = 19;
+const FORMAT: u32 = 20;
 const DIGEST_BYTES: usize = 32;
 
 /// What a file holds.

@@ -4,8 +4,8 @@
 //! what belongs to the programs: memory, registers, the books of their system calls, what they have
 //! reported, where their time went. It is made where all processes have come to the same point and
 //! no message is under way, so there is nothing in the interface that would be missed. A run that
-//! starts from it has a machine of its own, whose clock stands where that of the other one stood;
-//! its caches are empty, and the messaging library opens its interface anew.
+//! starts from it has a machine of its own, whose clock stands where that of the other one stood. Its caches are
+//! filled with what those of the other one held, or empty, and the messaging library opens its interface anew.
 //!
 //! [`node::warm`](crate::node::warm) takes a node's programs out and puts them in.
 
@@ -19,7 +19,7 @@ use crate::compose::Blueprint;
 use crate::config::Machine;
 use crate::node::Node;
 use crate::node::warm::WarmNode;
-use crate::request::{Failure, RunRequest};
+use crate::request::{Caches, Failure, RunRequest};
 use crate::run::Written;
 use crate::sha256::sha256;
 use crate::surroundings::SurroundingsIdentity;
@@ -196,7 +196,7 @@ pub fn write(
 /// # Errors
 /// If it is damaged, or of something else.
 pub fn start_from(
-    path: &Path,
+    (path, caches): (&Path, Caches),
     asked: &WarmIdentity,
     blueprint: &Blueprint<'_>,
     nodes: &mut [Node],
@@ -217,7 +217,7 @@ pub fn start_from(
     })?;
     let at = identity.at;
     for (node, warm) in nodes.iter_mut().zip(state.nodes) {
-        node.go_on_from(warm, open, at).map_err(|damage| refused(damage.into()))?;
+        node.go_on_from(warm, open, caches, at).map_err(|damage| refused(damage.into()))?;
     }
     Ok((state.written, at))
 }

@@ -79,6 +79,7 @@ mod threads;
 mod unwinding;
 mod waiting;
 pub mod warm;
+mod warm_caches;
 mod work;
 
 use std::collections::VecDeque;

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A process waits *before* the call at which it meets the others: it makes it when it goes on.
-//! What a program's memory holds is read through the caches; what caches, queues and buses hold
-//! besides does not come along.
+//! What a program's memory holds is read through the caches. Which blocks of it they hold comes along,
+//! so that those of the new node can be filled ([`super::warm_caches`]); what queues and buses hold does not.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,9 +20,11 @@ use serde::{Deserialize, Serialize};
 use super::process::Report;
 use super::processor::State;
 use super::regions::Regions;
+use super::warm_caches::CachedBlocks;
 use super::{Node, Process};
 use crate::activity::{Activities, Activity, Occupation, Spent};
 use crate::checkpoint::warm::Point;
+use crate::request::Caches;
 
 /// What the instruction of a system call takes.
 const CALL_BYTES: u64 = 4;
@@ -76,6 +78,7 @@ struct WarmProcess {
     regions: Regions,
     ledger: Ledger<(Activity, Spent)>,
     activities: Activities,
+    cached: CachedBlocks,
 }
 
 /// A node in a warm checkpoint.
@@ -182,17 +185,19 @@ impl Node {
     /// # Errors
     /// Only if a part cannot be written at all.
     pub fn to_warm(&mut self) -> Result<WarmNode, Damage> {
+        let cached: Vec<_> = (0..self.programs()).map(|process| self.cached_blocks(process)).collect();
         self.processors.iter_mut().for_each(|unit| {
             let main = &mut self.memories[usize::from(unit.ports.memory.0)].bytes;
             unit.memory.flush(0..u64::MAX, |place, data| main.write(place, data));
         });
         let shared = self.pages_in(0, &NODE_MEMORY);
-        let programs = 0..self.programs();
-        let processes = programs.map(|process| self.warm_process(process)).collect::<Result<_, _>>()?;
+        let programs = cached.into_iter().enumerate();
+        let processes =
+            programs.map(|(process, cached)| self.warm_process(process, cached)).collect::<Result<_, _>>()?;
         Ok(WarmNode { processes, shared })
     }
 
-    fn warm_process(&mut self, process: usize) -> Result<WarmProcess, Damage> {
+    fn warm_process(&mut self, process: usize, cached: CachedBlocks) -> Result<WarmProcess, Damage> {
         let index = self.processes[process].processors.start;
         let regions: Vec<_> = self.processes[process].calls.space().own_regions().collect();
         let pages = regions.iter().flat_map(|(range, _)| self.pages_in(index, range)).collect();
@@ -208,6 +213,7 @@ impl Node {
             regions: regions.clone(),
             ledger: unit.ledger.clone(),
             activities: unit.activities.clone(),
+            cached,
         })
     }
 
@@ -226,31 +232,43 @@ impl Node {
     }
 
     /// Its programs, which have just started, go on at `now` where those of another node were; first
-    /// each calls the function at `open_interface`.
+    /// each calls the function at `open_interface`. Its caches are empty, or filled.
     ///
     /// # Errors
     /// If they are no such programs.
-    pub fn go_on_from(&mut self, warm: WarmNode, open_interface: u64, now: Time) -> Result<(), Damage> {
+    pub fn go_on_from(
+        &mut self,
+        warm: WarmNode,
+        open_interface: u64,
+        caches: Caches,
+        now: Time,
+    ) -> Result<(), Damage> {
         let WarmNode { processes, shared } = warm;
         if processes.len() != self.programs() {
             return Err(Damage::Count { saved: processes.len(), built: self.programs() });
         }
+        let mut cached = Vec::new();
         for (process, warm) in processes.into_iter().enumerate() {
-            self.take_over(process, warm, open_interface, now)?;
+            cached.push(self.take_over(process, warm, open_interface, now)?);
         }
         self.put_pages(0, &shared)?;
+        if caches == Caches::Filled {
+            self.fill_caches(&cached);
+        }
         self.note_progress(now);
         Ok(())
     }
 
+    /// A process goes on; what was cached of its memory.
     fn take_over(
         &mut self,
         process: usize,
         warm: WarmProcess,
         open_interface: u64,
         now: Time,
-    ) -> Result<(), Damage> {
-        let WarmProcess { mut context, calls: saved, pages, reports, regions, ledger, activities } = warm;
+    ) -> Result<CachedBlocks, Damage> {
+        let WarmProcess { mut context, calls: saved, pages, reports, regions, ledger, activities, cached } =
+            warm;
         let index = self.processes[process].processors.start;
         let Process { pages: table, calls, .. } = &mut self.processes[process];
         let fresh: Vec<_> = calls.space().own_regions().collect();
@@ -278,7 +296,7 @@ impl Node {
         let process = &mut self.processes[process];
         (process.reports, process.regions) = (reports, regions);
         process.regions.go_on(at, &counts);
-        Ok(())
+        Ok(cached)
     }
 
     fn put_pages(&mut self, index: usize, pages: &Pages) -> Result<(), Damage> {

@@ -25,6 +25,7 @@ use schemars::{JsonSchema, Schema, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::request::Caches;
 use crate::surroundings::SurroundingsIdentity;
 
 /// The JSON Schema of what is written as `T`; it refers to no other.
@@ -396,4 +397,6 @@ pub struct WrittenFile {
 pub struct StartedFrom<'a> {
     /// The hash of its bytes, if the request has it.
     pub sha256: Option<&'a str>,
+    /// What caches held at the start.
+    pub caches: Caches,
 }

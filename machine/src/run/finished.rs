@@ -110,7 +110,9 @@ impl Finished {
             surroundings: has_surroundings.then(|| request.surroundings.identity()),
             written_files: has_surroundings.then(|| written_files(nodes)),
             started_from: match &request.warm {
-                Some(WarmRequest::From { sha256, .. }) => Some(StartedFrom { sha256: sha256.as_deref() }),
+                Some(WarmRequest::From { sha256, caches, .. }) => {
+                    Some(StartedFrom { sha256: sha256.as_deref(), caches: *caches })
+                }
                 _ => None,
             },
             firmware_sha256: request.firmware_sha256(),

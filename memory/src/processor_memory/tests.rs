@@ -2,6 +2,7 @@
 
 mod accesses;
 mod at_once;
+mod held_blocks;
 mod instructions;
 mod parameters;
 mod paths;

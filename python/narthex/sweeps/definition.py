@@ -26,7 +26,7 @@ of the machine. Every other must stand in braces somewhere. The file is read by
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from narthex.options import DEFAULT_MACHINE
+from narthex.options import DEFAULT_MACHINE, Caches
 from narthex.sweeps import naming
 
 NUMBERS = ("nodes", "threads", "seed")
@@ -159,6 +159,8 @@ class Definition:
     """Folders that it can open, as `--directory` takes them, from where the sweep's is."""
     start_from: str | None = None
     """The warm checkpoint from which the runs go on, from where the sweep's is."""
+    caches: Caches = "filled"
+    """What caches hold then."""
     until: str | None = None
     """The simulated time at which a run stops that has not ended; it has failed then."""
     timeout: str | None = None
@@ -186,6 +188,7 @@ class Definition:
             for key in (*SURROUNDINGS, "firmware", "start_from", "jobs", "until")
             if not every[key]
         }
+        left_out |= {"caches"} if self.caches == "filled" else set()
         axes = {"parameters": [self.parameters], "zip": self.zip}
         return {key: every[key] for key in every.keys() - left_out} | {
             key: [{axis.column: axis.told for axis in group} for group in groups]

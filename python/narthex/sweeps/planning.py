@@ -283,6 +283,7 @@ def _found(folder: Path, definition: Definition, point: Assignment) -> ProgramOp
         "files": [_named_beside(folder, each) for each in filled(definition.files)],
         "directories": [_named_beside(folder, each) for each in filled(definition.directories)],
         "start_from": beside(definition.start_from),
+        "caches": None if definition.caches == "filled" else definition.caches,
     }
 
 
