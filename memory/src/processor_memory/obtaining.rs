@@ -74,6 +74,12 @@ impl ProcessorMemory {
         obtained
     }
 
+    /// Whether the second level has a block that the data cache cannot take before a dirty one, for which
+    /// the second level has no room, has gone home.
+    pub(super) fn is_kept_below(&self, address: u64) -> bool {
+        self.second.as_ref().is_some_and(|second| second.cache.holds(address)) && !self.data.holds(address)
+    }
+
     /// What the instruction cache lacks comes from the second level, if that has it.
     pub(super) fn bring_instructions(&mut self, address: u64) -> Obtained {
         match (&mut self.second, &mut self.instructions) {

@@ -144,6 +144,9 @@ impl ProcessorPort<'_> {
         };
         if obtained == Obtained::Missing {
             self.own.train(address);
+            if self.own.is_kept_below(address) {
+                return self.wait(Pending::Data { address, access: Access::Load, most: Tag::Read });
+            }
         }
         match obtained {
             Obtained::Late(late) => {

@@ -224,6 +224,25 @@ fn a_replaced_block_of_a_non_inclusive_second_level_stays_above() {
     assert_eq!(supplied.or(Some(home)), Some(5), "the newest bytes are somewhere");
 }
 
+/// Of a processor with several misses, too: the load that could be under way waits for the write-back.
+#[test]
+fn a_load_waits_until_a_dirty_block_that_has_no_place_below_has_gone_home() {
+    let first =
+        cache::Config { size: "512B".parse().unwrap(), block: "128B".parse().unwrap(), ..data_config() };
+    let second =
+        Config { size: "256B".parse().unwrap(), inclusion: Inclusion::NonInclusive, ..second_config() };
+    let mut bench = levels(&first, &second);
+    bench.own = bench.own.with_misses(2);
+    let _ = bench.kinds(|port| port.store(DATA, 8, 5));
+    assert_eq!(bench.kinds(|port| port.load(DATA + 512, 8)), (Outcome::UnderWay(0), vec![]));
+    assert_eq!(bench.turn_below(), Some(Kind::Read));
+    assert_eq!(bench.own.next_arrival().map(|arrival| arrival.value), Some(0));
+    // The block is in the second level, in whose line for DATA it is.
+    let loaded = bench.kinds(|port| port.load(DATA + 512, 8));
+    assert_eq!(loaded, (Outcome::Done(0), vec![Kind::WriteBack]));
+    assert_eq!(bench.memory.read_block(DATA, 128).word(0), 5);
+}
+
 #[test]
 fn a_snoop_takes_a_dirty_block_of_the_data_cache_through_the_second_level() {
     let mut bench = two_levels();
