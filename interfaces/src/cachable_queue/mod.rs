@@ -37,6 +37,7 @@ use narthex_memory::AgentId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::attachment::Hearing;
 use crate::address_names::{Region, RegionParts};
 use crate::description::Layout;
 use crate::programming::{Driver, Fact, Firmware, Programming};
@@ -77,6 +78,8 @@ pub enum MessageReady {
 pub struct Parts {
     /// Its place on the bus.
     pub agent: AgentId,
+    /// Which transactions of others it hears of.
+    pub hearing: Hearing,
     /// Where its process's part of the interface lies.
     pub addresses: Addresses,
     /// Its queue.

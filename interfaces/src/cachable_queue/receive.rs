@@ -37,6 +37,7 @@
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
+use narthex_memory::protocols::State;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,7 @@ use super::pointers::Pointers;
 use super::protocol_rule::ProtocolRule;
 use super::unread::{Knowledge, Room, Unread};
 use super::{OVERFLOWS, Parts, QueueShape};
+use crate::attachment::Hearing;
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, TimeToSend};
 use crate::queue::QueueState;
@@ -81,6 +83,7 @@ enum Job {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct CachableQueueReceive {
     agent: AgentId,
+    hearing: Hearing,
     addresses: Addresses,
     queue: QueueShape,
     copies: Copies,
@@ -113,6 +116,7 @@ impl CachableQueueReceive {
     pub fn new(parts: Parts, deposit_time: Duration, overflow: Overflow, room: Room) -> Self {
         CachableQueueReceive {
             agent: parts.agent,
+            hearing: parts.hearing,
             addresses: parts.addresses,
             queue: parts.queue,
             copies: parts.copies,
@@ -215,10 +219,17 @@ impl CachableQueueReceive {
     /// A full engine reads the head again once that is worth it.
     fn look_again_if_moved(&mut self) {
         let moved = self.pointers.may_have_moved(self.addresses.receive_head());
-        if self.full && moved && self.unread.is_worth_a_look() {
+        if self.full && moved && (self.unread.is_worth_a_look() || !self.hears_of_batch()) {
             self.full = false;
             self.wants_head = true;
         }
+    }
+
+    /// Whether it will hear that the processor fetches the message behind a batch. A directory says
+    /// so if it is in the interface's cache; of one in main memory nobody hears.
+    fn hears_of_batch(&self) -> bool {
+        let first_block = self.queue.block(self.unread.behind_batch(), 0);
+        self.hearing == Hearing::All || self.copies.is_home() || self.copies.latest(first_block).is_some()
     }
 
     /// Decides between the interface's own copies and main memory for the whole
@@ -325,7 +336,7 @@ impl CachableQueueReceive {
     /// The answer to a fetch of an empty entry's first block, where main memory
     /// may hold an old message.
     fn empty_entry(&self, transaction: &Transaction) -> Option<SnoopReply> {
-        let Copies::Cache { access_time, .. } = &self.copies else {
+        let Copies::Cache { access_time, cache } = &self.copies else {
             return None;
         };
         if !self.follows(ProtocolRule::EmptyEntries) {
@@ -339,7 +350,15 @@ impl CachableQueueReceive {
         }
         let mut data = BlockData::zeroed(self.queue.block_bytes as usize);
         data.set_word(0, Header::default().with_sense(!self.unread.awaited_sense(entry)).0);
-        Some(SnoopReply { supplies: Some(data), delay: *access_time, ..SnoopReply::default() })
+        // A directory takes the interface for the owner of what it has dropped, and awaits an owner's answer.
+        let as_owner = cache.protocol().snoop(State::Modified, transaction.kind.snoop()?);
+        let updates_home = self.hearing == Hearing::Held && as_owner.updates_home;
+        Some(SnoopReply {
+            supplies: Some(data),
+            delay: *access_time,
+            updates_home,
+            ..SnoopReply::default()
+        })
     }
 }
 

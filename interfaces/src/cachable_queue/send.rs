@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
+use crate::attachment::Hearing;
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
@@ -115,7 +116,8 @@ impl CachableQueueSend {
             message_ready,
             announced: 0,
             injected: 0,
-            tail_is_stale: false,
+            // To hear of the first store to the tail it has to have a copy.
+            tail_is_stale: message_ready == MessageReady::CachableStore && parts.hearing == Hearing::Held,
             head_shown: 0,
             head_lag,
             early: None,

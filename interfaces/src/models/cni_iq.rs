@@ -76,6 +76,7 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64, pointers: Range<u64>)
     };
     Ok(Parts {
         agent: setup.agent,
+        hearing: setup.hearing,
         addresses: setup.addresses,
         queue,
         copies: Copies::Home(memory(queue.range())),

@@ -95,6 +95,7 @@ fn parts(setup: &Setup<'_>, config: &Config, queue: QueueShape) -> Result<Parts,
     let cache = cache(setup)?;
     Ok(Parts {
         agent: setup.agent,
+        hearing: setup.hearing,
         addresses: setup.addresses,
         queue,
         copies: Copies::Cache { cache, access_time: config.memory_access_time },

@@ -19,7 +19,7 @@ use narthex_interfaces::models::MODELS;
 use narthex_interfaces::on_chip::Effects;
 use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::rtl::{Hardware, Replaced};
-use narthex_interfaces::{Attachment, Device, Name, Share};
+use narthex_interfaces::{Attachment, Device, Hearing, Name, Share};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;
 use narthex_memory::home_memory::HomeMemory;
@@ -140,6 +140,7 @@ impl Node {
             share: Share::WHOLE,
             first_agent: FIRST_SIDE,
             attachment: interface.attachment,
+            hearing: Hearing::All,
             protocol: protocol(),
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
