@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::INTERRUPT_LINES;
+use narthex_interfaces::description::Layout;
 use narthex_interfaces::{Attached, Device, DevicePort};
 use narthex_memory::interconnects::{Admits, Interconnect, InterconnectId, MemoryId, Plan};
 use narthex_memory::{AgentId, Kind};
@@ -168,22 +169,27 @@ impl MachineConfig {
     }
 }
 
+/// What the halves of a device say of themselves; nothing of a device without halves.
+fn layouts(device: &dyn Device) -> Vec<Layout> {
+    device.ports().first().map_or_else(Vec::new, |port| device.layouts(port.process))
+}
+
 /// Whether a device keeps copies of blocks, or is the home of some.
 fn keeps_blocks(device: &dyn Device) -> bool {
     let keeps = |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
-    let ports = device.ports();
-    let layouts = ports.first().map_or_else(Vec::new, |port| device.layouts(port.process));
-    layouts.iter().flat_map(|layout| &layout.transactions).any(keeps)
-        || ports.iter().any(|port| !port.homes.is_empty())
+    layouts(device).iter().flat_map(|layout| &layout.transactions).any(keeps)
+        || device.ports().iter().any(|port| !port.homes.is_empty())
 }
 
 /// Why a device cannot be on a directory of this name, or behind a bridge on it, behind its own
 /// name; none if it can.
 ///
 /// A directory tells an agent of the transactions on blocks that it holds, or of which it is the
-/// home, and of no others. To a bridge it forwards none.
+/// home, and of no others. To a bridge it forwards none. A half needs no more, wherever the blocks
+/// are that it may hold.
 pub fn lacks_a_bus(device: &dyn Device, directory: &str, is_behind: bool) -> Option<String> {
-    if device.ports().iter().any(|port| port.concern == (0..u64::MAX)) {
+    let listens_to_all = device.ports().iter().any(|port| port.concern == (0..u64::MAX));
+    if listens_to_all && !layouts(device).iter().any(|layout| layout.snoops_all) {
         return Some(format!(
             "listens to all transactions, and a {directory} tells a device only of those on blocks that it holds or \
              is the home of; expected an interface such as NI2w, CNI4, CNI512Q or CNI32Qm, or a machine with a bus"

@@ -33,11 +33,12 @@
 //! on its way to memory counts as fetched. So the head costs two reads a pass
 //! ("lazy pointers", isca96, Section 2.2), more often where the queue is small. An
 //! interface that sees no transactions reads the head again and again, with a pause.
+//! What it hears of on a bus, and what on a directory, is in `hearing.rs`.
 
-use narthex_fabrics::Header;
+mod hearing;
+
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::protocols::State;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
@@ -216,22 +217,6 @@ impl CachableQueueReceive {
         true
     }
 
-    /// A full engine reads the head again once that is worth it.
-    fn look_again_if_moved(&mut self) {
-        let moved = self.pointers.may_have_moved(self.addresses.receive_head());
-        if self.full && moved && (self.unread.is_worth_a_look() || !self.hears_of_batch()) {
-            self.full = false;
-            self.wants_head = true;
-        }
-    }
-
-    /// Whether it will hear that the processor fetches the message behind a batch. A directory says
-    /// so if it is in the interface's cache; of one in main memory nobody hears.
-    fn hears_of_batch(&self) -> bool {
-        let first_block = self.queue.block(self.unread.behind_batch(), 0);
-        self.hearing == Hearing::All || self.copies.is_home() || self.copies.latest(first_block).is_some()
-    }
-
     /// Decides between the interface's own copies and main memory for the whole
     /// message.
     fn choose_place(&mut self) -> bool {
@@ -331,34 +316,6 @@ impl CachableQueueReceive {
             Some(victim) => Some(Job::WriteBack { victim }),
             None => self.must_invalidate(address).then_some(Job::Invalidate { address }),
         }
-    }
-
-    /// The answer to a fetch of an empty entry's first block, where main memory
-    /// may hold an old message.
-    fn empty_entry(&self, transaction: &Transaction) -> Option<SnoopReply> {
-        let Copies::Cache { access_time, cache } = &self.copies else {
-            return None;
-        };
-        if !self.follows(ProtocolRule::EmptyEntries) {
-            return None;
-        }
-        let (entry, block) = self.queue.place(transaction.address)?;
-        let read =
-            self.overflow == Overflow::WriteBack || self.unread.message_at(transaction.address).is_some();
-        if block != 0 || !transaction.kind.fetches_block() || read {
-            return None;
-        }
-        let mut data = BlockData::zeroed(self.queue.block_bytes as usize);
-        data.set_word(0, Header::default().with_sense(!self.unread.awaited_sense(entry)).0);
-        // A directory takes the interface for the owner of what it has dropped, and awaits an owner's answer.
-        let as_owner = cache.protocol().snoop(State::Modified, transaction.kind.snoop()?);
-        let updates_home = self.hearing == Hearing::Held && as_owner.updates_home;
-        Some(SnoopReply {
-            supplies: Some(data),
-            delay: *access_time,
-            updates_home,
-            ..SnoopReply::default()
-        })
     }
 }
 

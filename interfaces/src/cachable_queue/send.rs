@@ -12,6 +12,11 @@
 //! write block i of a message, i > 0, says that the processor is done with block
 //! i-1; the engine reads that one while the processor composes the next. A block
 //! that is written again after it was read is read again.
+//!
+//! On a directory the home of a queue hears of all these requests. An interface that caches a queue
+//! of main memory hears of those for blocks that it still has from the pass before; it reads the
+//! others when the message is announced, which is as right, and later. To hear of a store to the
+//! tail it has to have a copy, so it reads the tail at the beginning, and again after each store.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};

@@ -248,7 +248,8 @@ impl Entry {
         self.note(actions)
     }
 
-    /// Makes the copies of all others go, of the owner too if `of_owner`; how many.
+    /// Makes the copies of all others go, of the owner too if `of_owner`; how many. The agent whose
+    /// memory it is has heard of the request.
     fn withdraw<D: Copy>(
         &self,
         of_owner: bool,
@@ -260,8 +261,10 @@ impl Entry {
             _ => Kind::Upgrade,
         };
         let owner = self.owner.filter(|_| of_owner);
+        let home = port.agent();
+        let loses = |&holder: &AgentId| holder != self.requester && Some(holder) != home;
         let mut count = 0;
-        for holder in self.sharers.iter().chain(owner).filter(|&holder| holder != self.requester) {
+        for holder in self.sharers.iter().chain(owner).filter(loses) {
             port.send(Endpoint::Requester(holder), message(Body::Forward { kind, acknowledgements: 0 }));
             count += 1;
         }

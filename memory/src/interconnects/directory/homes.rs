@@ -5,7 +5,9 @@ use narthex_kernel::Time;
 use super::super::{Home as Part, InterconnectHost, InterconnectId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Body, Carried, Endpoint, Entry, HomeId, HomePort, Lane, Message, QueuedRequest, Slot};
+use crate::directory::{
+    Body, Carried, Endpoint, Entry, HomeId, HomePort, Lane, Message, QueuedRequest, Slot,
+};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, HomeReply, Transaction};
 
@@ -63,12 +65,7 @@ impl Directory {
 impl Directory {
     /// The agent that is a block's home hears of each request for it, in the order in which the
     /// home works on them: its directory is in it.
-    fn tell_home<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        part: Part,
-        message: &Message<Slot>,
-    ) {
+    fn tell_home<C: InterconnectHost>(composition: &mut C, now: Time, part: Part, message: &Message<Slot>) {
         if let (Part::Agent(agent), Body::Request { kind, .. }) = (part, message.body)
             && agent != message.requester
         {
