@@ -130,13 +130,15 @@ impl<'a> Step<'a> {
     /// A message of a directory arrives.
     fn arrive(&mut self, (on, to, carried): Sent) {
         let message = carried.message;
+        let separator = if self.story.as_ref().is_some_and(|story| story.is_empty()) { "" } else { "; " };
         self.say(|places| {
             let receiver = match to {
                 Endpoint::Home(_) => "its home",
                 Endpoint::Requester(agent) => who(agent),
             };
             let (name, block) = (message.body.name(), places.name(message.block));
-            format!("; {name} of {block}, for {}, comes to {receiver}", who(message.requester))
+            let requester = who(message.requester);
+            format!("{separator}{name} of {block}, for {requester}, comes to {receiver}")
         });
         Directory::arrive(self, NOW, on, to, carried);
     }
