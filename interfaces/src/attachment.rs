@@ -22,6 +22,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::name::{Name, NameError};
@@ -48,6 +49,16 @@ impl Attachment {
         (Attachment::CacheBus, "cache-bus"),
         (Attachment::Register, "register"),
     ];
+}
+
+/// Which transactions of others on blocks an interface hears of, where it takes part in coherence.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub enum Hearing {
+    /// All of them: it snoops a bus.
+    #[default]
+    All,
+    /// Those on blocks that it holds, or of which it is the home: a directory tells it of these.
+    Held,
 }
 
 impl fmt::Display for Attachment {

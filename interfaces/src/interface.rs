@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::address_names::AddressNames;
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, Hearing};
 use crate::description::Layout;
 use crate::device::Device;
 use crate::half::{Context, InterfaceHalf, RegisterFault};
@@ -95,6 +95,8 @@ pub struct Surroundings<'a> {
     pub first_agent: AgentId,
     /// Where the interface is attached.
     pub attachment: Attachment,
+    /// Which transactions of others it hears of there.
+    pub hearing: Hearing,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -399,9 +401,10 @@ fn half(
     builder: fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn InterfaceHalf>, InterfaceError> {
     let config = section(name, node)?;
-    let Surroundings { attachment, protocol, block_bytes, packet_bytes, .. } = *node;
+    let Surroundings { attachment, hearing, protocol, block_bytes, packet_bytes, .. } = *node;
     let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
-    let setup = Setup { name, config, agent, addresses, attachment, protocol, block_bytes, packet_bytes };
+    let setup =
+        Setup { name, config, agent, addresses, attachment, hearing, protocol, block_bytes, packet_bytes };
     builder(&setup).map_err(|problem| refused(name, problem))
 }
 
@@ -450,6 +453,7 @@ pub(crate) mod tests {
             share: Share::WHOLE,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
+            hearing: Hearing::All,
             protocol: protocols::by_name("MOESI").expect("it is built in"),
             block_bytes: 64,
             packet_bytes: 256,

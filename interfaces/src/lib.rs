@@ -61,7 +61,7 @@ pub mod via;
 pub mod voyager;
 pub mod without_effect;
 
-pub use attachment::{Attached, Attachment};
+pub use attachment::{Attached, Attachment, Hearing};
 pub use description::{DeviceDescription, DevicePort, HalfDescription, HalfState, LargestPacket, Layout};
 pub use device::Device;
 pub use half::{Context, InterfaceHalf, RegisterFault};

@@ -87,6 +87,7 @@ fn models() -> impl Iterator<Item = Variant> {
     let write_back = Some(("when_full", "write-back"));
     let bypassed = Some(("when_full", "bypass-unfetched"));
     let written_back = ["CNI4Qm", "CNI16Qm"];
+    let on_directory = [("CNI2", "MESI"), ("CNI4Q", "MESI"), ("CNI4Qm", "MESI"), ("CNI4Qm", "MOESI")];
     let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm"];
     let is_shared = |name: &&str| rules::check(&name.parse().unwrap(), 3).is_ok();
     let of_another = pairs().map(|model| model.examples[0]).filter(is_shared);
@@ -96,6 +97,10 @@ fn models() -> impl Iterator<Item = Variant> {
         .map(Variant::plain)
         .chain(written_back.map(|name| Variant { setting: write_back, ..Variant::plain(name) }))
         .chain(written_back.map(|name| Variant { setting: bypassed, ..Variant::plain(name) }))
+        .chain(
+            on_directory
+                .map(|(name, protocol)| Variant { directory: Some(protocol), ..Variant::plain(name) }),
+        )
         .chain(behind_bridge.map(|name| Variant { attachment: Attachment::IoBus, ..Variant::plain(name) }))
         .chain(of_another.map(|name| Variant { process: 2, ..Variant::plain(name) }))
 }

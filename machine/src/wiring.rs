@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::INTERRUPT_LINES;
+use narthex_interfaces::description::Layout;
 use narthex_interfaces::{Attached, Device, DevicePort};
 use narthex_memory::interconnects::{Admits, Interconnect, InterconnectId, MemoryId, Plan};
 use narthex_memory::{AgentId, Kind};
@@ -168,23 +169,39 @@ impl MachineConfig {
     }
 }
 
-/// Whether a device learns from others' transactions what they do with its blocks: it has
-/// copies, is the home of blocks, or listens to all.
-pub fn learns_from_others(device: &dyn Device) -> bool {
-    let keeps_copies =
-        |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
-    let layouts = device.ports().first().map_or_else(Vec::new, |port| device.layouts(port.process));
-    layouts.iter().flat_map(|layout| &layout.transactions).any(keeps_copies)
-        || device.ports().iter().any(|port| port.concern == (0..u64::MAX) || !port.homes.is_empty())
+/// What the halves of a device say of themselves; nothing of a device without halves.
+fn layouts(device: &dyn Device) -> Vec<Layout> {
+    device.ports().first().map_or_else(Vec::new, |port| device.layouts(port.process))
 }
 
-/// Why such a device cannot be on a directory of this name, behind its own name.
-pub fn needs_a_bus(directory: &str) -> String {
-    format!(
-        "learns from others' transactions what they do with its blocks, which a {directory} tells nobody \
-         without a copy; expected an interface that keeps no copies and is the home of no blocks, such as \
-         NI2w, NI16w+Blkbuf or CNI0Qm with interfaces.cni_0qm.fetch = \"read-once\", or a machine with a bus"
-    )
+/// Whether a device keeps copies of blocks, or is the home of some.
+fn keeps_blocks(device: &dyn Device) -> bool {
+    let keeps = |kind: &Kind| kind.snoop().is_some() && !matches!(kind, Kind::ReadOnce | Kind::WriteBlock);
+    layouts(device).iter().flat_map(|layout| &layout.transactions).any(keeps)
+        || device.ports().iter().any(|port| !port.homes.is_empty())
+}
+
+/// Why a device cannot be on a directory of this name, or behind a bridge on it, behind its own
+/// name; none if it can.
+///
+/// A directory tells an agent of the transactions on blocks that it holds, or of which it is the
+/// home, and of no others. To a bridge it forwards none. A half needs no more, wherever the blocks
+/// are that it may hold.
+pub fn lacks_a_bus(device: &dyn Device, directory: &str, is_behind: bool) -> Option<String> {
+    let listens_to_all = device.ports().iter().any(|port| port.concern == (0..u64::MAX));
+    if listens_to_all && !layouts(device).iter().any(|layout| layout.snoops_all) {
+        return Some(format!(
+            "listens to all transactions, and a {directory} tells a device only of those on blocks that it holds or \
+             is the home of; expected an interface such as NI2w, CNI4, CNI512Q or CNI32Qm, or a machine with a bus"
+        ));
+    }
+    (is_behind && keeps_blocks(device)).then(|| {
+        format!(
+            "keeps copies of blocks, or is the home of some, and a {directory} forwards nothing to a device behind a \
+             bridge; expected a place on the {directory} itself, an interface that does neither, such as NI2w, \
+             NI16w+Blkbuf or CNI0Qm with interfaces.cni_0qm.fetch = \"read-once\", or a machine with a bus"
+        )
+    })
 }
 
 impl Shape {

@@ -44,7 +44,6 @@ def test_threads_sort_over_all_tiles_and_a_page_shows_the_links(
 @pytest.mark.parametrize(
     ("interface", "setting", "key"),
     [
-        ("CNI512Q", "machine.seed=2", "such as NI2w, NI16w+Blkbuf or CNI0Qm"),
         ("NI2w", "network_on_chip.lanes=2", "network_on_chip.lanes: 2 is not from 3"),
         ("NI2w", "node.memories.main_memory.at=[0,16]", "node.memories.main_memory.at: 16"),
     ],

@@ -36,6 +36,11 @@ pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, Mac
     let Attached { name, attachment, .. } = *asked;
     let mut config = machine.clone();
     config.machine.processors_per_node = 1;
+    config.machine.processors_per_process = None;
+    if let Some(directory) = &mut config.directory {
+        // A block that is held is answered for at an instant, and none passes.
+        directory.hold_time = Duration::ZERO;
+    }
     if let Some(bridge) = &mut config.io_bus {
         (bridge.downward_entries, bridge.upward_entries) = (BRIDGE_ENTRIES, BRIDGE_ENTRIES);
     }

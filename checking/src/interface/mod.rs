@@ -28,6 +28,7 @@ mod places;
 pub mod port;
 pub mod processor;
 pub mod step;
+pub mod under_way;
 pub mod world;
 
 use narthex_cores::linux::{Program, SystemCalls, start};
@@ -52,6 +53,7 @@ use messages::Lengths;
 use places::Places;
 use processor::Executor;
 use step::{Rules, Step};
+use under_way::Messages;
 use world::{Event, Numbers, World};
 
 /// A check: of which interface, on which machine.
@@ -309,6 +311,7 @@ fn first_world(guest: processor::Guest, interface: Interface, wired: Vec<Interco
         interface,
         clocks: Default::default(),
         interconnects: Interconnects::new(wired),
+        messages: Messages::default(),
         network: Environment::default(),
         received: 0,
         evicted: 0,

@@ -10,6 +10,8 @@ use narthex_interfaces::on_chip;
 use narthex_kernel::Time;
 use narthex_machine::node::ProcessorPorts;
 use narthex_memory::agent::{Agent, Either};
+use narthex_memory::directory::{Carried, Endpoint};
+use narthex_memory::interconnects::directory::Directory;
 use narthex_memory::interconnects::{
     self, Interconnect, InterconnectHost, InterconnectId, MemoryId, Observation, Refusal,
 };
@@ -19,6 +21,7 @@ use super::memory::Words;
 use super::messages::Lengths;
 use super::places::Places;
 use super::processor::{Executor, NO_FAULT, ProcessorState};
+use super::under_way::Sent;
 use super::world::{Event, Numbers, PROCESSOR, World, half_of};
 use crate::clock::{Choice, Choosing, Interconnects, NOW};
 use crate::explore::Violation;
@@ -65,6 +68,9 @@ impl<'a> Step<'a> {
         let world = world.clone();
         let mut step = Step { rules, world, write_back: None, told_on: None, violation: None, story };
         step.happen(event);
+        while let Some(sent) = step.world.messages.take_settled(|agent| agent == PROCESSOR) {
+            step.arrive(sent);
+        }
         match step.violation {
             None => Ok(step.world),
             Some(violation) => Err(violation),
@@ -97,6 +103,10 @@ impl<'a> Step<'a> {
         match event {
             Event::Step => self.processor(),
             Event::Interconnect(choice) => self.interconnect(choice),
+            Event::Message(number) => {
+                let sent = self.world.messages.take(number);
+                self.arrive(sent);
+            }
             Event::Timer(half) => {
                 self.say(|_| format!("{}: the time it waited for has passed", name_of(half)));
                 self.world.clocks[half].come();
@@ -115,6 +125,22 @@ impl<'a> Step<'a> {
             }
             Event::Evict(block) => self.evict(block),
         }
+    }
+
+    /// A message of a directory arrives.
+    fn arrive(&mut self, (on, to, carried): Sent) {
+        let message = carried.message;
+        let separator = if self.story.as_ref().is_some_and(|story| story.is_empty()) { "" } else { "; " };
+        self.say(|places| {
+            let receiver = match to {
+                Endpoint::Home(_) => "its home",
+                Endpoint::Requester(agent) => who(agent),
+            };
+            let (name, block) = (message.body.name(), places.name(message.block));
+            let requester = who(message.requester);
+            format!("{separator}{name} of {block}, for {requester}, comes to {receiver}")
+        });
+        Directory::arrive(self, NOW, on, to, carried);
     }
 
     /// The processor makes its next access and runs on to the one after it.
@@ -396,6 +422,10 @@ impl<'w> InterconnectHost for Step<'w> {
 
     fn schedule(&mut self, _at: Time, on: InterconnectId, step: interconnects::Step) {
         self.world.interconnects.schedule(on, step);
+    }
+
+    fn carry(&mut self, _at: Time, on: InterconnectId, _from: Endpoint, to: Endpoint, carried: Carried) {
+        self.world.messages.send((on, to, carried));
     }
 
     fn is_observed(&self) -> bool {

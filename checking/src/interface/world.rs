@@ -23,6 +23,7 @@ use narthex_memory::protocols::State;
 
 use super::environment::Environment;
 use super::processor::{Guest, ProcessorState};
+use super::under_way::Messages;
 use crate::clock::{Choice, Interconnects};
 
 /// The processor's number among the agents.
@@ -41,6 +42,8 @@ pub enum Event {
     Step,
     /// Something happens at an interconnect.
     Interconnect(Choice),
+    /// A message of a directory arrives, by its number among those under way.
+    Message(usize),
     /// The first instant that a half waits for comes.
     Timer(usize),
     /// The network has room for one more packet.
@@ -90,6 +93,8 @@ pub struct World {
     pub clocks: [SideClock; 2],
     /// What is between all these.
     pub interconnects: Interconnects,
+    /// What a directory among them has sent.
+    pub messages: Messages,
     /// The network.
     pub network: Environment,
     /// Messages that the program has received, each of which was right.
@@ -120,7 +125,7 @@ impl World {
             half.hash_state(&mut digest);
         }
         self.interconnects.hash_state(&mut digest);
-        (&self.network, self.received, self.evicted).hash(&mut digest);
+        (&self.messages, &self.network, self.received, self.evicted).hash(&mut digest);
         digest.value()
     }
 
@@ -140,6 +145,7 @@ impl World {
         }
         let choices = self.interconnects.choices(|agent, on| self.wants(ports, agent, on));
         events.extend(choices.into_iter().map(Event::Interconnect));
+        events.extend((0..self.messages.count()).map(Event::Message));
         let waits = |half: &usize| !self.clocks[*half].awaited.is_empty();
         events.extend([0, 1].into_iter().filter(waits).map(Event::Timer));
         if self.network.can_make_room(numbers.sends) {

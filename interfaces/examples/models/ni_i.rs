@@ -272,7 +272,7 @@ pub static MODEL: Model = Model {
 #[cfg(test)]
 mod tests {
     use crate::interface::{Chip, Interface, Surroundings};
-    use crate::{Attachment, Share};
+    use crate::{Attachment, Hearing, Share};
     use narthex_memory::{AgentId, protocols};
     use serde_json::json;
 
@@ -285,6 +285,7 @@ mod tests {
             share: Share::WHOLE,
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
+            hearing: Hearing::All,
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

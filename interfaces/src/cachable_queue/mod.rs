@@ -21,6 +21,10 @@
 //! knows what the processor has still to read. The pointers
 //! are ordinary memory (isca96, Section 3: "regular memory for control and status
 //! information"), which the interface reaches through [`pointers::Pointers`].
+//!
+//! The papers have buses, which an interface snoops. On a directory it hears of requests for
+//! blocks whose home it is, and of what others do to blocks that it holds ([`Hearing`]);
+//! docs/coherence.md goes through what it misses, and what it does instead.
 
 pub mod copies;
 pub mod deposit;
@@ -38,6 +42,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address_names::{Region, RegionParts};
+use crate::attachment::Hearing;
 use crate::description::Layout;
 use crate::programming::{Driver, Fact, Firmware, Programming};
 use crate::registers::{Addresses, FIRST_POINTER, LARGEST_QUEUE_BYTES, MESSAGE_READY_REGISTER};
@@ -77,6 +82,8 @@ pub enum MessageReady {
 pub struct Parts {
     /// Its place on the bus.
     pub agent: AgentId,
+    /// Which transactions of others it hears of.
+    pub hearing: Hearing,
     /// Where its process's part of the interface lies.
     pub addresses: Addresses,
     /// Its queue.

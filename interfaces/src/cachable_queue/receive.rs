@@ -33,8 +33,10 @@
 //! on its way to memory counts as fetched. So the head costs two reads a pass
 //! ("lazy pointers", isca96, Section 2.2), more often where the queue is small. An
 //! interface that sees no transactions reads the head again and again, with a pause.
+//! What it hears of on a bus, and what on a directory, is in `hearing.rs`.
 
-use narthex_fabrics::Header;
+mod hearing;
+
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
@@ -46,6 +48,7 @@ use super::pointers::Pointers;
 use super::protocol_rule::ProtocolRule;
 use super::unread::{Knowledge, Room, Unread};
 use super::{OVERFLOWS, Parts, QueueShape};
+use crate::attachment::Hearing;
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, TimeToSend};
 use crate::queue::QueueState;
@@ -81,6 +84,7 @@ enum Job {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct CachableQueueReceive {
     agent: AgentId,
+    hearing: Hearing,
     addresses: Addresses,
     queue: QueueShape,
     copies: Copies,
@@ -113,6 +117,7 @@ impl CachableQueueReceive {
     pub fn new(parts: Parts, deposit_time: Duration, overflow: Overflow, room: Room) -> Self {
         CachableQueueReceive {
             agent: parts.agent,
+            hearing: parts.hearing,
             addresses: parts.addresses,
             queue: parts.queue,
             copies: parts.copies,
@@ -210,15 +215,6 @@ impl CachableQueueReceive {
             self.look_again = Some(context.timer_after(self.pause));
         }
         true
-    }
-
-    /// A full engine reads the head again once that is worth it.
-    fn look_again_if_moved(&mut self) {
-        let moved = self.pointers.may_have_moved(self.addresses.receive_head());
-        if self.full && moved && self.unread.is_worth_a_look() {
-            self.full = false;
-            self.wants_head = true;
-        }
     }
 
     /// Decides between the interface's own copies and main memory for the whole
@@ -320,26 +316,6 @@ impl CachableQueueReceive {
             Some(victim) => Some(Job::WriteBack { victim }),
             None => self.must_invalidate(address).then_some(Job::Invalidate { address }),
         }
-    }
-
-    /// The answer to a fetch of an empty entry's first block, where main memory
-    /// may hold an old message.
-    fn empty_entry(&self, transaction: &Transaction) -> Option<SnoopReply> {
-        let Copies::Cache { access_time, .. } = &self.copies else {
-            return None;
-        };
-        if !self.follows(ProtocolRule::EmptyEntries) {
-            return None;
-        }
-        let (entry, block) = self.queue.place(transaction.address)?;
-        let read =
-            self.overflow == Overflow::WriteBack || self.unread.message_at(transaction.address).is_some();
-        if block != 0 || !transaction.kind.fetches_block() || read {
-            return None;
-        }
-        let mut data = BlockData::zeroed(self.queue.block_bytes as usize);
-        data.set_word(0, Header::default().with_sense(!self.unread.awaited_sense(entry)).0);
-        Some(SnoopReply { supplies: Some(data), delay: *access_time, ..SnoopReply::default() })
     }
 }
 

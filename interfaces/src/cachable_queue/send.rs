@@ -12,6 +12,11 @@
 //! write block i of a message, i > 0, says that the processor is done with block
 //! i-1; the engine reads that one while the processor composes the next. A block
 //! that is written again after it was read is read again.
+//!
+//! On a directory the home of a queue hears of all these requests. An interface that caches a queue
+//! of main memory hears of those for blocks that it still has from the pass before; it reads the
+//! others when the message is announced, which is as right, and later. To hear of a store to the
+//! tail it has to have a copy, so it reads the tail at the beginning, and again after each store.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -25,6 +30,7 @@ use serde::{Deserialize, Serialize};
 use super::copies::Copies;
 use super::pointers::Pointers;
 use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
+use crate::attachment::Hearing;
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
@@ -115,7 +121,8 @@ impl CachableQueueSend {
             message_ready,
             announced: 0,
             injected: 0,
-            tail_is_stale: false,
+            // To hear of the first store to the tail it has to have a copy.
+            tail_is_stale: message_ready == MessageReady::CachableStore && parts.hearing == Hearing::Held,
             head_shown: 0,
             head_lag,
             early: None,

@@ -125,7 +125,12 @@ impl Unread {
 
     /// Whether enough messages may have been consumed to look at the head again.
     pub fn is_worth_a_look(&self) -> bool {
-        self.fetched > self.head + self.room.batch
+        self.fetched > self.behind_batch()
+    }
+
+    /// The running number of the message whose fetch makes a look at the head worth it.
+    pub fn behind_batch(&self) -> u64 {
+        self.head + self.room.batch
     }
 
     /// What is known of the message at this address of the queue.

@@ -86,6 +86,7 @@ fn parts(setup: &Setup<'_>, config: &Config, queue: QueueShape) -> Parts {
     let fetch = config.fetch.kind();
     Parts {
         agent: setup.agent,
+        hearing: setup.hearing,
         addresses: setup.addresses,
         queue,
         copies: Copies::Passing { blocks: Vec::new(), fetch },

@@ -18,7 +18,8 @@
 //!
 //! The pointers are ordinary memory, which the interface caches; behind a
 //! coherent I/O bus they are in the interface's memory too, because such a bus
-//! does not let a device cache the processor's memory (isca96, Section 2.3).
+//! does not let a device cache the processor's memory (isca96, Section 2.3). On a directory it
+//! is the home of its queues and one of the caches that share the pointers.
 
 use std::ops::Range;
 
@@ -76,6 +77,7 @@ fn parts(setup: &Setup<'_>, config: &Config, address: u64, pointers: Range<u64>)
     };
     Ok(Parts {
         agent: setup.agent,
+        hearing: setup.hearing,
         addresses: setup.addresses,
         queue,
         copies: Copies::Home(memory(queue.range())),

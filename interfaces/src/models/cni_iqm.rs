@@ -15,6 +15,10 @@
 //! first, read or not; in 1998 a full receive cache is bypassed, and blocks of
 //! dead messages are dropped. Both are an [`Overflow`].
 //!
+//! On a directory the interface's cache is a requester like a processor's. A block that it replaces
+//! as a whole becomes its own by an invalidation, without bytes. It hears of nothing that it
+//! does not hold, so a long send queue is read when messages are announced, not before.
+//!
 //! **`+Throttle`** "throttles the sender to match the maximum message consumption
 //! rate of the receiving NI" (hpca98, Table 5). The paper does not say how; this
 //! is an assumption. The receive half takes a packet only if its cache has room
@@ -95,6 +99,7 @@ fn parts(setup: &Setup<'_>, config: &Config, queue: QueueShape) -> Result<Parts,
     let cache = cache(setup)?;
     Ok(Parts {
         agent: setup.agent,
+        hearing: setup.hearing,
         addresses: setup.addresses,
         queue,
         copies: Copies::Cache { cache, access_time: config.memory_access_time },

@@ -11,7 +11,7 @@ use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::attachment::Attachment;
+use crate::attachment::{Attachment, Hearing};
 use crate::device::Device;
 use crate::half::InterfaceHalf;
 use crate::interface::Surroundings;
@@ -34,6 +34,8 @@ pub struct Setup<'a> {
     pub addresses: Addresses,
     /// Where the interface is attached; [`Model::attaches`] has allowed it.
     pub attachment: Attachment,
+    /// Which transactions of others it hears of there.
+    pub hearing: Hearing,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.

@@ -292,7 +292,8 @@ impl DeviceDescription for RtlFifo {
         if self.has_bus_port() {
             for layout in &mut layouts {
                 layout.transactions.extend(TRANSACTIONS);
-                layout.snoops_all = true;
+                // It may need more than what concerns the blocks that it holds: its ports say so.
+                layout.snoops_all = false;
             }
         }
         layouts

@@ -1,14 +1,16 @@
-//! The node's bus, on which each transaction happens at once, and the cache that
-//! its processor reaches memory through. The bus is that of the simulator
+//! The node's bus, or directory, on which each transaction happens at once, and the cache that
+//! its processor reaches memory through. It is that of the simulator
 //! ([`narthex_memory::interconnects`]), with a clock that stands still.
 
 use std::ops::Range;
 
 use narthex_interfaces::{Attachment, Device};
-use narthex_kernel::{Clock, Duration, Time};
+use narthex_kernel::{Bytes, Clock, Duration, Time};
 use narthex_memory::agent::{Agent, Either};
 use narthex_memory::bus::Bus;
+use narthex_memory::directory::{self, Carried, Endpoint};
 use narthex_memory::home_memory::HomeMemory;
+use narthex_memory::interconnects::directory::{Directory, Homes};
 use narthex_memory::interconnects::snooping_bus::SnoopingBus;
 use narthex_memory::interconnects::{
     self, AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, MemoryId,
@@ -17,13 +19,13 @@ use narthex_memory::interconnects::{
 use narthex_memory::protocols::{Access, Request};
 use narthex_memory::{AgentId, HomeReply, Kind, Response, SnoopReply, Transaction};
 
-use super::{FIRST_SIDE, Node, PROCESSOR};
+use super::{BLOCK_BYTES, FIRST_SIDE, Node, PROCESSOR};
 
 const BUS: InterconnectId = InterconnectId(0);
 
-/// A bus with the processor and these halves of an interface on it.
-pub fn bus(interface: &dyn Device, halves: Range<usize>) -> Interconnect {
-    let mut homes = AddressMap::default().with_rest(Home::Memory(MemoryId(0)));
+/// A bus with the processor and these halves of an interface on it, or a directory of this protocol.
+pub fn bus(interface: &dyn Device, halves: Range<usize>, directory: Option<&str>) -> Interconnect {
+    let mut homes = AddressMap::default();
     let mut ports = vec![AgentPort::of_processor(PROCESSOR)];
     for (number, port) in
         interface.ports().into_iter().enumerate().filter(|(number, _)| halves.contains(number))
@@ -36,7 +38,31 @@ pub fn bus(interface: &dyn Device, halves: Range<usize>) -> Interconnect {
     }
     let names = Names { name: "memory bus", prefix: "" };
     let clock = Clock::with_period(Duration::from_ns(1));
-    SnoopingBus::new(names, Bus::with_occupancy(clock, |_| 0), AgentPorts::new(ports), homes).into()
+    let (ports, memory) = (AgentPorts::new(ports), MemoryId(0));
+    match directory {
+        None => {
+            let homes = homes.with_rest(Home::Memory(memory));
+            SnoopingBus::new(names, Bus::with_occupancy(clock, |_| 0), ports, homes).into()
+        }
+        Some(protocol) => {
+            let homes = Homes { ranges: homes, interleaved: vec![memory], tiles: None };
+            let table = directory::protocols::by_name(protocol).expect("it is built in");
+            Directory::new(names, &without_time(), table, ports, homes).into()
+        }
+    }
+}
+
+/// A directory that takes no time.
+fn without_time() -> interconnects::directory::Config {
+    interconnects::directory::Config {
+        clock: "1GHz".parse().expect("a frequency"),
+        transactions: 4,
+        lookup_time: Duration::ZERO,
+        block_time: Duration::ZERO,
+        cache_supply_time: Duration::ZERO,
+        hold_time: Duration::ZERO,
+        interleave: Bytes::new(BLOCK_BYTES),
+    }
 }
 
 /// The processor with its cache.
@@ -119,6 +145,10 @@ impl InterconnectHost for Node {
     fn schedule(&mut self, _at: Time, _on: InterconnectId, step: Step) {
         self.steps.push(step);
     }
+
+    fn carry(&mut self, _at: Time, _on: InterconnectId, _from: Endpoint, to: Endpoint, carried: Carried) {
+        self.messages.push_back((to, carried));
+    }
 }
 
 impl Node {
@@ -172,8 +202,14 @@ impl Node {
     pub(super) fn grant(&mut self, agent: AgentId) {
         let now = self.now;
         interconnects::grant_to(self, now, BUS, agent);
-        while let Some(step) = self.steps.pop() {
-            interconnects::happen(self, now, BUS, step);
+        loop {
+            if let Some(step) = self.steps.pop() {
+                interconnects::happen(self, now, BUS, step);
+            } else if let Some((to, carried)) = self.messages.pop_front() {
+                Directory::arrive(self, now, BUS, to, carried);
+            } else {
+                break;
+            }
         }
     }
 

@@ -5,6 +5,7 @@ mod bus;
 mod guest;
 mod processor;
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use narthex_fabrics::networks::ideal;
@@ -19,9 +20,10 @@ use narthex_interfaces::models::MODELS;
 use narthex_interfaces::on_chip::Effects;
 use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::rtl::{Hardware, Replaced};
-use narthex_interfaces::{Attachment, Device, Name, Share};
+use narthex_interfaces::{Attachment, Device, Hearing, Name, Share};
 use narthex_kernel::{Duration, Time};
 use narthex_memory::cache::Cache;
+use narthex_memory::directory::{Carried, Endpoint};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{Interconnect, Step};
 use narthex_memory::main_memory::MainMemory;
@@ -50,6 +52,8 @@ pub struct Message {
 pub struct Variant {
     pub name: &'static str,
     pub attachment: Attachment,
+    /// The protocol of the directory that it is on, in the place of the memory bus.
+    pub directory: Option<&'static str>,
     pub setting: Option<(&'static str, &'static str)>,
     /// Which process of its node has it to itself; those before it do nothing.
     pub process: u8,
@@ -59,7 +63,8 @@ pub struct Variant {
 
 impl Variant {
     pub fn plain(name: &'static str) -> Self {
-        Variant { name, attachment: Attachment::MemoryBus, setting: None, process: 0, hardware: None }
+        let attachment = Attachment::MemoryBus;
+        Variant { name, attachment, directory: None, setting: None, process: 0, hardware: None }
     }
 
     /// Whether its node can have this flow control.
@@ -80,6 +85,8 @@ pub struct Node {
     bus: Interconnect,
     /// Steps of the bus that are due.
     steps: Vec<Step>,
+    /// Messages of the directory, if that is what it has instead of a bus.
+    messages: VecDeque<(Endpoint, Carried)>,
     /// What the processor is to issue, and the answer that it has got.
     requested: Option<Transaction>,
     answer: Option<Response>,
@@ -113,8 +120,8 @@ fn sides_of(interface: &dyn Device, process: u8) -> Range<usize> {
     send..receive + 1
 }
 
-fn protocol() -> &'static Protocol {
-    protocols::by_name("MOESI").unwrap()
+fn protocol(interface: Variant) -> &'static Protocol {
+    protocols::by_name(interface.directory.unwrap_or("MOESI")).unwrap()
 }
 
 impl Node {
@@ -140,7 +147,8 @@ impl Node {
             share: Share::WHOLE,
             first_agent: FIRST_SIDE,
             attachment: interface.attachment,
-            protocol: protocol(),
+            hearing: if interface.directory.is_some() { Hearing::Held } else { Hearing::All },
+            protocol: protocol(interface),
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
             local_memory: None,
@@ -158,7 +166,7 @@ impl Node {
         };
         let layouts = <[Layout; 2]>::try_from(built.layouts(process)).expect("of two halves");
         let own_sides = sides_of(&*built, process);
-        let bus = bus::bus(&*built, own_sides);
+        let bus = bus::bus(&*built, own_sides, interface.directory);
         let mut main = MainMemory::default();
         for &(address, word) in layouts.iter().flat_map(|layout| &layout.initial_words) {
             main.write(address, &word.to_le_bytes());
@@ -176,10 +184,11 @@ impl Node {
             addresses: Addresses::of_process(process),
             placement,
             // Small, so that queue entries fall out of it now and then.
-            cache: Cache::with_geometry(protocol(), 128, 1, BLOCK_BYTES as usize),
+            cache: Cache::with_geometry(protocol(interface), 128, 1, BLOCK_BYTES as usize),
             main: HomeMemory::new(main, Duration::ZERO, BLOCK_BYTES),
             bus,
             steps: Vec::new(),
+            messages: VecDeque::new(),
             requested: None,
             answer: None,
             interface: built,

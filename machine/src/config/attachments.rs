@@ -7,7 +7,7 @@ use std::ops::Range;
 use narthex_interfaces::interface::{self, Chip, Interface, InterfaceError, Surroundings};
 use narthex_interfaces::programming::Requirement;
 use narthex_interfaces::sarc::Sarc;
-use narthex_interfaces::{Attached, Attachment, Device, LargestPacket, Name, Share};
+use narthex_interfaces::{Attached, Attachment, Device, Hearing, LargestPacket, Name, Share};
 use narthex_memory::interconnects::private_path;
 use narthex_memory::page_frames::FramePlacement;
 use narthex_memory::processor_memory::block_buffers;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interfaces::{self, Interfaces};
 use super::node::MemoryPart;
-use crate::wiring::{learns_from_others, needs_a_bus};
+use crate::wiring::lacks_a_bus;
 
 /// A processor's own path to an interface, beside the memory bus: a cache bus,
 /// or the register file.
@@ -97,12 +97,15 @@ impl super::MachineConfig {
     ) -> Result<Box<dyn Device>, String> {
         let device = self.build(chosen, (share, first_agent), interface::build)?;
         let places = self.node.place(chosen).unwrap_or_default();
-        let above = |name| self.node.behind(name).unwrap_or(name);
-        match places.into_iter().map(above).find(|name| self.has_places(name)) {
-            Some(directory) if learns_from_others(&*device) => {
-                Err(format!("'{chosen}' {}", needs_a_bus(directory)))
-            }
-            _ => match self.largest_packet_problem(&*device) {
+        let lack = places.into_iter().find_map(|name| {
+            let above = self.node.behind(name);
+            let directory = above.unwrap_or(name);
+            let lack = || lacks_a_bus(&*device, directory, above.is_some());
+            self.has_places(directory).then(lack).flatten()
+        });
+        match lack {
+            Some(lack) => Err(format!("'{chosen}' {lack}")),
+            None => match self.largest_packet_problem(&*device) {
                 Some(problem) => Err(problem),
                 None => Ok(device),
             },
@@ -161,6 +164,7 @@ impl super::MachineConfig {
             share,
             first_agent,
             attachment,
+            hearing: self.hearing(chosen),
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
@@ -179,6 +183,12 @@ impl super::MachineConfig {
             None => Ok(interface),
             Some(lack) => Err(format!("{lack}, which '{chosen}' needs")),
         }
+    }
+
+    /// Which transactions of others an interface hears of where it is: on a directory not all.
+    fn hearing(&self, chosen: &Attached) -> Hearing {
+        let places = self.node.place(chosen).unwrap_or_default();
+        if places.iter().any(|name| self.has_places(name)) { Hearing::Held } else { Hearing::All }
     }
 
     /// What the program's processors are to a device with a part in each of their tiles.

@@ -8,7 +8,7 @@
 use narthex_interfaces::interface;
 use narthex_interfaces::models::{MODELS, Makes, Model, Problem, Setup};
 use narthex_interfaces::registers::Addresses;
-use narthex_interfaces::{Attachment, Name, Share};
+use narthex_interfaces::{Attachment, Hearing, Name, Share};
 use narthex_memory::AgentId;
 use narthex_memory::protocols::Protocol;
 use schemars::{Schema, SchemaGenerator};
@@ -129,6 +129,7 @@ fn try_out(
                 share: Share::WHOLE,
                 first_agent: AgentId(1),
                 attachment,
+                hearing: Hearing::All,
                 protocol,
                 block_bytes,
                 packet_bytes,
@@ -147,6 +148,7 @@ fn try_out(
         agent: AgentId(1),
         addresses: Addresses::of_process(0),
         attachment,
+        hearing: Hearing::All,
         protocol,
         block_bytes,
         packet_bytes,

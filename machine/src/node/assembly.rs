@@ -13,7 +13,7 @@ use narthex_interfaces::registers::Addresses;
 use narthex_kernel::{EventQueue, Time};
 use narthex_memory::AgentId;
 use narthex_memory::home_memory::HomeMemory;
-use narthex_memory::interconnects::{Interconnect, InterconnectId, MemoryId};
+use narthex_memory::interconnects::{self, Interconnect, InterconnectId, MemoryId};
 use narthex_memory::pages::PageKind;
 use narthex_memory::processor_memory::DirectFills;
 
@@ -81,7 +81,7 @@ impl Node {
         let is_alone = processors.len() == 1 && parts.lines.is_empty();
         let send_lookahead =
             SendLookahead::new(&devices, &parts.interconnects, (parts.on_chip.is_some(), is_alone));
-        Node {
+        let mut node = Node {
             id: parts.id,
             events: EventQueue::new(),
             processors,
@@ -120,6 +120,17 @@ impl Node {
             turns: Vec::new(),
             meeting: None,
             probe: ProbePort::default(),
+        };
+        node.ask_for_ports();
+        node
+    }
+
+    /// Asks for the interconnects that its devices need from the beginning.
+    fn ask_for_ports(&mut self) {
+        for PortPlace { agent, on, device, port, .. } in self.ports.clone() {
+            if self.devices[device].wants(port) {
+                interconnects::request(self, Time::ZERO, on, agent);
+            }
         }
     }
 }

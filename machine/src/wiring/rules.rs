@@ -1,10 +1,10 @@
 //! What an interconnect must carry for the ports of devices on it: coherence, refusals, tiles.
 
 use narthex_interfaces::Device;
-use narthex_memory::directory::protocols;
+use narthex_memory::directory::{MOST_HOLDERS, protocols};
 use narthex_memory::interconnects::InterconnectId;
 
-use super::{PlacedPort, Shape, learns_from_others, needs_a_bus};
+use super::{PlacedPort, Shape, keeps_blocks, lacks_a_bus};
 
 /// The most agents of a node, all of which have numbers.
 const MOST_AGENTS: usize = u8::MAX as usize + 1;
@@ -67,8 +67,7 @@ impl Shape {
         }
     }
 
-    /// A directory tells an agent of others' transactions only if it has a copy, and a bridge on it nothing. Interfaces
-    /// that have some, or blocks of their own, learn more than that on a bus, and need it.
+    /// A directory knows the copies of so many agents, and tells each only of what concerns it.
     pub(super) fn check_directory(
         &self,
         on: InterconnectId,
@@ -77,14 +76,11 @@ impl Shape {
     ) -> Result<(), String> {
         let shape = &self.interconnects[usize::from(on.0)];
         let Some(table) = shape.plan.table() else { return Ok(()) };
-        let is_here = |&place: &InterconnectId| place == on || self.above(place) == Some(on);
-        for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.iter().any(is_here))
-        {
-            if learns_from_others(&**device) {
-                let ports = device.ports();
-                let device = ports.first().map_or("a device", |port| &port.name);
-                return Err(format!("{device} {}", needs_a_bus(&shape.name)));
-            }
+        let mut rest = ports;
+        for (device, places) in devices.iter().zip(&self.devices) {
+            let (own, further) = rest.split_at(places.len());
+            rest = further;
+            self.check_on_directory(on, *device, own)?;
         }
         let protocol = table.stable;
         let coherent = ports.iter().find(|placed| placed.on == on && placed.port.is_coherent);
@@ -96,6 +92,34 @@ impl Shape {
                 placed.port.name,
                 protocol.name,
                 protocols::coherent().join(", ")
+            )),
+        }
+    }
+
+    /// The same of a device with its ports.
+    fn check_on_directory(
+        &self,
+        on: InterconnectId,
+        device: &dyn Device,
+        ports: &[PlacedPort],
+    ) -> Result<(), String> {
+        let directory = &self.interconnects[usize::from(on.0)].name;
+        let is_behind = ports.iter().any(|placed| self.above(placed.on) == Some(on));
+        let mut here = ports.iter().filter(|placed| placed.on == on);
+        let lack = (is_behind || here.clone().next().is_some())
+            .then(|| lacks_a_bus(device, directory, is_behind))
+            .flatten();
+        if let Some(lack) = lack {
+            let name = ports.first().map_or("a device", |placed| &placed.port.name);
+            return Err(format!("{name} {lack}"));
+        }
+        match here.find(|placed| keeps_blocks(device) && usize::from(placed.agent.0) >= MOST_HOLDERS) {
+            None => Ok(()),
+            Some(PlacedPort { agent, port, .. }) => Err(format!(
+                "{} would be agent {} of the {directory}, which knows the copies of the first {MOST_HOLDERS}; expected \
+                 fewer processors (machine.processors_per_node) or processes",
+                port.name,
+                agent.0 + 1
             )),
         }
     }

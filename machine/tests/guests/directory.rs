@@ -7,6 +7,7 @@
 //! home looks up in 3 ns, and memory takes 60 ns. A tile adds the 10 cycles of its second
 //! level to each of its misses.
 
+use narthex_interfaces::registers::Addresses;
 use narthex_machine::RunRequest;
 
 use crate::process_threads::{END, compared, program, several, threads};
@@ -168,10 +169,10 @@ fn threads_of_all_tiles_lose_no_increment_on_any_topology() {
     }
 }
 
-/// Two chips exchange messages over interfaces that keep no copies.
+/// Two chips exchange messages over interfaces, most of which keep copies or are homes.
 #[test]
-fn interfaces_without_copies_exchange_messages_between_chips() {
-    for interface in ["NI2w", "NI16w+Blkbuf", "CNI0Qm"] {
+fn interfaces_exchange_messages_between_chips() {
+    for interface in ["NI16w+Blkbuf", "CNI0Qm", "CNI4", "CNI512Q", "CNI32Qm", "(CNI4)S(CNI32Qm)R"] {
         let documents = [1, 2].map(|threads| {
             let request = RunRequest { threads, ..request("chip", interface) };
             result(&request, &ping_pong(5, 200)).to_string()
@@ -180,12 +181,30 @@ fn interfaces_without_copies_exchange_messages_between_chips() {
     }
 }
 
+/// The interface is at place 1, a hop from the tile, and so are its home and its requests. Its
+/// memory takes 120 ns.
+#[test]
+fn a_tile_gets_blocks_of_the_interface_from_it_and_upgrades_them_there() {
+    let queue = Addresses::of_process(0).receive_queue();
+    let request = RunRequest { interface: "CNI512Q".into(), ..alone("chip") };
+    let cycles = |prepare: &str, access: &str| {
+        let guest = format!(
+            "li s10, {DATA}\n li s2, {queue}\n li s0, 2\n pass:\n {prepare}\n {}\n addi s2, s2, 64\n \
+             addi s0, s0, -1\n bnez s0, pass\n report cycles, s3\n exit 0",
+            measured(access)
+        );
+        reported(&result(&request, &guest), 0, "cycles") as u64
+    };
+    let read = message(1) + LOOKUP + 120 + block(1) + SECOND_LEVEL;
+    assert_eq!(cycles("", "ld a0"), read);
+    // It got a copy, and not the right to write, though nobody else has the block.
+    let upgrade = message(1) + LOOKUP + message(1) + SECOND_LEVEL;
+    assert_eq!(cycles("ld t0, 0(s2)", "sd s8"), upgrade);
+}
+
 #[test]
 fn what_needs_a_bus_or_has_no_place_is_refused_before_the_run() {
     let cases: &[(&str, &[&str], &str)] = &[
-        ("CNI512Q", &[], "CNI0Qm"),
-        ("CNI4", &[], "learns from others' transactions"),
-        ("CNI32Qm", &[], "learns from others' transactions"),
         ("NI2w", &["data_cache.snarfing=true"], "data_cache.snarfing: true is not allowed"),
         (
             "NI2w",

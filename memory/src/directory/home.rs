@@ -77,6 +77,11 @@ pub trait HomePort<D> {
 
     /// Sends a message.
     fn send(&mut self, to: Endpoint, message: Message<D>);
+
+    /// The agent whose memory it is; none for a memory of the node.
+    fn agent(&self) -> Option<AgentId> {
+        None
+    }
 }
 
 impl Entry {
@@ -131,7 +136,9 @@ impl Entry {
         port: &mut impl HomePort<D>,
     ) -> Result<(), Unexpected> {
         let (cell, data) = match message.body {
-            Body::Request { kind, data } => (self.request(table, message.requester, kind), data),
+            Body::Request { kind, data } => {
+                (self.request(table, message.requester, kind, port.agent()), data)
+            }
             Body::Clean => (self.reply(table, Reply::Clean), None),
             Body::Copy(data) => (self.reply(table, Reply::Copy), Some(data)),
             Body::Done => (self.reply(table, Reply::Done), None),
@@ -150,8 +157,19 @@ impl Entry {
         Ok(())
     }
 
-    /// What the table says of a request, on which it works from now on.
-    fn request(&mut self, table: &Table, requester: AgentId, kind: Kind) -> Option<HomeAction> {
+    /// What the table says of a request, on which it works from now on; `home` is the agent whose
+    /// memory the block's is.
+    ///
+    /// Such an agent counts as a sharer of a block that nobody has: who reads it gets a copy that
+    /// others have, too, so that the home hears of a store to it. One that invalidates a block of
+    /// another home is about to replace all of it, and owns it from then on.
+    fn request(
+        &mut self,
+        table: &Table,
+        requester: AgentId,
+        kind: Kind,
+        home: Option<AgentId>,
+    ) -> Option<HomeAction> {
         debug_assert!(!self.is_busy(), "a request waits while the home is busy");
         let is_owner = self.owner == Some(requester);
         let holds = is_owner || self.sharers.has(requester);
@@ -170,7 +188,14 @@ impl Entry {
         ) {
             self.forget(requester);
         }
-        let cell = table.requests[self.holders() as usize][arrival as usize];
+        let holders = match (self.holders(), home) {
+            (Holders::Nobody, Some(_)) => Holders::Sharers,
+            (holders, _) => holders,
+        };
+        let mut cell = table.requests[holders as usize][arrival as usize];
+        if kind == Kind::Invalidate && home != Some(requester) {
+            cell = cell.map(|action| HomeAction { next: HomeState::Granting, ..action });
+        }
         self.requester = requester;
         self.kind = if arrival == Arrival::ReadExclusive { Kind::ReadExclusive } else { kind };
         cell
@@ -223,7 +248,8 @@ impl Entry {
         self.note(actions)
     }
 
-    /// Makes the copies of all others go, of the owner too if `of_owner`; how many.
+    /// Makes the copies of all others go, of the owner too if `of_owner`; how many. The agent whose
+    /// memory it is has heard of the request.
     fn withdraw<D: Copy>(
         &self,
         of_owner: bool,
@@ -235,8 +261,10 @@ impl Entry {
             _ => Kind::Upgrade,
         };
         let owner = self.owner.filter(|_| of_owner);
+        let home = port.agent();
+        let loses = |&holder: &AgentId| holder != self.requester && Some(holder) != home;
         let mut count = 0;
-        for holder in self.sharers.iter().chain(owner).filter(|&holder| holder != self.requester) {
+        for holder in self.sharers.iter().chain(owner).filter(loses) {
             port.send(Endpoint::Requester(holder), message(Body::Forward { kind, acknowledgements: 0 }));
             count += 1;
         }

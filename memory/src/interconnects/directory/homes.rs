@@ -5,9 +5,11 @@ use narthex_kernel::Time;
 use super::super::{Home as Part, InterconnectHost, InterconnectId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Carried, Endpoint, Entry, HomeId, HomePort, Lane, Message, QueuedRequest, Slot};
+use crate::directory::{
+    Body, Carried, Endpoint, Entry, HomeId, HomePort, Lane, Message, QueuedRequest, Slot,
+};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Transaction};
+use crate::transaction::{AgentId, HomeReply, Transaction};
 
 impl Directory {
     pub(super) fn at_home<C: InterconnectHost>(
@@ -44,17 +46,32 @@ impl Directory {
         id: HomeId,
         Carried { message, hops }: Carried,
     ) -> Entry {
+        let part = Self::of(composition, on).homes[usize::from(id.0)].part;
+        Self::tell_home(composition, now, part, &message);
         let own = Self::of(composition, on);
         let (table, lookup_time) = (own.table, own.limits.lookup_time);
         let home = &mut own.homes[usize::from(id.0)];
         let at = home.look_up(now, lookup_time);
         let mut entry = home.entry(message.block);
-        let mut port = Port { part: home.part, composition, on, id, at, hops: hops + 1, message };
+        let mut port = Port { part, composition, on, id, now, at, hops: hops + 1, message };
         if let Err(unexpected) = entry.receive(table, message, &mut port) {
             panic!("{}: {unexpected}; coherence has been broken before", table.stable.name);
         }
         Self::of(composition, on).homes[usize::from(id.0)].set_entry(message.block, entry);
         entry
+    }
+}
+
+impl Directory {
+    /// The agent that is a block's home hears of each request for it, in the order in which the
+    /// home works on them: its directory is in it.
+    fn tell_home<C: InterconnectHost>(composition: &mut C, now: Time, part: Part, message: &Message<Slot>) {
+        if let (Part::Agent(agent), Body::Request { kind, .. }) = (part, message.body)
+            && agent != message.requester
+        {
+            let transaction = Transaction::block(message.requester, kind, message.block);
+            composition.agent(agent).snoop(now, &transaction);
+        }
     }
 }
 
@@ -64,6 +81,7 @@ struct Port<'a, C> {
     on: InterconnectId,
     id: HomeId,
     part: Part,
+    now: Time,
     /// When what it sends leaves.
     at: Time,
     hops: u8,
@@ -79,6 +97,15 @@ impl<C: InterconnectHost> Port<'_, C> {
             self.at = own.homes[usize::from(self.id.0)].take_memory(self.at, block_time);
         }
     }
+
+    /// The home does its part. A device acts on what it is told when that has come; its look-up and
+    /// its memory's time are those of the answer.
+    fn home(&mut self, transaction: &Transaction) -> HomeReply {
+        let at = if let Part::Agent(_) = self.part { self.now } else { self.at };
+        let reply = at_home(self.composition, self.part).home(at, transaction);
+        self.at += reply.delay;
+        reply
+    }
 }
 
 impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
@@ -86,8 +113,7 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
         let block = self.message.block;
         let transaction = Transaction::block(requester, kind, block);
         self.wait_for_memory();
-        let reply = at_home(self.composition, self.part).home(self.at, &transaction);
-        self.at += reply.delay;
+        let reply = self.home(&transaction);
         let supplier = match self.part {
             Part::Memory(memory) => Supplier::Memory(memory),
             Part::Agent(agent) => Supplier::Agent(agent),
@@ -112,7 +138,11 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
         let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
         let transaction = Transaction::carrying(requester, kind, self.message.block, data);
         self.wait_for_memory();
-        self.at += at_home(self.composition, self.part).home(self.at, &transaction).delay;
+        self.home(&transaction);
+    }
+
+    fn agent(&self) -> Option<AgentId> {
+        if let Part::Agent(agent) = self.part { Some(agent) } else { None }
     }
 
     fn send(&mut self, to: Endpoint, message: Message<Slot>) {

@@ -325,6 +325,48 @@ fn a_device_is_the_home_of_its_blocks_and_makes_copies_of_them_go() {
     assert_eq!(chip.finished[1], done(2_052, 0, DEVICE_VALUE));
 }
 
+/// Its directory is in it, so that it hears of each request; and nobody gets a block of it alone by
+/// a read, so that it hears of the next store.
+#[test]
+fn a_device_that_is_a_home_hears_of_each_request_of_others_for_its_blocks() {
+    let mut chip = Chip::new("MESI", 2);
+    chip.begin(0, 0, Load(DEVICE_BLOCK));
+    chip.run();
+    assert_eq!(chip.directory().entry(DEVICE_BLOCK).holders(), Holders::Sharers);
+    chip.begin(1_000, 0, Store(DEVICE_BLOCK, 7));
+    chip.run();
+    // 10, 2, 10: nobody else has it.
+    assert_eq!(chip.finished[1], done(1_022, 0, 7));
+    chip.device(2_000, Transaction::block(chip.device_id(), Kind::Read, DEVICE_BLOCK));
+    chip.run();
+    // Of its own it is not told. 10, 2, 10 to the owner, 5 to supply, 10.
+    assert_eq!(chip.of_device, [(2_037, Some(7))]);
+    chip.begin(3_000, 1, Store(DEVICE_BLOCK, 8));
+    chip.run();
+    // The device has a copy by its read, and has heard that it loses it. 10, 2, 30 in the device, 10;
+    // the first processor's acknowledgement comes before.
+    assert_eq!(chip.finished[2], done(3_052, 1, 8));
+    assert_eq!(chip.heard, [Kind::Read, Kind::Upgrade, Kind::ReadExclusive]);
+}
+
+/// As a cache of an interface replaces a block of a queue in main memory.
+#[test]
+fn a_device_that_invalidates_a_block_of_another_home_owns_it_without_its_bytes() {
+    for (name, forwards) in [("MSI", 1), ("MESI", 1), ("MOESI", 1)] {
+        let mut chip = Chip::new(name, 2);
+        chip.begin(0, 0, Store(BLOCK, 5));
+        chip.run();
+        chip.clear();
+        chip.device(1_000, Transaction::block(chip.device_id(), Kind::Invalidate, BLOCK));
+        chip.run();
+        // 10 to the home, 2 to look up, 10 to the owner, 10 back; no memory, no bytes.
+        assert_eq!(chip.of_device, [(1_032, None)], "{name}");
+        assert_eq!(chip.messages(), [1, forwards, 3]);
+        let entry = chip.directory().entry(BLOCK);
+        assert_eq!((entry.holders(), entry.owner()), (Holders::Owner, Some(chip.device_id())));
+    }
+}
+
 #[test]
 fn bytes_on_their_way_are_seen_and_changed_there() {
     let mut chip = Chip::new("MESI", 2);

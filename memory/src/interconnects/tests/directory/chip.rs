@@ -119,6 +119,8 @@ pub(super) struct Chip {
     pub finished: Vec<Finished>,
     /// When a transaction of the device was over, and the first byte that it got.
     pub of_device: Vec<(u64, Option<u8>)>,
+    /// What the device has heard of.
+    pub heard: Vec<Kind>,
     /// Whether the device holds accesses to its register.
     pub holds: bool,
     pub watch: Option<Box<dyn Watch>>,
@@ -183,6 +185,7 @@ impl Chip {
             processors: (0..settings.processors).map(|number| processor(number, &settings)).collect(),
             finished: Vec::new(),
             of_device: Vec::new(),
+            heard: Vec::new(),
             holds: false,
             watch: None,
             script: Vec::new(),
@@ -438,7 +441,8 @@ impl Agent for Device<'_> {
         Some(transaction)
     }
 
-    fn snoop(&mut self, _now: Time, _transaction: &Transaction) -> SnoopReply {
+    fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
+        self.0.heard.push(transaction.kind);
         SnoopReply::default()
     }
 
