@@ -27,6 +27,7 @@ mod functional;
 mod in_flight;
 mod local;
 mod locking;
+mod looking_ahead;
 pub mod misses;
 mod obtaining;
 mod pending;
