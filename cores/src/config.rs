@@ -1,11 +1,12 @@
 //! What a processor is made of: the part of a machine's file that this crate reads.
 
+use crate::reorder;
 use narthex_kernel::Frequency;
 use narthex_memory::processor_memory::misses::MOST_MISSES;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An in-order processor. Latencies are in its own cycles: a result of latency
+/// A processor: in order, unless it has a window. Latencies are in its own cycles: a result of latency
 /// 1 can be used by an instruction issued in the next cycle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,6 +47,10 @@ pub struct Config {
     /// never have any: they are the firmware's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupt_cycles: Option<u64>,
+    /// A window in which instructions begin when their operands are there. A core without begins them in
+    /// their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<reorder::Config>,
 }
 
 /// A processor that cannot be built.
@@ -63,6 +68,16 @@ pub enum ConfigError {
         issue_width: u64,
         /// The fastest clock that issues them.
         most: Frequency,
+    },
+    /// A parameter of its window is out of range, or goes with no window.
+    #[error("{key} is {value}: allowed are {allowed}")]
+    Window {
+        /// The parameter.
+        key: &'static str,
+        /// The value asked for.
+        value: u64,
+        /// What is allowed.
+        allowed: String,
     },
     /// A latency, or the number of misses, is out of range.
     #[error("{name} is {value}: allowed are {least} to {most}")]
@@ -101,6 +116,7 @@ impl Config {
             blocking_access_cycles: 0,
             misses: None,
             interrupt_cycles: None,
+            window: None,
         }
     }
 
@@ -125,7 +141,25 @@ impl Config {
                 return Err(ConfigError::Latency { name, value, least, most: MOST_CYCLES });
             }
         }
-        Ok(())
+        match self.window.as_ref().and_then(|window| self.window_problem(window)) {
+            Some((key, value, allowed)) => Err(ConfigError::Window { key, value, allowed }),
+            None => Ok(()),
+        }
+    }
+
+    /// The parameters that change nothing, as (key, why) pairs.
+    pub fn without_effect(&self) -> Vec<(String, String)> {
+        let why = "a core with a window has a unit for each store that begins (processor.window)";
+        self.window.iter().map(|_| ("store_cycles".into(), why.into())).collect()
+    }
+
+    /// The first rule that a window breaks: the key, its value, and what is allowed.
+    fn window_problem(&self, window: &reorder::Config) -> Option<(&'static str, u64, String)> {
+        let interrupts = self.interrupt_cycles.map(|cycles| {
+            let allowed = "none, as a core with a window has no interrupts";
+            ("interrupt_cycles", cycles, allowed.into())
+        });
+        interrupts.or_else(|| window.problem(self.issue_width, self.misses.unwrap_or(1)))
     }
 
     /// Every latency with its name and its smallest value.

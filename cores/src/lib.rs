@@ -9,7 +9,8 @@
 //! 2. `extensions/`: the instruction set, one file an extension;
 //! 3. `operation`, `decode`, `code`: decoded once, 16 bytes for each halfword;
 //! 4. `execute`: handlers that jump from one to the next;
-//! 5. [`timing`]: when instructions issue, [`Functional`] or [`InOrder`];
+//! 5. [`timing`]: when instructions issue, [`Functional`] or [`InOrder`], and `reorder`, for cores with a
+//!    [`ReorderWindow`];
 //! 6. `float/`: the host's arithmetic, and integers where that is not enough;
 //! 7. `traps`: refused accesses and interrupts that the program itself handles;
 //! 8. [`Processor`]: the loop around all of it;
@@ -20,6 +21,7 @@
 //! tests.
 
 mod access_control;
+mod any;
 mod code;
 mod config;
 mod decode;
@@ -30,6 +32,7 @@ mod float;
 pub mod follow;
 mod operation;
 mod processor;
+mod reorder;
 mod stop;
 pub mod traps;
 
@@ -46,11 +49,13 @@ pub mod wait_loop;
 mod test_elf;
 
 pub use access_control::AccessControl;
+pub use any::AnyProcessor;
 pub use code::Code;
 pub use config::{Config, ConfigError};
 pub use flat_memory::FlatMemory;
 pub use operation::{ALL_IN_ONE_LINE, FETCH_BLOCK_BYTES};
 pub use processor::Processor;
+pub use reorder::{Config as WindowConfig, PredictorConfig, PredictorKind, ReorderWindow};
 pub use stop::{Fault, FaultKind, Stop, Unhandled};
 pub use timing::{Functional, InOrder, Timing};
 pub use traps::{INTERRUPT_LINES, Trapped};

@@ -1,5 +1,6 @@
 //! A processor: registers, clock, and the loop around the threaded handlers.
 
+mod ahead;
 mod archive;
 mod interrupts;
 mod state;
@@ -250,7 +251,13 @@ impl<T: Timing> Processor<T> {
         let slot = self.core.slot_at(time);
         let core = &mut *self.core;
         let expected = core.expected[usize::from(miss_register)].take();
-        let Some(Expected { rd, extension }) = expected else { return };
+        let Some(Expected { rd, extension }) = expected else {
+            // The processor has looked ahead.
+            if let Some(window) = core.timing.window() {
+                window.block_came(miss_register, slot);
+            }
+            return;
+        };
         core.loads_under_way -= 1;
         core.registers[rd as usize] = extension.extend(value);
         core.timing.arrive(rd, slot, miss_register);
@@ -346,11 +353,12 @@ impl<T: Timing> Processor<T> {
     fn thread<P: Port>(&mut self, port: &mut P, next: &Table<P, T>) {
         let core = &mut *self.core;
         let cursor = enter(core);
+        let mut turn = core.timing.dispatch(core.t);
         if core.entering && T::TIMED && !core.begins_line(core.pc) {
             let pc = core.pc;
             if !port.fetch_hit(pc) {
-                match fetch(core, port, pc, core.t) {
-                    Some(t) => core.t = t,
+                match fetch(core, port, pc, turn) {
+                    Some(t) => (turn, core.t) = (t, core.timing.settle(t)),
                     None => return,
                 }
             }
@@ -360,8 +368,14 @@ impl<T: Timing> Processor<T> {
         if core.expects() && core.is_not_ready(cursor.get()) {
             return;
         }
-        let (t, count) = (core.t, core.count);
-        Table::FULL.call(cursor.get().code, core, cursor, port, t, count, next);
+        let count = core.count;
+        Table::FULL.call(cursor.get().code, core, cursor, port, turn, count, next);
+    }
+
+    /// The same as [`Processor::look_ahead`], which only cores with a window have.
+    #[inline(always)]
+    fn look_ahead_with<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
+        if T::OVERLAPS { self.look_ahead(port) } else { Some(Stop::NotReady) }
     }
 
     /// What the owner has to know, if anything: a fault that the program handles
@@ -370,6 +384,8 @@ impl<T: Timing> Processor<T> {
     fn stop<P: Port, F: Follower>(&mut self, port: &mut P, follower: &mut F) -> Option<Stop> {
         match self.core.exit {
             Exit::Continue => None,
+            Exit::Later => self.look_ahead_with(port),
+            Exit::Stop(Stop::NotReady) if T::OVERLAPS => self.look_ahead_with(port),
             Exit::Enabled => self.take_interrupt(port, follower),
             Exit::Stop(Stop::Fault) => self.take_fault(port, follower),
             Exit::Stop(stop) => Some(stop),

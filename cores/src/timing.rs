@@ -14,7 +14,9 @@
 //! in which the instruction issued. The width is a power of two, so that the
 //! start of a cycle is found by masking.
 //!
-//! [`Functional`] leaves all that out: each instruction takes one slot.
+//! [`Functional`] leaves all that out: each instruction takes one slot. In a core with a
+//! [`ReorderWindow`](crate::ReorderWindow) an instruction has its *turn* in order, and issues when its operands
+//! are there.
 
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::port::LowerLevelLatency;
@@ -24,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::access_control::AccessControl;
 use crate::config::Config;
 use crate::operation::SINK;
+use crate::reorder::{NEVER, ReorderWindow};
 
 /// How long a result takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +65,42 @@ pub enum Unit {
 /// How many units there are.
 const UNITS: usize = 4;
 
-/// The passing of time in a processor. Two implementations exist; instruction
+/// What sends a program elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jump {
+    /// The branch at this address.
+    Branch {
+        /// Its address.
+        pc: u64,
+    },
+    /// A jump to an address that is in the instruction, or a return.
+    Direct,
+    /// Another jump to an address in a register.
+    Register {
+        /// Its address.
+        pc: u64,
+        /// Where it goes.
+        target: u64,
+    },
+}
+
+/// The passing of time in a processor. Three implementations exist; instruction
 /// handlers are compiled for each.
 pub trait Timing: Send {
     /// Whether time matters: then the instruction cache is asked, and no access
     /// is made at the horizon. Otherwise the horizon is a budget of
     /// instructions, looked at when a branch is taken.
     const TIMED: bool;
+
+    /// Whether an instruction may begin before those in front of it: then it has a
+    /// [`window`](Timing::window).
+    const OVERLAPS: bool = false;
+
+    /// The window of instructions that overlap, if they do.
+    #[inline(always)]
+    fn window(&mut self) -> Option<&mut ReorderWindow> {
+        None
+    }
 
     /// The clockwork of this processor, at time zero.
     fn new(config: &Config) -> Self;
@@ -132,8 +164,49 @@ pub trait Timing: Send {
     /// The result of an instruction that issued at `at` goes to `register`.
     fn produce(&mut self, register: u8, at: u64, class: Class);
 
-    /// The first slot of the target of a branch that issued at `at`.
-    fn redirect(&self, at: u64) -> u64;
+    /// The slot at which an access is made that has its turn at `t` and may issue at `at`.
+    #[inline(always)]
+    fn made_at(_t: u64, at: u64) -> u64 {
+        at
+    }
+
+    /// The first slot of the next instruction in line, behind one that had its turn at `t` and
+    /// issued at `at`.
+    #[inline(always)]
+    fn next(&mut self, _t: u64, at: u64) -> u64 {
+        at + 1
+    }
+
+    /// The same behind a branch that is not taken, at the address `pc`.
+    #[inline(always)]
+    fn fall_through(&mut self, _t: u64, at: u64, _pc: u64) -> u64 {
+        at + 1
+    }
+
+    /// The first slot of the target of a jump that had its turn at `t` and issued at `at`.
+    fn redirect(&mut self, t: u64, at: u64, jump: Jump) -> u64;
+
+    /// The first slot, not before `at`, of a load from `address` that hits, by what stores to it.
+    #[inline(always)]
+    fn depend(&self, at: u64, _address: u64) -> u64 {
+        at
+    }
+
+    /// A store to `address` has issued at `at`.
+    #[inline(always)]
+    fn note_store(&mut self, _at: u64, _address: u64) {}
+
+    /// The turn of the next instruction of a processor that has come to `t`.
+    #[inline(always)]
+    fn dispatch(&mut self, t: u64) -> u64 {
+        t
+    }
+
+    /// Where a processor has come whose next instruction has its turn at `t`.
+    #[inline(always)]
+    fn settle(&mut self, t: u64) -> u64 {
+        t
+    }
 
     /// `count` after one more instruction.
     fn retire(count: u64) -> u64;
@@ -221,7 +294,7 @@ impl Timing for Functional {
     fn produce(&mut self, _: u8, _: u64, _: Class) {}
 
     #[inline(always)]
-    fn redirect(&self, at: u64) -> u64 {
+    fn redirect(&mut self, _: u64, at: u64, _: Jump) -> u64 {
         at + 1
     }
 
@@ -266,8 +339,19 @@ pub struct InOrder {
     blocks: [u64; MOST_MISSES],
 }
 
-/// When a value comes of which nobody knows it.
-const NEVER: u64 = u64::MAX;
+/// Latencies in cycles, by [`Class`].
+pub(crate) fn latencies(config: &Config) -> [u64; 8] {
+    [
+        1,
+        config.load_use_cycles,
+        config.multiply_cycles,
+        config.divide_cycles,
+        config.float_add_cycles,
+        config.float_multiply_cycles,
+        config.float_divide_cycles,
+        config.float_square_root_cycles,
+    ]
+}
 
 /// What is busy until when; the rest is the processor's configuration.
 impl Archived for InOrder {
@@ -329,19 +413,9 @@ impl Timing for InOrder {
 
     fn new(config: &Config) -> Self {
         let width = config.issue_width;
-        let latencies = [
-            1,
-            config.load_use_cycles,
-            config.multiply_cycles,
-            config.divide_cycles,
-            config.float_add_cycles,
-            config.float_multiply_cycles,
-            config.float_divide_cycles,
-            config.float_square_root_cycles,
-        ];
         InOrder {
             cycle_mask: !(width - 1),
-            latency_slots: latencies.map(|cycles| cycles * width),
+            latency_slots: latencies(config).map(|cycles| cycles * width),
             store_slots: config.store_cycles * width,
             tag_change_slots: width,
             trap_slots: width,
@@ -457,7 +531,7 @@ impl Timing for InOrder {
     }
 
     #[inline(always)]
-    fn redirect(&self, at: u64) -> u64 {
+    fn redirect(&mut self, _: u64, at: u64, _: Jump) -> u64 {
         self.cycle_start(at) + self.redirect_slots
     }
 

@@ -23,7 +23,8 @@ fn every_program_of_the_fixed_set_leaves_what_it_leaves_on_qemu() {
         let program = generate::program(seed);
         assert_eq!(simulator::hash(&program.code()), code, "seed {seed}: another program, record it anew");
         let file = program.file();
-        for run in [simulator::run_functional(&file), simulator::run_in_order(&file)] {
+        for run in [simulator::run_functional, simulator::run_in_order, simulator::run_with_window] {
+            let run = run(&file);
             assert_eq!(run.problem, None, "seed {seed}");
             let found = simulator::hash(&run.output);
             assert_eq!(found, output, "seed {seed}: run `narthex-fuzz instructions --seed {seed}`");

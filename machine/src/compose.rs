@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use narthex_cores::AnyProcessor;
 use narthex_cores::linux::{GivenFiles, Program};
-use narthex_cores::{InOrder, Processor};
 use narthex_fabrics::faults::Faults;
 use narthex_fabrics::networks::Surroundings;
 use narthex_fabrics::on_chip::OnChip;
@@ -48,7 +48,7 @@ pub struct ProcessId {
 }
 
 /// A processor about to run, with its caches.
-type Running = (Processor<InOrder>, ProcessorMemory);
+type Running = (AnyProcessor, ProcessorMemory);
 
 /// A device beside the network interface.
 struct FurtherDevice {

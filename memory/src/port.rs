@@ -208,6 +208,22 @@ pub trait Port {
         PortResult::No
     }
 
+    /// Begins what a load will need, without making it: what became of it. [`Outcome::Wait`]: a miss has begun, and
+    /// the owner has to hear of it; [`Outcome::UnderWay`]: its value is not known yet, and nothing has begun.
+    fn bring(&mut self, _address: u64, _size: usize) -> Outcome<u64> {
+        Outcome::Fault(AccessFault::Unmapped)
+    }
+
+    /// Whether the first level has the block of an access.
+    fn is_at_hand(&self, _address: u64, _size: usize) -> bool {
+        true
+    }
+
+    /// Whether `address` is in a page that is not memory.
+    fn is_uncached(&self, _address: u64) -> bool {
+        false
+    }
+
     /// The block of a miss register is there: its accesses may be fast.
     fn filled(&mut self, _register: u8) {}
 

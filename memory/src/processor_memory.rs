@@ -28,6 +28,7 @@ mod held_blocks;
 mod in_flight;
 mod local;
 mod locking;
+mod looking_ahead;
 pub mod misses;
 mod obtaining;
 mod pending;

@@ -7,7 +7,10 @@ use super::slow::{enter_target, horizon, horizon_at_target, load_slowly, store_s
 use super::{Core, Exit, Table};
 use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::Stop;
-use crate::timing::{Class, Timing, Unit};
+use crate::timing::{Class, Jump, Timing, Unit};
+
+/// The register in which callers leave where they go on.
+const RETURN_ADDRESS: u8 = 1;
 
 /// How a loaded value is extended to a register.
 pub(crate) trait Extend {
@@ -110,7 +113,8 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     #[inline(always)]
     pub fn retire(self, at: u64) {
         let next = self.cursor.advance(LENGTH);
-        self.table.dispatch(self.core, next, self.port, at + 1, T::retire(self.count));
+        let t = self.core.timing.next(self.t, at);
+        self.table.dispatch(self.core, next, self.port, t, T::retire(self.count));
     }
 
     /// rd = f(rs1, rs2)
@@ -154,17 +158,21 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     pub fn load<const SIZE: usize, E: Extend>(self) {
         let Operation { rd, rs1, immediate, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue_one(rs1), Unit::Memory);
-        if T::TIMED && at >= self.core.until {
-            return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
+        let made = T::made_at(self.t, at);
+        if T::TIMED && made >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, made, self.count, self.table);
         }
         let address = self.register(rs1).wrapping_add_signed(immediate);
         match self.port.load_hit::<SIZE>(address) {
-            Some(value) => self.loaded::<SIZE, E>(at, rd, value),
+            Some(value) => {
+                let at = self.core.timing.depend(at, address);
+                self.loaded::<SIZE, E>(at, rd, value)
+            }
             None => load_slowly::<P, T, LENGTH, SIZE, E>(
                 self.core,
                 self.cursor,
                 self.port,
-                at,
+                made,
                 self.count,
                 self.table,
             ),
@@ -182,15 +190,17 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     pub fn store<const SIZE: usize>(self) {
         let Operation { rs1, rs2, immediate, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
-        if T::TIMED && at >= self.core.until {
-            return horizon(self.core, self.cursor, self.port, at, self.count, self.table);
+        let made = T::made_at(self.t, at);
+        if T::TIMED && made >= self.core.until {
+            return horizon(self.core, self.cursor, self.port, made, self.count, self.table);
         }
         let address = self.register(rs1).wrapping_add_signed(immediate);
         if self.port.store_hit::<SIZE>(address, self.register(rs2)) {
             self.core.timing.occupy_with_store(at);
+            self.core.timing.note_store(at, address);
             return self.retire(at);
         }
-        store_slowly::<P, T, LENGTH, SIZE>(self.core, self.cursor, self.port, at, self.count, self.table)
+        store_slowly::<P, T, LENGTH, SIZE>(self.core, self.cursor, self.port, made, self.count, self.table)
     }
 
     /// if condition(rs1, rs2) jump by the immediate
@@ -201,9 +211,19 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.core.timing.occupy(Unit::Branch, at, Class::Integer);
         if condition(self.register(rs1), self.register(rs2)) {
             let target = self.cursor.jump(immediate);
-            return self.redirect(at, target);
+            let pc = self.core.pc_of(self.cursor);
+            return self.redirect(at, Jump::Branch { pc }, target);
         }
-        self.retire(at);
+        self.fall_through(at);
+    }
+
+    /// The end of a branch that is not taken.
+    #[inline(always)]
+    pub fn fall_through(self, at: u64) {
+        let next = self.cursor.advance(LENGTH);
+        let pc = self.core.pc_of(self.cursor);
+        let t = self.core.timing.fall_through(self.t, at, pc);
+        self.table.dispatch(self.core, next, self.port, t, T::retire(self.count));
     }
 
     /// rd = address of the next instruction; jump by the immediate
@@ -212,7 +232,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         let Operation { rd, immediate, .. } = self.cursor.get();
         let at = self.issue_jump(rd, 0);
         let target = self.cursor.jump(immediate);
-        self.redirect(at, target);
+        self.redirect(at, Jump::Direct, target);
     }
 
     /// rd = address of the next instruction; jump to rs1 + immediate
@@ -221,7 +241,12 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         let Operation { rd, rs1, immediate, .. } = self.cursor.get();
         let target = self.register(rs1).wrapping_add_signed(immediate) & !1;
         let at = self.issue_jump(rd, rs1);
-        self.go_to(at, target);
+        let pc = self.core.pc_of(self.cursor);
+        let jump = match (rd, rs1) {
+            (SINK, RETURN_ADDRESS) => Jump::Direct,
+            _ => Jump::Register { pc, target },
+        };
+        self.go_to(at, jump, target);
     }
 
     /// Issues a jump, which writes the link register.
@@ -239,11 +264,12 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 
     /// Goes on at the address `target`, which may be anywhere.
     #[inline(always)]
-    pub fn go_to(self, at: u64, target: u64) {
+    pub fn go_to(self, at: u64, jump: Jump, target: u64) {
         if let Some(cursor) = self.core.window.at(target) {
-            return self.redirect(at, cursor);
+            return self.redirect(at, jump, cursor);
         }
-        self.core.t = self.core.timing.redirect(at);
+        let t = self.core.timing.redirect(self.t, at, jump);
+        self.core.t = self.core.timing.settle(t);
         self.core.count = T::retire(self.count);
         self.core.pc = target;
         self.core.entering = true;
@@ -252,8 +278,8 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 
     /// Goes on at `target`, after the time that a taken branch costs.
     #[inline(always)]
-    fn redirect(self, at: u64, target: Cursor) {
-        let t = self.core.timing.redirect(at);
+    fn redirect(self, at: u64, jump: Jump, target: Cursor) {
+        let t = self.core.timing.redirect(self.t, at, jump);
         let count = T::retire(self.count);
         if t >= self.core.until {
             return horizon_at_target(self.core, target, self.port, t, count, self.table);
@@ -270,6 +296,18 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.core.exit = Exit::Stop(stop);
         self.core.save(self.cursor, t, count);
         self.core.pc = self.core.pc.wrapping_add(LENGTH as u64);
+    }
+
+    /// Whether no earlier instruction is under way: so are those executed that have the window to themselves.
+    #[inline(always)]
+    pub fn is_alone(&mut self) -> bool {
+        !T::OVERLAPS || self.core.is_alone(self.t)
+    }
+
+    /// Stops at this instruction until it is alone.
+    pub fn await_others(self) {
+        let t = self.core.await_others(self.t);
+        self.core.save(self.cursor, t, self.count);
     }
 
     /// Stops at this instruction, for the reason in `exit`.

@@ -4,14 +4,16 @@ use narthex_kernel::{Clock, Time};
 use narthex_memory::Port;
 use narthex_memory::port::{AccessFault, LowerLevelLatency, Outcome};
 use narthex_memory::processor_memory::misses::MOST_MISSES;
+use narthex_memory::protocols::Access;
 use serde::{Deserialize, Serialize};
 
 use crate::code::{Block, CodeView};
-use crate::extensions::LEAVE;
+use crate::extensions::{Kind, LEAVE, kind_of};
 use crate::float::Flags;
 use crate::float::HostRounds;
 use crate::float::host::host_fuses;
 use crate::operation::{Cursor, Operation, SINK};
+use crate::reorder::NEVER;
 use crate::stop::{Fault, FaultKind, Stop};
 use crate::timing::{Class, Timing, Unit};
 use crate::traps::TrapRegisters;
@@ -21,6 +23,8 @@ use crate::traps::TrapRegisters;
 pub(crate) enum Exit {
     /// Go on at the program counter.
     Continue,
+    /// The same, when the access may begin for which the window of a core has stopped.
+    Later,
     /// An interrupt that a device asserts has been enabled.
     Enabled,
     /// Tell the owner.
@@ -73,7 +77,9 @@ impl Window {
 // is never written.
 unsafe impl Send for Window {}
 
-/// Everything of a processor that handlers change.
+/// Everything of a processor that handlers change. The timing is last, so that all else is at the same place
+/// whatever it is.
+#[repr(C)]
 pub(crate) struct Core<T> {
     /// The register file; see [`operation`](crate::operation).
     pub registers: [u64; 256],
@@ -88,7 +94,6 @@ pub(crate) struct Core<T> {
     pub host_rounds: [HostRounds; 256],
     /// The same for fused multiply-add, which not every host has.
     pub host_fuses: [HostRounds; 256],
-    pub timing: T,
     /// fcsr: rounding mode and exception flags.
     pub fcsr: u32,
     /// What handlers of refused accesses and of interrupts know.
@@ -131,6 +136,7 @@ pub(crate) struct Core<T> {
     pub expected: [Option<Expected>; MOST_MISSES],
     /// How many those are.
     pub loads_under_way: usize,
+    pub timing: T,
 }
 
 /// A load that is under way: what becomes of its value.
@@ -178,7 +184,7 @@ impl<T: Timing> Core<T> {
     #[inline(always)]
     pub fn save(&mut self, cursor: Cursor, t: u64, count: u64) {
         self.pc = self.pc_of(cursor);
-        self.t = t;
+        self.t = self.timing.settle(t);
         self.count = count;
     }
 
@@ -279,6 +285,9 @@ impl<T: Timing> Core<T> {
         self.timing.occupy(Unit::Memory, at, Class::Load);
         self.expected[usize::from(miss_register)] = Some(Expected { rd, extension });
         self.loads_under_way += 1;
+        if let Some(window) = self.timing.window() {
+            window.begin_load(miss_register);
+        }
         if rd != SINK {
             self.timing.expect(rd);
         }
@@ -294,11 +303,80 @@ impl<T: Timing> Core<T> {
     /// owner is told.
     pub fn is_not_ready(&mut self, operation: Operation) -> bool {
         let Operation { rd, rs1, rs2, rs3, .. } = operation;
-        let not_ready = [rd, rs1, rs2, rs3].iter().any(|&register| self.timing.is_expected(register));
+        let not_ready = match T::OVERLAPS {
+            true => self.has_no_room(operation) || self.needs_expected(operation),
+            false => [rd, rs1, rs2, rs3].iter().any(|&register| self.timing.is_expected(register)),
+        };
         if not_ready {
             self.exit = Exit::Stop(Stop::NotReady);
         }
         not_ready
+    }
+
+    /// Whether an operation needs a value that is on its way.
+    pub fn needs_expected(&self, Operation { rs1, rs2, rs3, .. }: Operation) -> bool {
+        [rs1, rs2, rs3].iter().any(|&register| self.timing.is_expected(register))
+    }
+
+    /// Whether the window is full, or an operation overwrites a value that is on its way and may yet be
+    /// needed: what only computes gives its register another value for certain.
+    fn has_no_room(&mut self, operation: Operation) -> bool {
+        let rd = operation.rd;
+        if self.timing.window().is_some_and(|window| window.is_full()) {
+            return true;
+        }
+        if !self.timing.is_expected(rd) || self.needs_expected(operation) {
+            return false;
+        }
+        if kind_of(operation.code) != Kind::Compute {
+            return true;
+        }
+        let overtaken = self.expected.iter_mut().flatten().filter(|expected| expected.rd == rd);
+        overtaken.for_each(|expected| expected.rd = SINK);
+        if let Some(window) = self.timing.window() {
+            window.forget(rd);
+        }
+        false
+    }
+
+    /// Whether all instructions before the one with its turn at `t` are complete.
+    pub fn is_alone(&mut self, t: u64) -> bool {
+        self.timing.window().is_none_or(|window| window.drain() <= window.now(t))
+    }
+
+    /// An instruction with its turn at `t` waits until it is alone: its turn then.
+    #[cold]
+    pub fn await_others(&mut self, t: u64) -> u64 {
+        let drained = self.timing.window().map_or(t, |window| window.drain());
+        if drained == NEVER {
+            self.exit = Exit::Stop(Stop::NotReady);
+            return t;
+        }
+        self.exit = Exit::Continue;
+        drained
+    }
+
+    /// If an access with its turn at `made` begins at `at`, and that is later than now, execution stops before
+    /// it: where the dispatch clock stands. What is at hand in the caches is read now.
+    #[inline(never)]
+    pub fn put_off<P: Port>(
+        &mut self,
+        port: &mut P,
+        (address, size, access): (u64, usize, Access),
+        made: u64,
+        at: u64,
+    ) -> Option<u64> {
+        let window = self.timing.window()?;
+        let serialises = window.mmio_loads_serialise() && access == Access::Load;
+        if serialises && port.is_uncached(address) && window.drain() > window.now(made) {
+            return Some(self.await_others(made));
+        }
+        if at <= window.now(made) || port.is_at_hand(address, size) {
+            return None;
+        }
+        window.wake_at(at);
+        self.exit = Exit::Later;
+        Some(made)
     }
 
     /// Notes a fault; the processor's loop adds where it happened.

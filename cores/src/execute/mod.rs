@@ -17,11 +17,12 @@
 //! | `table` | the handlers |
 //!
 //! Inside a handler they are a [`Context`], whose methods are what instructions
-//! are made of; each consumes the context and ends in the jump. There are three
+//! are made of; each consumes the context and ends in the jump. There are four
 //! tables. The full one executes. In the pausing one every entry comes back to the
 //! caller, so that a handler called with it executes *one* instruction. The careful one
 //! stands in for the full one while loads are under way: every entry looks whether the
-//! instruction needs a value that is not there, so that no handler has to.
+//! instruction needs a value that is not there, so that no handler has to. One that looks
+//! ahead executes without effect; see `ahead`.
 //!
 //! `core` holds the state, `context` the fast parts of instructions, `slow` the
 //! rare ones. Rules for handlers, without which the last call is no jump: nothing that
@@ -29,6 +30,7 @@
 //! are `cold` functions that take the same arguments, and they use helpers that
 //! are not inlined for everything bigger.
 
+mod ahead;
 mod context;
 mod core;
 mod slow;
@@ -40,6 +42,7 @@ use crate::extensions;
 use crate::operation::Cursor;
 use crate::timing::Timing;
 
+pub(crate) use self::ahead::{AheadPort, pass};
 pub(crate) use self::context::{Boxed, Context, Signed, Unsigned};
 pub(crate) use self::core::{Core, Exit, Expected, NO_LINE, Window};
 use self::slow::{careful, enter_line, pause};

@@ -155,24 +155,30 @@ pub(crate) fn fetch<P: Port, T: Timing>(
     }
 }
 
-/// A load that is no plain hit. `at` is the slot at which it issues.
+/// A load that is no plain hit. `made` is the slot at which it is made.
 #[cold]
 #[inline(never)]
 pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: usize, E: Extend>(
     core: &mut Core<T>,
     cursor: Cursor,
     port: &mut P,
-    at: u64,
+    made: u64,
     count: u64,
     table: &Table<P, T>,
 ) {
     let Operation { rd, rs1, immediate, .. } = cursor.get();
     let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
+    let at = if T::OVERLAPS { core.timing.depend(core.timing.ready(made, rs1), address) } else { made };
     if let Some((value, late)) = port.load_late::<SIZE>(address) {
         core.registers[rd as usize] = E::extend::<SIZE>(value);
         core.timing.occupy(Unit::Memory, at, Class::Load);
         core.timing.come_late(rd, at, late);
-        return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
+        return Context::<P, T, LENGTH> { core, cursor, port, t: made, count, table }.retire(at);
+    }
+    if T::OVERLAPS
+        && let Some(t) = core.put_off(port, (address, SIZE, Access::Load), made, at)
+    {
+        return core.save(cursor, t, count);
     }
     let mut next = table;
     let (at, value) = match serve(core, port, (address, SIZE, Access::Load, 0), at) {
@@ -182,20 +188,22 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
             (core.slot_at(over).max(at), Some(value))
         }
         PortResult::Refused => return refused(core, cursor, at, count),
-        PortResult::No if T::TIMED && at >= core.outside_until => {
-            return horizon(core, cursor, port, at, count, table);
+        PortResult::No if T::TIMED && made >= core.outside_until => {
+            return horizon(core, cursor, port, made, count, table);
         }
         PortResult::No => (at, None),
     };
+    let made = T::made_at(made, at);
     let Some(value) = value.or_else(|| load_through(core, port, address, SIZE)) else {
         if !core.begin_load(rd, E::later(SIZE as u8), at) {
-            return core.save(cursor, at, count);
+            return core.save(cursor, made, count);
         }
         // The processor goes on behind it, and looks at what each instruction needs.
-        return core.save(cursor.advance(LENGTH), at + 1, T::retire(count));
+        let t = core.timing.next(made, at);
+        return core.save(cursor.advance(LENGTH), t, T::retire(count));
     };
     core.timing.occupy(Unit::Memory, at, Class::Load);
-    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table: next };
+    let context = Context::<P, T, LENGTH> { core, cursor, port, t: made, count, table: next };
     context.finish_access(at, rd, E::extend::<SIZE>(value))
 }
 
@@ -207,7 +215,7 @@ fn serve<P: Port, T: Timing>(
     (address, size, access, value): (u64, usize, Access, u64),
     at: u64,
 ) -> PortResult {
-    if !T::TIMED {
+    if !T::TIMED || T::OVERLAPS {
         return PortResult::No;
     }
     port.serve(address, size, access, value, || core.slots.edge(at))
@@ -237,24 +245,31 @@ fn load_through<P: Port, T: Timing>(
     core.settle(outcome, FaultKind::Load, address)
 }
 
-/// A store that is no plain hit. `at` is the slot at which it issues.
+/// A store that is no plain hit. `made` is the slot at which it is made.
 #[cold]
 #[inline(never)]
 pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: usize>(
     core: &mut Core<T>,
     cursor: Cursor,
     port: &mut P,
-    at: u64,
+    made: u64,
     count: u64,
     table: &Table<P, T>,
 ) {
     let Operation { rs1, rs2, immediate, .. } = cursor.get();
     let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
     let value = core.registers[rs2 as usize];
+    let at = if T::OVERLAPS { core.timing.ready(core.timing.ready(made, rs1), rs2) } else { made };
     if let Some(late) = port.store_late::<SIZE>(address, value) {
         core.timing.occupy_with_store(at);
+        core.timing.note_store(at, address);
         core.timing.come_late(SINK, at, late);
-        return Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table }.retire(at);
+        return Context::<P, T, LENGTH> { core, cursor, port, t: made, count, table }.retire(at);
+    }
+    if T::OVERLAPS
+        && let Some(t) = core.put_off(port, (address, SIZE, Access::Store), made, at)
+    {
+        return core.save(cursor, t, count);
     }
     let mut next = table;
     let (at, is_stored) = match serve(core, port, (address, SIZE, Access::Store, stored(value, SIZE)), at) {
@@ -264,17 +279,19 @@ pub(super) fn store_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: 
             (core.slot_at(over).max(at), true)
         }
         PortResult::Refused => return refused(core, cursor, at, count),
-        PortResult::No if T::TIMED && at >= core.outside_until => {
-            return horizon(core, cursor, port, at, count, table);
+        PortResult::No if T::TIMED && made >= core.outside_until => {
+            return horizon(core, cursor, port, made, count, table);
         }
         PortResult::No => (at, false),
     };
+    let made = T::made_at(made, at);
     if !is_stored && !store_through(core, port, address, SIZE, value) {
-        return core.save(cursor, at, count);
+        return core.save(cursor, made, count);
     }
     core.timing.occupy_with_store(at);
+    core.timing.note_store(at, address);
     core.settle_time(port, SINK, at);
-    let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table: next };
+    let context = Context::<P, T, LENGTH> { core, cursor, port, t: made, count, table: next };
     context.retire(at)
 }
 

@@ -120,6 +120,9 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     /// An instruction with one atomic access to the address in rs1.
     #[inline(always)]
     fn atomic<const SIZE: usize>(mut self, access: Access<P, T>) {
+        if !self.is_alone() {
+            return self.await_others();
+        }
         let Operation { rd, rs1, rs2, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
         if at >= self.core.outside_until {
@@ -155,6 +158,9 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 
     #[inline(always)]
     fn read_modify_write<const SIZE: usize>(mut self, f: impl FnOnce(u64) -> u64) {
+        if !self.is_alone() {
+            return self.await_others();
+        }
         let Operation { rd, rs1, rs2, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
         if at >= self.core.outside_until {

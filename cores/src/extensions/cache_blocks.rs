@@ -31,7 +31,10 @@ fn operate<P: Port, T: Timing>(
 
 impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     #[inline(always)]
-    fn cache_block(self, operation: CacheBlockOperation) {
+    fn cache_block(mut self, operation: CacheBlockOperation) {
+        if !self.is_alone() {
+            return self.await_others();
+        }
         let Operation { rs1, .. } = self.cursor.get();
         let at = self.core.timing.free(self.issue_one(rs1), Unit::Memory);
         if at >= self.core.outside_until {

@@ -123,7 +123,10 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 
     /// rd = csr, then csr = f(csr) if `writes`.
     #[inline(always)]
-    fn exchange(self, writes: bool, f: impl FnOnce(u64) -> u64) {
+    fn exchange(mut self, writes: bool, f: impl FnOnce(u64) -> u64) {
+        if !self.is_alone() {
+            return self.await_others();
+        }
         let Operation { rd, rs1, immediate, .. } = self.cursor.get();
         let mut at = self.issue_one(rs1);
         if writes && immediate == TAG {

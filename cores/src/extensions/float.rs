@@ -308,7 +308,7 @@ fn extreme<F: Real>(maximum: bool, a: u64, b: u64) -> (u64, Flags) {
 const TOWARD_ZERO: u8 = 1;
 
 /// Computes by the host if it can prove the result exact, or that it raises no new flag, else with
-/// care, then goes on. `at` is the slot at which it issues.
+/// care, then goes on. `at` is the slot at which it issues; with a window, at which it has its turn.
 #[inline(never)]
 fn carefully<P: Port, T: Timing, const LENGTH: usize, C: Careful>(
     core: &mut Core<T>,
@@ -331,9 +331,10 @@ fn carefully<P: Port, T: Timing, const LENGTH: usize, C: Careful>(
         None if compute_carefully::<T, C>(core, cursor) => {}
         None => return core.save(cursor, at, count),
     }
-    core.timing.produce(rd, at, C::CLASS);
+    let began = core.timing.window().map_or(at, |window| window.began);
+    core.timing.produce(rd, began, C::CLASS);
     let context = Context::<P, T, LENGTH> { core, cursor, port, t: at, count, table };
-    context.retire(at)
+    context.retire(began)
 }
 
 /// Writes rd and raises flags. False if the rounding mode is none, which makes
@@ -405,7 +406,11 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     /// Computes without the host's rounding.
     #[inline(always)]
     fn carefully<C: Careful>(self, at: u64) {
-        carefully::<P, T, LENGTH, C>(self.core, self.cursor, self.port, at, self.count, self.table)
+        let turn = T::made_at(self.t, at);
+        if let Some(window) = self.core.timing.window() {
+            window.began = at;
+        }
+        carefully::<P, T, LENGTH, C>(self.core, self.cursor, self.port, turn, self.count, self.table)
     }
 
     /// rd = fs1 in another format.

@@ -6,7 +6,7 @@ use narthex_memory::Port;
 use crate::execute::{Context, Core, Exit, Handler, Table};
 use crate::operation::{Cursor, Operation};
 use crate::stop::FaultKind;
-use crate::timing::{Timing, Unit};
+use crate::timing::{Class, Jump, Timing, Unit};
 
 /// The block ends here.
 pub(crate) const LEAVE: u16 = 0;
@@ -69,6 +69,9 @@ fn undecoded<P: Port, T: Timing>(
 ) {
     core.save(cursor, t, count);
     let Some(cursor) = decode_here(core, port) else { return };
+    if T::OVERLAPS {
+        return table.dispatch(core, cursor, port, t, count);
+    }
     if core.is_not_ready(cursor.get()) {
         return;
     }
@@ -113,12 +116,13 @@ fn far_branch<P: Port, T: Timing, const LENGTH: usize>(
     let (a, b) = (context.register(rs1), context.register(rs2));
     let less = if rm & 2 == 0 { (a as i64) < b as i64 } else { a < b };
     let holds = if rm & 4 == 0 { a == b } else { less };
-    context.core.timing.occupy(Unit::Branch, at, crate::timing::Class::Integer);
+    context.core.timing.occupy(Unit::Branch, at, Class::Integer);
     // The lowest bit of the function code negates.
     if holds != (rm & 1 == 1) {
-        return context.go_to(at, immediate as u64);
+        let pc = context.core.pc_of(cursor);
+        return context.go_to(at, Jump::Branch { pc }, immediate as u64);
     }
-    context.retire(at)
+    context.fall_through(at)
 }
 
 fn far_jump<P: Port, T: Timing, const LENGTH: usize>(
@@ -132,5 +136,5 @@ fn far_jump<P: Port, T: Timing, const LENGTH: usize>(
     let mut context = Context::<P, T, LENGTH> { core, cursor, port, t, count, table };
     let Operation { rd, immediate, .. } = cursor.get();
     let at = context.issue_jump(rd, 0);
-    context.go_to(at, immediate as u64)
+    context.go_to(at, Jump::Direct, immediate as u64)
 }

@@ -16,6 +16,7 @@ mod system;
 
 use narthex_memory::Port;
 
+use crate::decode::SHORT;
 use crate::execute::{Handler, empty_table, place};
 use crate::timing::Timing;
 
@@ -61,6 +62,58 @@ pub(crate) const fn number_of(name: &str) -> u16 {
         }
         extension += 1;
     }
+}
+
+/// What a processor has to know of an instruction that it does not execute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It only computes.
+    Compute,
+    Load,
+    Store,
+    /// A branch with a condition.
+    Branch,
+    Jump,
+    /// Anything else, among it what stands for no instruction.
+    Other,
+}
+
+/// The kinds of all instructions, by number.
+const KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Other; 256];
+    let (mut extension, mut number) = (0, FIRST_NUMBER as usize);
+    while extension < ALL_PATTERNS.len() {
+        let mut index = 0;
+        while index < ALL_PATTERNS[extension].len() {
+            kinds[number] = kind_by(ALL_PATTERNS[extension][index].1.as_bytes());
+            (index, number) = (index + 1, number + 1);
+        }
+        extension += 1;
+    }
+    kinds[number_of("marker") as usize] = Kind::Other;
+    kinds
+};
+
+/// By the opcode in the last seven bits of an encoding.
+const fn kind_by(pattern: &[u8]) -> Kind {
+    let (mut opcode, mut index) = (0, pattern.len() - 7);
+    while index < pattern.len() {
+        opcode = opcode << 1 | (pattern[index] == b'1') as u8;
+        index += 1;
+    }
+    match opcode {
+        0b000_0011 | 0b000_0111 => Kind::Load,
+        0b010_0011 | 0b010_0111 => Kind::Store,
+        0b110_0011 => Kind::Branch,
+        0b110_0111 | 0b110_1111 => Kind::Jump,
+        0b000_1111 | 0b010_1111 | 0b111_0011 => Kind::Other,
+        _ => Kind::Compute,
+    }
+}
+
+/// What an operation with this code does.
+pub(crate) fn kind_of(code: u16) -> Kind {
+    KINDS[usize::from(code & (SHORT - 1))]
 }
 
 const fn is_same(one: &str, other: &str) -> bool {

@@ -6,7 +6,7 @@ use narthex_memory::Port;
 use crate::execute::{Context, Core, Exit, NO_LINE, Window, horizon, instructions};
 use crate::operation::{Operation, SINK};
 use crate::stop::{FaultKind, Stop};
-use crate::timing::Timing;
+use crate::timing::{Jump, Timing};
 
 instructions! {
     "marker" "imm[11:0] 00000 010 00000 0010011" => |c| c.marker();
@@ -31,7 +31,10 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     }
 
     #[inline(always)]
-    fn environment_call(self) {
+    fn environment_call(mut self) {
+        if !self.is_alone() {
+            return self.await_others();
+        }
         let (t, count) = (self.t, self.count);
         if t >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, t, count, self.table);
@@ -53,19 +56,23 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         let at = self.issue_jump(SINK, 0);
         let target = self.core.trap.leave();
         if self.core.trap.is_due() {
-            self.core.t = self.core.timing.redirect(at);
+            let t = self.core.timing.redirect(self.t, at, Jump::Direct);
+            self.core.t = self.core.timing.settle(t);
             self.core.count = T::retire(self.count);
             self.core.pc = target;
             self.core.exit = Exit::Enabled;
             return;
         }
-        self.go_to(at, target);
+        self.go_to(at, Jump::Direct, target);
     }
 
     /// Stops until a line is asserted that is enabled; whether interrupts are does
     /// not matter.
     #[inline(always)]
-    fn wait_for_interrupt(self) {
+    fn wait_for_interrupt(mut self) {
+        if !self.is_alone() {
+            return self.await_others();
+        }
         let (t, count) = (self.t, self.count);
         if !self.core.has_interrupts {
             return self.illegal(t);
@@ -89,7 +96,10 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     }
 
     #[inline(always)]
-    fn fence(self) {
+    fn fence(mut self) {
+        if !self.is_alone() {
+            return self.await_others();
+        }
         let t = self.t;
         if t >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, t, self.count, self.table);
@@ -103,7 +113,10 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     /// Decoded code is gone afterwards, whichever processor wrote to it, so the
     /// processor looks up where it goes on.
     #[inline(always)]
-    fn fence_instructions(self) {
+    fn fence_instructions(mut self) {
+        if !self.is_alone() {
+            return self.await_others();
+        }
         let t = self.t;
         if t >= self.core.outside_until {
             return horizon(self.core, self.cursor, self.port, t, self.count, self.table);

@@ -59,7 +59,8 @@ impl<T: Timing> Processor<T> {
         let core = &mut *self.core;
         match core.trap.take_interrupt(core.pc) {
             Ok(()) => {
-                core.t = core.timing.interrupt(core.t);
+                let handler = core.timing.interrupt(core.t);
+                core.t = core.timing.settle(handler);
                 self.enter_handler(follower);
                 None
             }
@@ -81,7 +82,8 @@ impl<T: Timing> Processor<T> {
         match self.core.trap.take(self.fault(), self.core.pc) {
             Ok(()) => {
                 self.core.fault = None;
-                self.core.t = self.core.timing.trap(self.core.t);
+                let handler = self.core.timing.trap(self.core.t);
+                self.core.t = self.core.timing.settle(handler);
                 self.enter_handler(follower);
                 None
             }

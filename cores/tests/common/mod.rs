@@ -3,7 +3,10 @@
 
 use narthex_cores::assemble::assemble;
 use narthex_cores::linux::{GuestMemory, Protection};
-use narthex_cores::{Code, Config, Fault, FlatMemory, Functional, InOrder, Processor, Stop, Timing};
+use narthex_cores::{
+    Code, Config, Fault, FlatMemory, Functional, InOrder, PredictorConfig, PredictorKind, Processor, Stop,
+    Timing, WindowConfig,
+};
 use narthex_kernel::Time;
 
 /// Where programs are.
@@ -20,6 +23,26 @@ pub fn prepared<T: Timing>(config: &Config, source: &str) -> (Processor<T>, Flat
     let mut processor = Processor::new(config, Code::new(TEXT, &code).into());
     processor.set_pc(TEXT);
     (processor, memory)
+}
+
+/// A core with a window: four instructions a cycle; a division takes 20 cycles.
+pub fn windowed() -> Config {
+    Config {
+        issue_width: 4,
+        load_use_cycles: 4,
+        multiply_cycles: 3,
+        divide_cycles: 20,
+        misses: Some(8),
+        window: Some(WindowConfig {
+            entries: 64,
+            load_queue: 32,
+            store_queue: 32,
+            mispredict_cycles: 10,
+            mmio_loads_serialise: true,
+            predictor: PredictorConfig { kind: PredictorKind::Bimodal, entries: 256 },
+        }),
+        ..Config::simple()
+    }
 }
 
 /// Runs a program to its first stop, functionally.

@@ -57,8 +57,11 @@ impl Instructions {
     fn compare(&self, program: &Program) -> Result<Option<String>, ReferenceError> {
         let file = program.file();
         let theirs = self.reference.run(&file)?;
-        let runs =
-            [("functional", simulator::run_functional(&file)), ("in-order", simulator::run_in_order(&file))];
+        let runs = [
+            ("functional", simulator::run_functional(&file)),
+            ("in-order", simulator::run_in_order(&file)),
+            ("overlapping", simulator::run_with_window(&file)),
+        ];
         let found = runs.into_iter().find_map(|(processor, ours)| {
             let difference = first_difference(program, &ours.output, &theirs)?;
             let problem = ours.problem.map(|problem| format!("\n{problem}")).unwrap_or_default();

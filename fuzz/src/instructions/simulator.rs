@@ -1,7 +1,9 @@
 //! The simulator's side of the comparison.
 
 use narthex_cores::linux::{Effect, End, Invocation, PlainProcess, Program};
-use narthex_cores::{Config, Functional, InOrder, Timing};
+use narthex_cores::{
+    Config, Functional, InOrder, PredictorConfig, PredictorKind, ReorderWindow, Timing, WindowConfig,
+};
 use sha2::{Digest as _, Sha256};
 
 /// What a program left behind.
@@ -25,6 +27,21 @@ pub fn run_functional(file: &[u8]) -> Run {
 pub fn run_in_order(file: &[u8]) -> Run {
     let config = Config { issue_width: 2, multiply_cycles: 3, divide_cycles: 20, ..Config::simple() };
     run::<InOrder>(file, &config)
+}
+
+/// Runs the program in `file` on a processor whose instructions overlap.
+pub fn run_with_window(file: &[u8]) -> Run {
+    let predictor = PredictorConfig { kind: PredictorKind::Gshare, entries: 64 };
+    let window = WindowConfig {
+        entries: 16,
+        load_queue: 4,
+        store_queue: 4,
+        mispredict_cycles: 10,
+        mmio_loads_serialise: true,
+        predictor,
+    };
+    let config = Config { issue_width: 2, misses: Some(4), window: Some(window), ..Config::simple() };
+    run::<ReorderWindow>(file, &config)
 }
 
 fn run<T: Timing>(file: &[u8], config: &Config) -> Run {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Program, SystemCalls};
-use narthex_cores::{Code, InOrder, Processor, firmware};
+use narthex_cores::{AnyProcessor, Code, firmware};
 use narthex_interfaces::Device;
 use narthex_kernel::{Time, did_you_mean};
 use narthex_memory::AgentId;
@@ -81,7 +81,7 @@ impl Blueprint<'_> {
         let part = &self.config.node.processors[part];
         self.check_place(part, &firmware.program, &registers).map_err(usage)?;
         let core = self.config.core_named(&part.core);
-        let mut processor = Processor::<InOrder>::new(core, firmware.code.clone());
+        let mut processor = AnyProcessor::new(core, firmware.code.clone());
         if let Some(cycles) = core.interrupt_cycles {
             processor = processor.with_interrupts(cycles);
         }

@@ -108,7 +108,10 @@ impl Blueprint<'_> {
         };
         let memory = match part.has_caches() {
             true => {
-                memory.with_misses(misses).with_transactions(transactions.min(self.transactions_of(part)))
+                let memory = memory.with_misses(misses);
+                let looks_ahead = config.core_named(&part.core).window.is_some();
+                let memory = if looks_ahead { memory.with_look_ahead() } else { memory };
+                memory.with_transactions(transactions.min(self.transactions_of(part)))
             }
             false => memory.with_local_memory(
                 self.access_cycles(part),

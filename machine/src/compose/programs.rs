@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use narthex_cores::AnyProcessor;
 use narthex_cores::linux::{Invocation, Protection, SystemCalls, start};
-use narthex_cores::{InOrder, Processor};
 use narthex_fabrics::{NodeId, Rank};
 use narthex_interfaces::Device;
 use narthex_interfaces::description::Layout;
@@ -93,7 +93,7 @@ impl Blueprint<'_> {
         part: &ProcessorPart,
     ) -> Running {
         let code = self.loaded(place).code.clone();
-        let processor = Processor::<InOrder>::new(self.config.core_named(&part.core), code)
+        let processor = AnyProcessor::new(self.config.core_named(&part.core), code)
             .with_access_control(&self.config.access_control);
         (processor, self.memory_of(place.process, agent, part))
     }
@@ -184,7 +184,7 @@ impl Blueprint<'_> {
         place: ProcessId,
         pages: &mut PageTable,
         main: &mut MainMemory,
-        processor: &mut Processor<InOrder>,
+        processor: &mut AnyProcessor,
         memory: &mut ProcessorMemory,
     ) -> Result<SystemCalls, Failure> {
         let invocation = self.invocation(place);

@@ -150,6 +150,7 @@ impl MachineConfig {
             InstructionCache::Cache(config) => config.without_effect(memory_bus),
         };
         let tables = [
+            ("processor", self.processor.without_effect()),
             ("data_cache", self.data_cache.without_effect(memory_bus)),
             ("instruction_cache", instruction_cache),
             ("store_buffer", self.store_buffer.without_effect()),

@@ -1,7 +1,7 @@
 //! A processor of a node, with what is its own: caches, ledger, and its ports on
 //! interconnects.
 
-use narthex_cores::{Config, InOrder, Processor};
+use narthex_cores::{AnyProcessor, Config};
 use narthex_kernel::{Category, Clock, Duration, Ledger, Time};
 use narthex_memory::ProcessorMemory;
 use narthex_memory::interconnects::{InterconnectId, MemoryId};
@@ -14,7 +14,7 @@ use crate::activity::{Activities, Activity, Occupation, Resource, Spent};
 /// A processor with everything that is its own.
 pub struct NodeProcessor {
     /// The processor.
-    pub processor: Processor<InOrder>,
+    pub processor: AnyProcessor,
     /// Its caches and store buffer.
     pub memory: ProcessorMemory,
     /// Where its time went.
@@ -102,7 +102,7 @@ impl NodeProcessor {
     /// A processor about to execute its first instruction.
     pub fn new(
         config: &Config,
-        processor: Processor<InOrder>,
+        processor: AnyProcessor,
         memory: ProcessorMemory,
         ports: ProcessorPorts,
     ) -> Self {

@@ -109,10 +109,10 @@ impl Node {
         if *state == State::Exited || !calls.has_to_attend(index - own.start) {
             return;
         }
-        let (now, mut context) = (processor.now(), Context::of(processor));
+        let (now, mut context) = (processor.now(), processor.context());
         let (thread, calls, mut memory) = self.system_of(index);
         let end = calls.attend(thread, &mut context, &mut memory);
-        context.restore(&mut self.processors[index].processor);
+        self.processors[index].processor.restore(&context);
         self.note_progress(now);
         if let Some(effect) = end {
             self.carry_out(index, now, effect);
@@ -283,7 +283,7 @@ impl Node {
             return self.wait_for_load(index);
         }
         let NodeProcessor { processor, process, .. } = &self.processors[index];
-        let (now, mut context) = (processor.now(), Context::of(processor));
+        let (now, mut context) = (processor.now(), processor.context());
         let unhandled = match self.processes[*process].personality {
             Personality::Bare => None,
             Personality::Linux => {
@@ -300,7 +300,7 @@ impl Node {
     fn begin_handler(&mut self, index: usize, now: Time, context: &Context) {
         let processor = &mut self.processors[index].processor;
         processor.forget_fault();
-        context.restore(processor);
+        processor.restore(context);
         let time = self.operating_system.time_of_call(0);
         self.spend_in_system(index, now, time);
     }
@@ -397,7 +397,7 @@ impl Node {
 
     /// The integer and the floating-point registers of a processor.
     fn registers(&self, index: usize) -> ([u64; 32], [u64; 32]) {
-        let Context { integers, floats, .. } = Context::of(&self.processors[index].processor);
+        let Context { integers, floats, .. } = self.processors[index].processor.context();
         (integers, floats)
     }
 

@@ -3,7 +3,7 @@
 //! Which threads there are, and who waits for what, is in the books of the system calls
 //! (`narthex_cores::linux`); here are the processors that follow.
 
-use narthex_cores::linux::{Context, NewThread};
+use narthex_cores::linux::NewThread;
 use narthex_kernel::Time;
 
 use super::processor::State;
@@ -21,7 +21,7 @@ impl Node {
         let index = self.processes[self.processors[caller].process].processors.start + thread.place;
         self.write_caches_back(caller);
         self.write_caches_back(index);
-        let mut context = Context::of(&self.processors[caller].processor);
+        let mut context = self.processors[caller].processor.context();
         context.integers[A0] = 0;
         if thread.stack != 0 {
             context.integers[SP] = thread.stack;
@@ -30,7 +30,7 @@ impl Node {
             context.integers[TP] = pointer;
         }
         let NodeProcessor { processor, activities, state, .. } = &mut self.processors[index];
-        context.restore(processor);
+        processor.restore(&context);
         processor.pass_until(now);
         *activities = Activities::default();
         *state = State::Running;

@@ -206,7 +206,7 @@ impl Node {
         unit.activities.forget_old_poll(retired);
         let Process { calls, reports, regions, .. } = &mut self.processes[process];
         Ok(WarmProcess {
-            context: Context::of(&unit.processor),
+            context: unit.processor.context(),
             calls: Archive::save(calls)?,
             pages,
             reports: reports.clone(),
@@ -287,7 +287,7 @@ impl Node {
         if ledger.booked_until() > now || !activities.belong_to(&ledger, 0) {
             return Err(Damage::Contradiction("its clock is behind a process's"));
         }
-        context.restore(&mut unit.processor);
+        unit.processor.restore(&context);
         unit.processor.pass_until(now);
         (unit.ledger, unit.activities, unit.state) = (ledger, activities, State::Running);
         let at = unit.processor.now();

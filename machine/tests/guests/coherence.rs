@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::interfaces_of_1998;
+use crate::reorder::windowed;
 use crate::support::exchange::ping_pong;
 use crate::support::{DATA, alone, reported_word, request, result, statistic, with};
 
@@ -222,7 +223,7 @@ proptest! {
         protocol in select(vec!["MOESI", "MESI", "MSI"]),
         associativity in select(vec![1, 2, 4]),
         block in select(vec![16, 64, 128]),
-        misses in select(vec![1, 3]),
+        (misses, overlaps) in select(vec![(1, false), (3, false), (3, true)]),
         prefetcher in select(vec!["", "next-line", "stream"]),
     ) {
         let mut settings = vec![
@@ -235,6 +236,7 @@ proptest! {
         ];
         settings.extend(prefetching("data_cache", prefetcher));
         let request = settings.iter().fold(alone("hpca98"), |request, setting| with(request, setting));
+        let request = if overlaps { windowed(request) } else { request };
         let document = result(&request, &checksumming(&steps));
         prop_assert_eq!(reported_word(&document, 0, "checksum"), checksum(&steps));
     }

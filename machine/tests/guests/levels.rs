@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::coherence::{checksum, checksumming, prefetching, step};
+use crate::reorder::windowed;
 use crate::support::exchange::ping_pong;
 use crate::support::{
     DATA, NAMES, failure, fixed_hpca98, reported, reported_word, result, run_guest, statistic, with,
@@ -437,7 +438,7 @@ proptest! {
         blocks in select(vec![(16, 128), (32, 64), (64, 64)]),
         stores in select(vec!["write-back", "write-through"]),
         ways in select(vec![1, 4]),
-        misses in select(vec![1, 2, 8]),
+        (misses, overlaps) in select(vec![(1, false), (2, false), (8, false), (2, true), (8, true)]),
         prefetcher in select(vec!["", "next-line", "stream"]),
     ) {
         let mut settings = vec![
@@ -454,7 +455,8 @@ proptest! {
         ];
         settings.extend(prefetching("second_level_cache", prefetcher));
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-        let document = result(&alone(&settings), &checksumming(&steps));
+        let request = if overlaps { windowed(alone(&settings)) } else { alone(&settings) };
+        let document = result(&request, &checksumming(&steps));
         prop_assert_eq!(reported_word(&document, 0, "checksum"), checksum(&steps));
     }
 }

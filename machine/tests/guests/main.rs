@@ -40,6 +40,7 @@ mod processes;
 mod promises;
 mod refusals;
 mod regions;
+mod reorder;
 mod sarc;
 mod several_interfaces;
 mod shapes;

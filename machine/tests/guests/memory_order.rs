@@ -10,6 +10,7 @@ use narthex_machine::RunRequest;
 
 use crate::coherence::prefetching;
 use crate::process_threads::{END, several, threads};
+use crate::reorder::windowed;
 use crate::support::{DATA, reported, result, with};
 
 /// Rounds of each test.
@@ -231,17 +232,20 @@ enum UnderWay {
     Stores(u32, &'static str),
     /// The same, out of order, and blocks that are prefetched.
     Prefetches(u32),
+    /// So many loads that miss, of a core with a window, and stores that wait in a queue with this order.
+    Window(u32, &'static str),
 }
 
-use UnderWay::{Loads, Prefetches, Stores};
+use UnderWay::{Loads, Prefetches, Stores, Window};
 
 impl UnderWay {
     fn of(self, request: RunRequest) -> RunRequest {
-        let (Loads(misses) | Stores(misses, _) | Prefetches(misses)) = self;
+        let (Loads(misses) | Stores(misses, _) | Prefetches(misses) | Window(misses, _)) = self;
         let request = with(request, &format!("processor.misses={misses}"));
         let (request, order) = match self {
             Loads(_) => return request,
             Stores(_, order) => (request, order),
+            Window(_, order) => (windowed(request), order),
             // The other word's block is the next one.
             Prefetches(_) => {
                 let is_one_level = ["hpca98", "isca96"].contains(&&*request.machine);
@@ -286,6 +290,8 @@ fn ordered() -> impl Iterator<Item = (Litmus, &'static str)> {
 fn what_the_memory_model_forbids_is_never_seen() {
     for (test, fence) in ordered() {
         for under_way in [Loads(1), Loads(8), Stores(1, "in-order"), Stores(8, "out-of-order"), Prefetches(8)]
+            .into_iter()
+            .chain([Window(8, "in-order"), Window(8, "out-of-order")])
         {
             for request in machines(under_way, test.threads.len()) {
                 is_never_seen(&test, fence, &request, under_way);
@@ -314,6 +320,9 @@ fn loads_are_seen_out_of_order_where_several_may_miss_and_stores_never_behind_lo
         (IRIW, Loads(8), true),
         // A store is waited for: no later load is made before it.
         (STORE_BUFFERING, Loads(8), false),
+        (MESSAGE_PASSING, Window(8, "in-order"), true),
+        (LOAD_BUFFERING, Window(8, "in-order"), true),
+        (IRIW, Window(8, "in-order"), true),
     ] {
         for request in machines(under_way, test.threads.len()) {
             let (outcomes, _) = seen(&test, [""; 3], &request);
@@ -333,7 +342,8 @@ fn loads_pass_stores_that_wait_in_a_queue_and_in_order_nothing_else_passes_anyth
     }
     for order in ["in-order", "out-of-order"] {
         let [bus, _, directory] = machines(Stores(1, order), 2);
-        for request in [bus, directory] {
+        let [windowed_bus, _, windowed_directory] = machines(Window(8, order), 2);
+        for request in [bus, directory, windowed_bus, windowed_directory] {
             let (outcomes, _) = seen(&STORE_BUFFERING, [""; 3], &request);
             assert!(outcomes > 0, "{order} on {}", request.machine);
         }

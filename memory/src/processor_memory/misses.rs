@@ -79,6 +79,8 @@ pub(super) struct MissRegisters {
     /// Of the load that came last.
     age: u64,
     arrivals: Vec<Arrival>,
+    /// The processor hears of blocks that it has not claimed, too: it looks ahead.
+    tells_of_all: bool,
     pub statistics: Statistics,
 }
 
@@ -88,8 +90,14 @@ impl MissRegisters {
             registers: vec![Register::Idle; count],
             age: 0,
             arrivals: Vec::with_capacity(count),
+            tells_of_all: false,
             statistics: Statistics::default(),
         }
+    }
+
+    /// The processor hears of all blocks that have come.
+    pub fn tell_of_all(&mut self) {
+        self.tells_of_all = true;
     }
 
     /// How many there are.
@@ -273,7 +281,7 @@ impl ProcessorMemory {
                 continue;
             }
             misses.registers[place] = Register::Idle;
-            if !claimed {
+            if !claimed && !misses.tells_of_all {
                 // The processor has not gone on: it repeats the access.
                 continue;
             }

@@ -100,7 +100,7 @@ impl ProcessorPort<'_> {
     }
 
     /// How many bytes of an access lie in its first block, and in the next.
-    fn split(&self, address: u64, size: usize) -> (usize, usize) {
+    pub(super) fn split(&self, address: u64, size: usize) -> (usize, usize) {
         let room = self.own.data.bytes_to_end_of_block(address);
         (room.min(size), size.saturating_sub(room))
     }
@@ -121,22 +121,32 @@ impl ProcessorPort<'_> {
         }
     }
 
+    /// What a load finds whose bytes the data cache has.
+    pub(super) fn value_at_hand(&self, address: u64, size: usize) -> Outcome<u64> {
+        let value = self.gather(address, size);
+        match self.own.filling(address) {
+            Some(register) => Outcome::Filling(value, register),
+            None => Outcome::Done(value),
+        }
+    }
+
     /// A load of a processor that goes on while it is under way.
     fn load_under_way(&mut self, address: u64, size: usize) -> Outcome<u64> {
         if let Some(register) = self.own.claim_load(address, size) {
             return Outcome::UnderWay(register);
         }
         if self.own.data.access(address, Access::Load).is_ok() {
-            let value = self.gather(address, size);
-            return match self.own.filling(address) {
-                Some(register) => Outcome::Filling(value, register),
-                None => Outcome::Done(value),
-            };
+            return self.value_at_hand(address, size);
         }
         let Some(register) = self.own.free_register() else {
             self.own.count_stall();
             return self.wait(Pending::MissRegister);
         };
+        self.fill_or_begin(address, size, register)
+    }
+
+    /// A load that misses the data cache takes a register.
+    pub(super) fn fill_or_begin(&mut self, address: u64, size: usize, register: u8) -> Outcome<u64> {
         self.own.statistics.load_misses.increment();
         let obtained = match self.own.is_on_its_way(address) {
             true => Obtained::Missing,
@@ -599,6 +609,19 @@ impl Port for ProcessorPort<'_> {
             PageKind::Local => self.local_load(address, size),
             _ => self.cachable_load(address, size, Access::Store),
         }
+    }
+
+    #[cold]
+    fn bring(&mut self, address: u64, size: usize) -> Outcome<u64> {
+        self.bring_ahead(address, size)
+    }
+
+    fn is_at_hand(&self, address: u64, size: usize) -> bool {
+        self.split(address, size).0 == size && self.own.data.holds(address)
+    }
+
+    fn is_uncached(&self, address: u64) -> bool {
+        self.pages.lookup(address).is_some_and(|page| !page.kind.is_memory())
     }
 
     #[cold]

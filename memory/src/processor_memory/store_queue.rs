@@ -358,6 +358,17 @@ fn queue_order(queue: &Option<Box<StoreQueue>>) -> DrainOrder {
     queue.as_ref().map_or(DrainOrder::InOrder, |queue| queue.order)
 }
 
+impl ProcessorMemory {
+    /// What the queue has of a load's bytes, if anything: none inside if it has only some.
+    pub(super) fn queued_value(&self, address: u64, size: usize) -> Option<Option<u64>> {
+        match self.store_queue.as_ref()?.look_up(address, size) {
+            Overlap::Nothing => None,
+            Overlap::All(value) => Some(Some(value)),
+            Overlap::Some => Some(None),
+        }
+    }
+}
+
 impl ProcessorPort<'_> {
     /// A store to cached memory, in one block.
     pub(super) fn store_cached(

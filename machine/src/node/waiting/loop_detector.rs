@@ -17,7 +17,7 @@
 //! cache. Ends of windows come anywhere in a loop, seldom twice at the same place, and often in a
 //! program at work. So one of those is noted at a time, and all its registers are kept at once.
 
-use narthex_cores::{InOrder, Processor, Stop};
+use narthex_cores::{AnyProcessor, Stop};
 
 /// Registers in which two turns may differ if the program reads a counter.
 const MOST_GROWING: usize = 4;
@@ -114,12 +114,7 @@ impl LoopDetector {
 
     /// The processor has stopped, after this many loads from device registers. The
     /// loop in which it may be, if it seems to wait.
-    pub fn look(
-        &mut self,
-        stop: Stop,
-        processor: &Processor<InOrder>,
-        uncached_loads: u64,
-    ) -> Option<Candidate> {
+    pub fn look(&mut self, stop: Stop, processor: &AnyProcessor, uncached_loads: u64) -> Option<Candidate> {
         if processor.retired() < self.not_before {
             return None;
         }
@@ -161,7 +156,7 @@ impl LoopDetector {
     fn compare(
         &mut self,
         mut noted: u32,
-        processor: &Processor<InOrder>,
+        processor: &AnyProcessor,
         uncached_loads: u64,
     ) -> Option<Candidate> {
         let mut shortest: Option<Candidate> = None;
@@ -220,7 +215,7 @@ fn noted_at(places: &[StopAddress; NOTED], here: StopAddress) -> u32 {
 }
 
 impl ChangedRegister {
-    fn new(processor: &Processor<InOrder>, register: usize) -> Self {
+    fn new(processor: &AnyProcessor, register: usize) -> Self {
         ChangedRegister {
             counter_reads: processor.counter_reads(),
             register,
@@ -229,13 +224,13 @@ impl ChangedRegister {
     }
 
     /// Whether the registers are not those of the stop, for certain.
-    fn changed(&self, processor: &Processor<InOrder>) -> bool {
+    fn changed(&self, processor: &AnyProcessor) -> bool {
         self.counter_reads == processor.counter_reads() && self.value != processor.registers()[self.register]
     }
 }
 
 impl StopRecord {
-    fn new(processor: &Processor<InOrder>, uncached_loads: u64) -> Self {
+    fn new(processor: &AnyProcessor, uncached_loads: u64) -> Self {
         StopRecord {
             registers: *processor.registers(),
             retired: processor.retired(),
@@ -246,7 +241,7 @@ impl StopRecord {
 
     /// Whether the processor has the same registers, but for some that may grow
     /// if the program has read a counter. If not, `changed` learns a register.
-    fn is_like(&self, processor: &Processor<InOrder>, changed: &mut ChangedRegister) -> bool {
+    fn is_like(&self, processor: &AnyProcessor, changed: &mut ChangedRegister) -> bool {
         let growing = if processor.counter_reads() == self.counter_reads { 0 } else { MOST_GROWING };
         let registers = self.registers.iter().zip(processor.registers()).enumerate();
         let mut differing = registers.filter(|(_, (old, new))| old != new).skip(growing);

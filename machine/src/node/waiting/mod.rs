@@ -305,7 +305,9 @@ impl Node {
         let waited = now.saturating_since(unit.processor.now());
         let turns = (waited.as_ps() / turn.duration().as_ps()).min(turn.limit());
         let behind = unit.activities.behind(&unit.ledger, unit.processor.retired());
-        unit.processor.repeat(&turn, turns);
+        if let Some(processor) = unit.processor.in_order_mut() {
+            processor.repeat(&turn, turns);
+        }
         unit.ledger.repeat(&ledger, turns);
         let instructions = turns * turn.instructions();
         let retired = unit.processor.retired();

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use narthex_cores::wait_loop::{Observation, Turn, Verdict};
-use narthex_cores::{InOrder, Processor, Stop};
+use narthex_cores::{AnyProcessor, Stop};
 use narthex_kernel::{Ledger, Time};
 use narthex_memory::ProcessorMemory;
 use narthex_memory::processor_memory::WaitReason;
@@ -68,12 +68,12 @@ impl WaitLoop {
     pub(in crate::node) fn seems_to_wait(
         &mut self,
         stop: Stop,
-        processor: &Processor<InOrder>,
+        processor: &AnyProcessor,
         memory: &ProcessorMemory,
     ) -> Option<Candidate> {
         let is_call = matches!(stop, Stop::SystemCall | Stop::WaitForInterrupt | Stop::Fault);
-        // What is under way is over in a later turn.
-        if is_call || memory.has_accesses_under_way() {
+        // What is under way is over in a later turn. The turns of a core with a window overlap.
+        if is_call || processor.in_order().is_none() || memory.has_accesses_under_way() {
             return None;
         }
         // A turn that misses its caches, or posts a store, is no turn of waiting.
@@ -160,9 +160,9 @@ impl Node {
         watch.steps += 1;
         let main = &mut self.memories[usize::from(ports.memory.0)].bytes;
         let mut port = memory.port(&self.processes[*process].pages, main);
-        match &mut watch.begun {
-            Some(begun) => begun.observation.step(processor, &mut port, until),
-            None => (processor.step_before(&mut port, until), Verdict::Open),
+        match (&mut watch.begun, processor.in_order_mut()) {
+            (Some(begun), Some(processor)) => begun.observation.step(processor, &mut port, until),
+            _ => (processor.step_before(&mut port, until), Verdict::Open),
         }
     }
 
@@ -180,7 +180,8 @@ impl Node {
             None => {
                 let grain = self.grain(index, watch.takes_bus);
                 let most = MOST_TURNS * grain.passes * watch.instructions;
-                let observation = Observation::new(&self.processors[index].processor, most, grain);
+                let Some(processor) = self.processors[index].processor.in_order() else { return };
+                let observation = Observation::new(processor, most, grain);
                 watch.begun = Some(Begun { observation, at });
             }
         }

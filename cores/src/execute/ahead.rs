@@ -1,0 +1,220 @@
+//! How a processor executes what it keeps nothing of, while it waits: see
+//! [`reorder`](crate::reorder).
+//!
+//! An [`AheadPort`] stands before the port: stores stay in it, loads find them there, and what a load would
+//! fetch is fetched. The table that looks ahead asks of each instruction whether it has its operands. One
+//! that has them is executed by its own handler; of another one only the result is marked as missing, and a
+//! branch goes where it is predicted to go.
+
+use narthex_memory::Port;
+use narthex_memory::port::{AccessFault, CacheBlockOperation, LowerLevelLatency, Outcome};
+
+use super::{Core, Exit, Handler, Table};
+use crate::decode::SHORT;
+use crate::extensions::{FIRST_NUMBER, Kind, kind_of, number_of};
+use crate::operation::{Cursor, Operation, SINK};
+use crate::stop::Stop;
+use crate::timing::Timing;
+
+/// Stores that are remembered; of more, the oldest are forgotten.
+const MOST_STORES: usize = 256;
+
+/// Marks for the ledger are none of its business.
+const MARKER: u16 = number_of("marker");
+
+/// A store that is not made.
+#[derive(Clone, Copy, Debug)]
+struct Store {
+    address: u64,
+    size: usize,
+    /// None: it is not known.
+    value: Option<u64>,
+}
+
+/// The memory of a processor that looks ahead.
+pub(crate) struct AheadPort<'a, P> {
+    pub port: &'a mut P,
+    stores: Vec<Store>,
+    /// A miss has begun.
+    pub has_begun: bool,
+}
+
+impl<'a, P: Port> AheadPort<'a, P> {
+    pub fn new(port: &'a mut P) -> Self {
+        AheadPort { port, stores: Vec::new(), has_begun: false }
+    }
+
+    #[inline(never)]
+    fn remember(&mut self, store: Store) {
+        if self.stores.len() == MOST_STORES {
+            self.stores.remove(0);
+        }
+        self.stores.push(store);
+    }
+
+    /// What the last store to these bytes says of them, if there is one: none inside if they are not known.
+    #[inline(never)]
+    fn stored(&self, address: u64, size: usize) -> Option<Option<u64>> {
+        let overlaps = |store: &&Store| {
+            address.wrapping_sub(store.address) < store.size as u64
+                || store.address.wrapping_sub(address) < size as u64
+        };
+        let store = self.stores.iter().rev().find(overlaps)?;
+        let offset = address.wrapping_sub(store.address);
+        let is_whole = offset.checked_add(size as u64).is_some_and(|end| end <= store.size as u64);
+        let value = store.value.filter(|_| is_whole);
+        Some(value.map(|value| value >> (8 * offset) & (u64::MAX >> (64 - 8 * size))))
+    }
+}
+
+impl<P: Port> Port for AheadPort<'_, P> {
+    #[inline(always)]
+    fn load_hit<const SIZE: usize>(&mut self, address: u64) -> Option<u64> {
+        if self.stores.is_empty() { self.port.load_hit::<SIZE>(address) } else { None }
+    }
+
+    #[inline(always)]
+    fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
+        self.remember(Store { address, size: SIZE, value: Some(value) });
+        true
+    }
+
+    #[inline(always)]
+    fn fetch_hit(&mut self, address: u64) -> bool {
+        self.port.fetch_hit(address)
+    }
+
+    fn load(&mut self, address: u64, size: usize) -> Outcome<u64> {
+        match self.stored(address, size) {
+            Some(Some(value)) => return Outcome::Done(value),
+            Some(None) => return Outcome::UnderWay(0),
+            None => {}
+        }
+        let outcome = self.port.bring(address, size);
+        self.has_begun |= outcome == Outcome::Wait;
+        outcome
+    }
+
+    fn store(&mut self, _: u64, _: usize, _: u64) -> Outcome<()> {
+        Outcome::Wait
+    }
+
+    /// Fetches wait for the program to come there.
+    fn fetch(&mut self, _: u64) -> Outcome<()> {
+        Outcome::Wait
+    }
+
+    /// Nothing is decoded before the program comes there.
+    fn code(&mut self, _: u64) -> Result<u32, AccessFault> {
+        Err(AccessFault::Unmapped)
+    }
+
+    fn load_reserved(&mut self, _: u64, _: usize) -> Outcome<u64> {
+        Outcome::Wait
+    }
+
+    fn store_conditional(&mut self, _: u64, _: usize, _: u64) -> Outcome<bool> {
+        Outcome::Wait
+    }
+
+    fn load_for_update(&mut self, _: u64, _: usize) -> Outcome<u64> {
+        Outcome::Wait
+    }
+
+    fn operate_on_block(&mut self, _: u64, _: CacheBlockOperation) -> Outcome<()> {
+        Outcome::Wait
+    }
+
+    fn fence(&mut self) -> Outcome<()> {
+        Outcome::Wait
+    }
+
+    fn fence_instructions(&mut self) -> Outcome<()> {
+        Outcome::Wait
+    }
+
+    fn load_late<const SIZE: usize>(&mut self, _: u64) -> Option<(u64, LowerLevelLatency)> {
+        None
+    }
+
+    fn is_at_hand(&self, address: u64, size: usize) -> bool {
+        self.stored(address, size).is_some() || self.port.is_at_hand(address, size)
+    }
+
+    fn is_uncached(&self, address: u64) -> bool {
+        self.port.is_uncached(address)
+    }
+}
+
+impl<P: Port, T: Timing> Table<AheadPort<'_, P>, T> {
+    /// Executes the program without effect.
+    pub const AHEAD: Self = Table { handlers: [ahead::<P, T> as Handler<_, _>; super::ENTRIES] };
+}
+
+/// Executes an instruction if it has its operands; else goes on without its result.
+fn ahead<'a, P: Port, T: Timing>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    port: &mut AheadPort<'a, P>,
+    t: u64,
+    count: u64,
+    table: &Table<AheadPort<'a, P>, T>,
+) {
+    let operation = cursor.get();
+    if t >= core.outside_until {
+        return super::horizon(core, cursor, port, t, count, table);
+    }
+    let number = operation.code & (SHORT - 1);
+    if number == MARKER {
+        return table.dispatch(core, cursor.advance(4), port, t, count);
+    }
+    let is_other = kind_of(operation.code) == Kind::Other && number >= FIRST_NUMBER;
+    if is_other || core.timing.window().is_some_and(|window| window.is_full()) {
+        core.exit = Exit::Stop(Stop::NotReady);
+        return core.save(cursor, t, count);
+    }
+    if core.needs_expected(operation) {
+        return match pass(core, cursor, port, t) {
+            Some((next, t)) => table.dispatch(core, next, port, t, T::retire(count)),
+            None => {
+                core.exit = Exit::Stop(Stop::NotReady);
+                core.save(cursor, t, count)
+            }
+        };
+    }
+    Table::FULL.call(operation.code, core, cursor, port, t, count, table)
+}
+
+/// Goes on behind an instruction whose result is not known: where, and when. None if nobody knows where.
+pub(crate) fn pass<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    cursor: Cursor,
+    port: &mut AheadPort<'_, P>,
+    t: u64,
+) -> Option<(Cursor, u64)> {
+    let operation = cursor.get();
+    let Operation { code, rd, rs1, immediate, .. } = operation;
+    let bytes = if code & SHORT == 0 { 4 } else { 2 };
+    let pc = core.pc_of(cursor);
+    let kind = kind_of(code);
+    let mut next = cursor.advance(bytes);
+    match kind {
+        Kind::Compute | Kind::Load => {}
+        Kind::Store if core.timing.is_expected(rs1) => {}
+        Kind::Store => {
+            let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
+            port.remember(Store { address, size: 8, value: None });
+        }
+        Kind::Branch => {
+            if core.timing.window()?.guess(pc) {
+                next = cursor.jump(immediate);
+            }
+        }
+        Kind::Jump | Kind::Other => return None,
+    }
+    if rd != SINK && matches!(kind, Kind::Compute | Kind::Load) {
+        core.timing.expect(rd);
+    }
+    let t = core.timing.window()?.pass(t);
+    Some((next, t))
+}

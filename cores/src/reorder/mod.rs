@@ -1,0 +1,389 @@
+//! When the instructions of a core with a reorder window begin.
+//!
+//! **What it computes.** Instructions are *dispatched* in order, `issue_width` a cycle, into a window. One
+//! begins when its operands are there and is complete after its latency; it leaves the window when all that
+//! are older are complete. So instruction n is dispatched no sooner than instruction n - `entries` is
+//! complete with all before it, and the loads and stores of the window are limited alike. A result that is
+//! late delays those that need it, and nobody else.
+//!
+//! **How.** Programs are executed in their order, by the same handlers as in order, and time is book-keeping:
+//!
+//! ```text
+//!   dispatch clock t   ──► next instruction        at = max(t, operands ready)   (the handlers' `at`)
+//!   completed[n]       ──► a ring of the window:   when instruction n is complete, or NEVER
+//!   frontier           ──► when all that have left the window were complete: t is no less
+//! ```
+//!
+//! So values are exact by construction, and a processor's accesses are made in its program's order.
+//!
+//! **Where the value is not known** (a load is under way, and an instruction needs it), or a miss begins
+//! later than now, execution stops there, and the processor *looks ahead* (`processor/ahead.rs`): it executes
+//! what follows on copies, without what depends on the missing value, along the predicted path, as far as the
+//! window reaches, and begins the misses that it meets. It keeps nothing of that but the blocks that are on
+//! their way, and goes on at the same instruction when the value is there (runahead, Dundas and Mudge, ICS
+//! 1997). The dispatch clock did not stop meanwhile: what was in the window *has been* dispatched, so that `t`
+//! lags behind the `floor`, the instant to which the processor has come, until it has caught up. What hits
+//! then costs what it cost in the past; what still misses begins at the floor.
+//!
+//! **What it leaves out.** Units are as many as instructions begin, but for one divider; the port of the
+//! second level is always free. An access that hits reads its value when it is dispatched, not when it
+//! begins. Loads behind an instruction that waits for a value take theirs after it, and only their misses
+//! overlap with it; a block that another processor takes away before its load is reached misses again. Stores
+//! wait for their operands before they ask for a block that is absent. While an access is waited for that
+//! takes no miss register (a store without a queue for it, an atomic, a device's register, a load when all
+//! registers are taken, a fetch), nothing behind it begins. Behind a branch whose operand is on its way the right path is followed
+//! only if it was predicted, as in hardware; behind a jump to a register of that kind nothing is, and returns
+//! are always predicted. Atomics, fences, system calls and what reads or writes a CSR have the window to
+//! themselves. A stored word goes to a later load of the same eight bytes after a cycle, whatever their sizes.
+
+mod config;
+mod predictor;
+mod timing;
+
+use narthex_kernel::{Archive, Archived, Damage};
+use narthex_memory::processor_memory::misses::MOST_MISSES;
+
+use crate::config::Config as CoreConfig;
+use crate::operation::SINK;
+
+use config::MOST_QUEUED;
+pub use config::{Config, MOST_ENTRIES, PredictorConfig, PredictorKind};
+use predictor::Predictor;
+
+/// When a value comes of which nobody knows it.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// Registers that exist.
+const REGISTERS: usize = SINK as usize + 1;
+
+/// Words for which a store is remembered, by address.
+const STORES: usize = 64;
+
+/// Loads, or stores, of the window: which instructions they are.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    entries: u64,
+    /// How many there have been.
+    count: u64,
+    instructions: [u64; MOST_QUEUED as usize],
+}
+
+impl Queue {
+    fn new(entries: u64) -> Self {
+        Queue { entries, count: 0, instructions: [0; MOST_QUEUED as usize] }
+    }
+
+    #[inline(always)]
+    fn place(count: u64) -> usize {
+        count as usize & (MOST_QUEUED as usize - 1)
+    }
+
+    /// Instruction `number` takes an entry: all before this one have left the window when the next one is
+    /// dispatched.
+    #[inline(always)]
+    fn take(&mut self, number: u64) -> u64 {
+        self.instructions[Self::place(self.count)] = number;
+        self.count += 1;
+        match self.count < self.entries {
+            true => 0,
+            false => self.instructions[Self::place(self.count - self.entries)] + 1,
+        }
+    }
+}
+
+/// What is copied when the processor looks ahead.
+#[derive(Clone, Copy, Debug)]
+struct Scoreboard {
+    /// When each register is ready.
+    ready: [u64; 256],
+    /// When the divider is free.
+    divider: u64,
+    /// When the block of each miss register is there.
+    blocks: [u64; MOST_MISSES],
+    /// The instruction that each miss register is for.
+    loads_under_way: [u64; MOST_MISSES],
+    /// When the instructions of the window are complete.
+    completed: [u64; MOST_ENTRIES as usize],
+    /// The number of the next instruction.
+    next: u64,
+    /// The number of the oldest one in the window.
+    oldest: u64,
+    /// All before this one are to leave the window before the next one is dispatched.
+    to_leave: u64,
+    /// When all that have left were complete.
+    frontier: u64,
+    /// When the result of the instruction that is executed is there.
+    result: u64,
+    /// It is a load under way.
+    is_under_way: bool,
+    /// The next instruction cannot be dispatched before a load under way is over.
+    is_full: bool,
+    loads: Queue,
+    stores: Queue,
+    /// Words that were stored, and when a load may have them.
+    stored: [(u64, u64); STORES],
+    /// Directions of the last branches.
+    history: u64,
+    /// The dispatch clock, between runs.
+    dispatch: u64,
+    /// The instant to which the processor has come.
+    floor: u64,
+}
+
+/// A core with a reorder window, as its configuration says.
+#[derive(Clone, Debug)]
+pub struct ReorderWindow {
+    cycle_mask: u64,
+    latency_slots: [u64; 8],
+    tag_change_slots: u64,
+    trap_slots: u64,
+    /// Cycles that a taken branch costs which was predicted.
+    taken_slots: u64,
+    mispredict_slots: u64,
+    entries: u64,
+    mmio_loads_serialise: bool,
+    board: Scoreboard,
+    /// To which it goes back when it has looked ahead.
+    saved: Box<Scoreboard>,
+    predictor: Predictor,
+    /// When the instruction began whose handler has handed it on.
+    pub(crate) began: u64,
+    /// When the instruction may begin for which execution has stopped, if that is known.
+    wake: u64,
+    /// It has stopped for a load under way.
+    awaits_load: bool,
+    /// It looks ahead.
+    looks_ahead: bool,
+}
+
+impl Scoreboard {
+    fn new(config: &Config) -> Self {
+        Scoreboard {
+            ready: [0; 256],
+            divider: 0,
+            blocks: [0; MOST_MISSES],
+            loads_under_way: [0; MOST_MISSES],
+            completed: [0; MOST_ENTRIES as usize],
+            next: 0,
+            oldest: 0,
+            to_leave: 0,
+            frontier: 0,
+            result: 0,
+            is_under_way: false,
+            is_full: false,
+            loads: Queue::new(config.load_queue),
+            stores: Queue::new(config.store_queue),
+            stored: [(NEVER, 0); STORES],
+            history: 0,
+            dispatch: 0,
+            floor: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn place(number: u64) -> usize {
+        number as usize & (MOST_ENTRIES as usize - 1)
+    }
+
+    /// All before this instruction leave the window; false if one of them is a load under way.
+    #[inline(always)]
+    fn leave(&mut self, number: u64) -> bool {
+        while self.oldest < number {
+            let completed = self.completed[Self::place(self.oldest)];
+            if completed == NEVER {
+                return false;
+            }
+            self.frontier = self.frontier.max(completed);
+            self.oldest += 1;
+        }
+        true
+    }
+
+    /// When all instructions are complete; never, if one is a load under way.
+    fn drain(&mut self) -> u64 {
+        if self.leave(self.next) { self.frontier } else { NEVER }
+    }
+}
+
+impl ReorderWindow {
+    /// When all instructions before the next one are complete.
+    pub(crate) fn drain(&mut self) -> u64 {
+        self.board.drain()
+    }
+
+    /// The instant to which the processor has come, at this dispatch.
+    #[inline(always)]
+    pub(crate) fn now(&self, t: u64) -> u64 {
+        self.board.floor.max(t)
+    }
+
+    /// The processor has come to `slot`.
+    pub(crate) fn come_to(&mut self, slot: u64) {
+        self.board.floor = self.board.floor.max(slot);
+    }
+
+    /// Execution stops for an instruction that may begin at `slot`.
+    pub(crate) fn wake_at(&mut self, slot: u64) {
+        self.wake = slot;
+    }
+
+    /// When the instruction may begin for which execution has stopped; never, if nobody knows.
+    pub(crate) fn take_wake(&mut self) -> u64 {
+        std::mem::replace(&mut self.wake, NEVER)
+    }
+
+    /// Execution stops until a load under way is over.
+    pub(crate) fn await_load(&mut self) {
+        self.awaits_load = true;
+    }
+
+    /// Loads of device registers wait until all earlier instructions are complete.
+    pub(crate) fn mmio_loads_serialise(&self) -> bool {
+        self.mmio_loads_serialise
+    }
+
+    /// Whether the window has room for no instruction before a load under way is over.
+    pub(crate) fn is_full(&self) -> bool {
+        self.board.is_full
+    }
+
+    /// The load that is executed is under way in this miss register.
+    pub(crate) fn begin_load(&mut self, miss_register: u8) {
+        self.board.loads_under_way[usize::from(miss_register)] = self.board.next;
+        self.board.is_under_way = true;
+    }
+
+    /// The block of a miss register came at `slot`.
+    pub(crate) fn block_came(&mut self, miss_register: u8, slot: u64) {
+        self.board.blocks[usize::from(miss_register)] = slot;
+    }
+
+    /// A value that was on its way to `register` is not needed any more.
+    pub(crate) fn forget(&mut self, register: u8) {
+        self.board.ready[usize::from(register)] = 0;
+    }
+
+    /// The instruction that is executed is dispatched, and nobody knows when it is complete.
+    pub(crate) fn pass(&mut self, t: u64) -> u64 {
+        self.board.is_under_way = true;
+        self.dispatch_next(t, t)
+    }
+
+    /// Looks ahead from here on.
+    pub(crate) fn begin_ahead(&mut self) {
+        self.looks_ahead = true;
+        *self.saved = self.board;
+    }
+
+    /// Goes back. What is on its way is on its way.
+    pub(crate) fn end_ahead(&mut self) {
+        self.saved.blocks = self.board.blocks;
+        self.board = *self.saved;
+        self.looks_ahead = false;
+    }
+
+    /// A branch whose operands are not known: whether it is predicted to be taken.
+    pub(crate) fn guess(&mut self, pc: u64) -> bool {
+        let taken = self.predictor.takes(pc, self.board.history);
+        self.board.history = self.board.history << 1 | u64::from(taken);
+        taken
+    }
+
+    #[inline(always)]
+    fn cycle_start(&self, slot: u64) -> u64 {
+        slot & self.cycle_mask
+    }
+
+    /// The instruction dispatched at `t` began at `at`: when the next one is dispatched.
+    #[inline(always)]
+    fn dispatch_next(&mut self, t: u64, at: u64) -> u64 {
+        let width = !self.cycle_mask + 1;
+        let completed = match std::mem::take(&mut self.board.is_under_way) {
+            true => NEVER,
+            false => self.board.result.max(self.cycle_start(at) + width),
+        };
+        let board = &mut self.board;
+        board.completed[Scoreboard::place(board.next)] = completed;
+        board.next += 1;
+        self.admit(t + 1)
+    }
+
+    /// When the next instruction is dispatched that could be at `t`.
+    #[inline(always)]
+    fn admit(&mut self, t: u64) -> u64 {
+        let board = &mut self.board;
+        let to_leave = (board.next + 1).saturating_sub(self.entries).max(board.to_leave);
+        board.is_full = !board.leave(to_leave);
+        t.max(board.frontier)
+    }
+
+    /// The branch at `pc`, dispatched at `t`, began at `at`: when what follows it is dispatched.
+    #[inline(always)]
+    fn resolve(&mut self, t: u64, at: u64, pc: u64, taken: bool) -> u64 {
+        let history = self.board.history;
+        let is_right = self.predictor.takes(pc, history) == taken;
+        self.board.history = history << 1 | u64::from(taken);
+        if !self.looks_ahead {
+            self.predictor.learn(pc, history, taken);
+        }
+        self.follow(t, at, taken, is_right)
+    }
+
+    /// The same once it is known whether it was predicted.
+    #[inline(always)]
+    fn follow(&mut self, t: u64, at: u64, taken: bool, is_right: bool) -> u64 {
+        let next = self.dispatch_next(t, at);
+        let width = !self.cycle_mask + 1;
+        match (is_right, taken && self.taken_slots > 0) {
+            (true, false) => next,
+            (true, true) => next.max(self.cycle_start(t) + width + self.taken_slots),
+            (false, _) => next.max(self.cycle_start(at) + width + self.mispredict_slots),
+        }
+    }
+}
+
+/// What is under way; the rest is the processor's configuration.
+impl Archived for ReorderWindow {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        archive.value(&mut self.awaits_load)?;
+        self.predictor.archive(archive)?;
+        self.board.archive(archive)
+    }
+}
+
+impl Archived for Scoreboard {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Scoreboard {
+            ready,
+            divider,
+            blocks,
+            loads_under_way,
+            completed,
+            next,
+            oldest,
+            to_leave,
+            frontier,
+            result,
+            is_under_way: _,
+            is_full,
+            loads,
+            stores,
+            stored,
+            history,
+            dispatch,
+            floor,
+        } = self;
+        archive.each(&mut ready[..REGISTERS])?;
+        archive.each(blocks)?;
+        archive.each(loads_under_way)?;
+        archive.each(completed)?;
+        let words = [divider, next, oldest, to_leave, frontier, result, history, dispatch, floor];
+        words.into_iter().try_for_each(|word| archive.value(word))?;
+        archive.value(is_full)?;
+        for queue in [loads, stores] {
+            archive.value(&mut queue.count)?;
+            archive.each(&mut queue.instructions)?;
+        }
+        stored.iter_mut().try_for_each(|entry| archive.value(entry))
+    }
+}

@@ -1,0 +1,226 @@
+//! The window as a [`Timing`].
+
+use narthex_memory::port::LowerLevelLatency;
+
+use super::{CoreConfig, NEVER, Predictor, ReorderWindow, STORES, Scoreboard};
+use crate::access_control::AccessControl;
+use crate::timing::{Class, Jump, Timing, Unit, latencies};
+
+impl Timing for ReorderWindow {
+    const TIMED: bool = true;
+    const OVERLAPS: bool = true;
+
+    /// # Panics
+    /// If the configuration has no window.
+    fn new(config: &CoreConfig) -> Self {
+        let width = config.issue_width;
+        let own = config.window.as_ref().expect("the core has a window");
+        ReorderWindow {
+            cycle_mask: !(width - 1),
+            latency_slots: latencies(config).map(|cycles| cycles * width),
+            tag_change_slots: width,
+            trap_slots: width,
+            taken_slots: config.branch_taken_cycles * width,
+            mispredict_slots: own.mispredict_cycles * width,
+            entries: own.entries,
+            mmio_loads_serialise: own.mmio_loads_serialise,
+            board: Scoreboard::new(own),
+            saved: Box::new(Scoreboard::new(own)),
+            predictor: Predictor::new(&own.predictor),
+            began: 0,
+            wake: NEVER,
+            awaits_load: false,
+            looks_ahead: false,
+        }
+    }
+
+    #[inline(always)]
+    fn window(&mut self) -> Option<&mut ReorderWindow> {
+        Some(self)
+    }
+
+    fn width(&self) -> u64 {
+        !self.cycle_mask + 1
+    }
+
+    #[inline(always)]
+    fn ready(&self, t: u64, register: u8) -> u64 {
+        t.max(self.board.ready[register as usize])
+    }
+
+    /// There are as many units as are needed, but for one divider.
+    #[inline(always)]
+    fn free(&self, t: u64, unit: Unit) -> u64 {
+        if unit == Unit::Divider { t.max(self.board.divider) } else { t }
+    }
+
+    #[inline(always)]
+    fn occupy(&mut self, unit: Unit, at: u64, class: Class) {
+        let board = &mut self.board;
+        match unit {
+            Unit::Divider => board.divider = (at & self.cycle_mask) + self.latency_slots[class as usize],
+            Unit::Memory => board.to_leave = board.to_leave.max(board.loads.take(board.next)),
+            Unit::Branch | Unit::Below => {}
+        }
+    }
+
+    #[inline(always)]
+    fn occupy_with_store(&mut self, _: u64) {
+        let board = &mut self.board;
+        board.to_leave = board.to_leave.max(board.stores.take(board.next));
+    }
+
+    fn occupy_with_tag_change(&mut self, at: u64) {
+        self.board.result = self.cycle_start(at) + self.tag_change_slots;
+    }
+
+    /// A miss register is taken until its former block has come.
+    fn come_late(&mut self, register: u8, at: u64, late: LowerLevelLatency) {
+        let former = late.register.map_or(0, |own| self.board.blocks[usize::from(own)]);
+        let there = self.cycle_start(at.max(former)) + u64::from(late.cycles) * self.width();
+        if let Some(own) = late.register {
+            self.board.blocks[usize::from(own)] = there;
+        }
+        self.come_at(register, there);
+    }
+
+    fn come_filling(&mut self, register: u8, at: u64, miss_register: u8) -> bool {
+        let there = self.board.blocks[usize::from(miss_register)];
+        if there <= at {
+            return false;
+        }
+        self.come_at(register, there);
+        true
+    }
+
+    fn expect(&mut self, register: u8) {
+        self.board.ready[register as usize] = NEVER;
+    }
+
+    fn is_expected(&self, register: u8) -> bool {
+        self.board.ready[register as usize] == NEVER
+    }
+
+    fn arrive(&mut self, register: u8, at: u64, miss_register: u8) {
+        let own = usize::from(miss_register);
+        let ready = at + self.latency_slots[Class::Load as usize];
+        let board = &mut self.board;
+        board.ready[register as usize] = ready;
+        board.blocks[own] = at;
+        board.completed[Scoreboard::place(board.loads_under_way[own])] = ready;
+    }
+
+    fn fetch_late(&mut self, t: u64, late: LowerLevelLatency) -> u64 {
+        self.cycle_start(t) + u64::from(late.cycles) * self.width()
+    }
+
+    fn occupy_below(&mut self, _: u64) {}
+
+    fn trap(&self, at: u64) -> u64 {
+        self.cycle_start(at) + self.trap_slots
+    }
+
+    /// A core with a window has no interrupts.
+    fn interrupt(&self, at: u64) -> u64 {
+        at
+    }
+
+    fn set_interrupt_cycles(&mut self, _: u64) {}
+
+    fn set_access_control(&mut self, costs: &AccessControl) {
+        self.tag_change_slots = costs.tag_change_cycles * self.width();
+        self.trap_slots = costs.fault_cycles * self.width();
+    }
+
+    #[inline(always)]
+    fn produce(&mut self, register: u8, at: u64, class: Class) {
+        let ready = self.cycle_start(at) + self.latency_slots[class as usize];
+        self.board.ready[register as usize] = ready;
+        self.board.result = ready;
+    }
+
+    #[inline(always)]
+    fn made_at(t: u64, _: u64) -> u64 {
+        t
+    }
+
+    #[inline(always)]
+    fn next(&mut self, t: u64, at: u64) -> u64 {
+        self.dispatch_next(t, at)
+    }
+
+    #[inline(always)]
+    fn fall_through(&mut self, t: u64, at: u64, pc: u64) -> u64 {
+        self.resolve(t, at, pc, false)
+    }
+
+    #[inline(always)]
+    fn redirect(&mut self, t: u64, at: u64, jump: Jump) -> u64 {
+        match jump {
+            Jump::Branch { pc } => self.resolve(t, at, pc, true),
+            Jump::Direct => self.follow(t, at, true, true),
+            Jump::Register { pc, target } => {
+                let is_right = self.predictor.target(pc) == target;
+                if !self.looks_ahead {
+                    self.predictor.learn_target(pc, target);
+                }
+                self.follow(t, at, true, is_right)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn depend(&self, at: u64, address: u64) -> u64 {
+        let word = address >> 3;
+        let (stored, there) = self.board.stored[word as usize % STORES];
+        if stored == word { at.max(there) } else { at }
+    }
+
+    #[inline(always)]
+    fn note_store(&mut self, at: u64, address: u64) {
+        let word = address >> 3;
+        self.board.stored[word as usize % STORES] = (word, self.cycle_start(at) + self.width());
+    }
+
+    #[inline(always)]
+    fn dispatch(&mut self, _: u64) -> u64 {
+        self.awaits_load = false;
+        if self.board.is_full {
+            self.board.dispatch = self.admit(self.board.dispatch);
+        }
+        self.board.dispatch
+    }
+
+    #[inline(always)]
+    fn settle(&mut self, t: u64) -> u64 {
+        self.board.dispatch = t;
+        self.board.floor = self.board.floor.max(t);
+        self.board.floor
+    }
+
+    #[inline(always)]
+    fn retire(count: u64) -> u64 {
+        count + 1
+    }
+
+    fn retired(&self, _: u64, count: u64) -> u64 {
+        count
+    }
+
+    /// While it has waited for a load that is under way, its window went on.
+    fn skip(&mut self, _: u64, to: u64) {
+        self.board.floor = to;
+        if !std::mem::take(&mut self.awaits_load) {
+            self.board.dispatch = to;
+        }
+    }
+}
+
+impl ReorderWindow {
+    /// The result of a load comes as of one that hits at `there`.
+    fn come_at(&mut self, register: u8, there: u64) {
+        let ready = there + self.latency_slots[Class::Load as usize];
+        self.board.ready[register as usize] = ready;
+        self.board.result = ready;
+    }
+}
