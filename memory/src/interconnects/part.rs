@@ -31,8 +31,10 @@ pub type Broken = (String, String);
 pub struct Admits {
     /// The caches of processors, and memories.
     pub caches: bool,
-    /// Bridges to other interconnects.
+    /// Bridges that hold it and another interconnect at once.
     pub bridges: bool,
+    /// Root complexes of links: it goes on with others while an access is held.
+    pub root_complexes: bool,
     /// DMA engines.
     pub dma_engines: bool,
     /// Devices that take part in coherence.
@@ -48,6 +50,7 @@ impl Admits {
     pub const NOTHING: Admits = Admits {
         caches: false,
         bridges: false,
+        root_complexes: false,
         dma_engines: false,
         coherent_devices: false,
         tiles: false,
@@ -106,6 +109,11 @@ pub trait InterconnectKind {
         None
     }
 
+    /// What the bridge in front of it is, to people, and what lets it sit on an interconnect.
+    fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {
+        ("bridges", |admits| admits.bridges)
+    }
+
     /// The tables of the machine's file that have its parameters, by their keys. None: its parameters
     /// are the keys beside `kind`.
     fn tables(&self, _name: &str) -> Vec<String> {
@@ -142,6 +150,17 @@ pub trait Plan: Debug + Send + Sync {
     /// The table of its protocol, if it tells an agent of others' transactions only where that has a copy.
     fn table(&self) -> Option<&'static Table> {
         None
+    }
+
+    /// Whether the bridge in front of it is an agent above like any other; else the interconnect above knows
+    /// of it.
+    fn is_agent_above(&self) -> bool {
+        false
+    }
+
+    /// Whether no agent on it hears of transactions of agents above.
+    fn tells_nothing(&self) -> bool {
+        false
     }
 
     /// The time that a cache on it needs to supply a block to others; none if no caches are on it.
