@@ -25,6 +25,8 @@ pub struct InterconnectShape {
     pub admits: Admits,
     /// The interconnect on which the bridge in front of it sits.
     pub above: Option<InterconnectId>,
+    /// Whether it is a link, whose bridge is an agent above.
+    pub is_link: bool,
     /// What is built.
     pub plan: Arc<dyn Plan>,
 }
@@ -163,6 +165,7 @@ impl MachineConfig {
             name: plan.reported_name(name, name == used[0]),
             admits: self.node.interconnects[name].admits(),
             above: rules.behind().map(number),
+            is_link: rules.is_link(),
             plan,
         }
     }
@@ -178,7 +181,7 @@ pub fn learns_from_others(device: &dyn Device) -> bool {
         || device.ports().iter().any(|port| port.concern == (0..u64::MAX) || !port.homes.is_empty())
 }
 
-/// Why such a device cannot be on a directory of this name, behind its own name.
+/// Why such a device cannot be on a directory or a link of this name, behind its own name.
 pub fn needs_a_bus(directory: &str) -> String {
     format!(
         "learns from others' transactions what they do with its blocks, which a {directory} tells nobody \

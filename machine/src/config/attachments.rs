@@ -98,7 +98,9 @@ impl super::MachineConfig {
         let device = self.build(chosen, (share, first_agent), interface::build)?;
         let places = self.node.place(chosen).unwrap_or_default();
         let above = |name| self.node.behind(name).unwrap_or(name);
-        match places.into_iter().map(above).find(|name| self.has_places(name)) {
+        let is_deaf = |name: &&str| self.has_places(name) || self.node.is_link(name);
+        let deaf = places.iter().copied().find(is_deaf);
+        match deaf.or_else(|| places.into_iter().map(above).find(is_deaf)) {
             Some(directory) if learns_from_others(&*device) => {
                 Err(format!("'{chosen}' {}", needs_a_bus(directory)))
             }

@@ -18,9 +18,9 @@ use narthex_interfaces::half::RegisterFault;
 use narthex_interfaces::on_chip::{End, FirstLevel, Packet};
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
+use narthex_memory::Response;
 use narthex_memory::directory::{Carried, Endpoint, HomeId, MOST_HOLDERS};
 use narthex_memory::interconnects::directory::Directory;
-use narthex_memory::Response;
 use narthex_memory::interconnects::{self, Home, InterconnectId};
 use serde::{Deserialize, Serialize};
 

@@ -67,7 +67,8 @@ impl Shape {
         }
     }
 
-    /// A directory tells an agent of others' transactions only if it has a copy, and a bridge on it nothing. Interfaces
+    /// A directory tells an agent of others' transactions only if it has a copy, and a bridge on it nothing,
+    /// nor does a link. Interfaces
     /// that have some, or blocks of their own, learn more than that on a bus, and need it.
     pub(super) fn check_directory(
         &self,
@@ -76,7 +77,9 @@ impl Shape {
         devices: &[&dyn Device],
     ) -> Result<(), String> {
         let shape = &self.interconnects[usize::from(on.0)];
-        let Some(table) = shape.plan.table() else { return Ok(()) };
+        if shape.plan.table().is_none() && !shape.is_link {
+            return Ok(());
+        }
         let is_here = |&place: &InterconnectId| place == on || self.above(place) == Some(on);
         for (device, _) in devices.iter().zip(&self.devices).filter(|(_, places)| places.iter().any(is_here))
         {
@@ -86,6 +89,7 @@ impl Shape {
                 return Err(format!("{device} {}", needs_a_bus(&shape.name)));
             }
         }
+        let Some(table) = shape.plan.table() else { return Ok(()) };
         let protocol = table.stable;
         let coherent = ports.iter().find(|placed| placed.on == on && placed.port.is_coherent);
         match coherent.filter(|_| !protocol.is_coherent()) {

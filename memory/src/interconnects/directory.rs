@@ -280,8 +280,7 @@ impl Directory {
 
 impl InterconnectModel for Directory {
     const KIND: &'static str = "directory";
-    const ADMITS: Admits =
-        Admits {
+    const ADMITS: Admits = Admits {
         caches: true,
         bridges: true,
         root_complexes: true,

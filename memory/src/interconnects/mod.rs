@@ -49,8 +49,8 @@ use crate::agent::Agent;
 use crate::bridge::Bridge;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
-pub use bridge_agent::BridgeAgent;
 pub use address_map::{AddressMap, Home, Overlap};
+pub use bridge_agent::BridgeAgent;
 pub use host::{InterconnectHost, Observation, Supplier};
 pub use model::InterconnectModel;
 pub use part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};

@@ -109,6 +109,13 @@ pub trait InterconnectKind {
         None
     }
 
+    /// Whether it is a link: the bridge in front of it is an agent above like any other
+    /// ([`BridgeAgent`](super::BridgeAgent)), and tells what is behind it nothing of transactions there. Else the
+    /// interconnect above knows the bridge.
+    fn is_link(&self) -> bool {
+        false
+    }
+
     /// What the bridge in front of it is, to people, and what lets it sit on an interconnect.
     fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {
         ("bridges", |admits| admits.bridges)
@@ -150,17 +157,6 @@ pub trait Plan: Debug + Send + Sync {
     /// The table of its protocol, if it tells an agent of others' transactions only where that has a copy.
     fn table(&self) -> Option<&'static Table> {
         None
-    }
-
-    /// Whether the bridge in front of it is an agent above like any other; else the interconnect above knows
-    /// of it.
-    fn is_agent_above(&self) -> bool {
-        false
-    }
-
-    /// Whether no agent on it hears of transactions of agents above.
-    fn tells_nothing(&self) -> bool {
-        false
     }
 
     /// The time that a cache on it needs to supply a block to others; none if no caches are on it.

@@ -333,7 +333,7 @@ impl InterconnectModel for Pcie {
         let mut waits = Vec::new();
         let mut say = |count: usize, what: &str| {
             if count > 0 {
-                waits.push(format!("{count} {what}"));
+                waits.push(format!("{what} ({count})"));
             }
         };
         for (direction, way) in [(down, "to the device"), (up, "to the host")] {

@@ -193,7 +193,9 @@ impl Pcie {
             let crossing = Crossing { transaction: part, since: now, is_last: piece.end == bytes };
             let last = Content::Write(crossing);
             let (most, up) = (self.max_payload, &mut self.state.up);
-            send_in_parts(last, (piece.end - piece.start, most), Class::Posted, |packet| up.send(now, packet));
+            send_in_parts(last, (piece.end - piece.start, most), Class::Posted, |packet| {
+                up.send(now, packet)
+            });
         }
     }
 

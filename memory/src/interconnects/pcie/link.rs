@@ -59,7 +59,8 @@ impl Link {
     pub fn new(keys: &Keys) -> Self {
         let Generation { rate, sent, useful, .. } = GENERATIONS[keys.generation as usize - 1];
         let left = WHOLE - (keys.link_layer_share * WHOLE as f64).round() as u64;
-        let overhead = |header: narthex_kernel::quantity::Bytes| (header.as_u64() + keys.ecrc.as_u64()) as u32;
+        let overhead =
+            |header: narthex_kernel::quantity::Bytes| (header.as_u64() + keys.ecrc.as_u64()) as u32;
         Link {
             // 8 bits at 100 Mb/s are 80,000 ps.
             picoseconds: 80_000 * sent * WHOLE,

@@ -161,9 +161,8 @@ mod tests {
     #[test]
     fn only_writes_keep_others_behind_them() {
         use Class::{Completion, NonPosted, Posted};
-        let waits = [Posted, NonPosted, Completion].map(|younger| {
-            [Posted, NonPosted, Completion].map(|older| younger.waits_for(older))
-        });
+        let waits = [Posted, NonPosted, Completion]
+            .map(|younger| [Posted, NonPosted, Completion].map(|older| younger.waits_for(older)));
         assert_eq!(waits, [[true, false, false], [true, true, false], [true, false, true]]);
     }
 

@@ -7,8 +7,8 @@ use narthex_kernel::quantity::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
 use super::super::Interconnect;
+use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
 use super::Pcie;
 use super::link::{LANES, most_tags};
 use super::packets::{CREDIT_BYTES, Credits};
@@ -92,7 +92,8 @@ impl ReceiveBuffers {
     /// The rules that they break: a packet of the largest payload has to fit.
     fn problems(&self, table: &str, max_payload: Bytes) -> Vec<Broken> {
         let least = (max_payload.as_u64() / u64::from(CREDIT_BYTES)).max(1);
-        let why = format!("expected {least} or more, for the data of a packet of max_payload = {max_payload}");
+        let why =
+            format!("expected {least} or more, for the data of a packet of max_payload = {max_payload}");
         let header = "expected 1 or more".to_owned();
         [
             ("posted_headers", self.posted_headers, 1, &header),
@@ -111,6 +112,10 @@ impl ReceiveBuffers {
 impl InterconnectKind for Keys {
     fn behind(&self) -> Option<&str> {
         Some(&self.behind)
+    }
+
+    fn is_link(&self) -> bool {
+        true
     }
 
     /// A load keeps what it crosses until its completion comes, and that may come behind writes that have to
@@ -164,14 +169,6 @@ impl InterconnectKind for Keys {
 }
 
 impl Plan for Keys {
-    fn is_agent_above(&self) -> bool {
-        true
-    }
-
-    fn tells_nothing(&self) -> bool {
-        true
-    }
-
     fn build(&self, site: Site) -> Interconnect {
         let Site { names, ports, homes, above, block_bytes, .. } = site;
         let Above { on, bridge, .. } = above.expect("a root complex is in front of it");

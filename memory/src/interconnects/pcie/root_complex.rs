@@ -270,8 +270,7 @@ impl Pcie {
         }
         let Pcie { state, link, block_bytes, .. } = own;
         state.root_complex.written += *block_bytes;
-        let Some(Packet { content: Content::Write(write), .. }) = state.root_complex.arrivals.front()
-        else {
+        let Some(Packet { content: Content::Write(write), .. }) = state.root_complex.arrivals.front() else {
             unreachable!("the oldest is a write")
         };
         let bytes = write.transaction.data.as_ref().map_or(0, |data| data.len());
