@@ -196,7 +196,8 @@ impl MachineConfig {
         for (key, on, at) in devices.chain(ports).chain(interface) {
             // Behind a bridge, the bridge has the place.
             let mut above = on.iter().map(|on| self.node.behind(on).unwrap_or(on));
-            let on = above.clone().find(|on| self.has_places(on)).or_else(|| above.next()).unwrap_or_default();
+            let on =
+                above.clone().find(|on| self.has_places(on)).or_else(|| above.next()).unwrap_or_default();
             let at = at.map(|place| vec![place]);
             problems.extend(self.placed(&key, on, at.as_deref(), at.is_some(), "a number", Some(1)));
         }
