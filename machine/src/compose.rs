@@ -344,8 +344,7 @@ impl<'a> Blueprint<'a> {
             agents.extend(device.ports().into_iter().enumerate().map(place));
         }
         // Bridges have the last numbers, and the interface's place.
-        let bridges = directory.bridges().map(|agent| usize::from(agent.0) + 1).max();
-        agents.resize(agents.len().max(bridges.unwrap_or(0)), of_interface);
+        agents.resize(agents.len().max(directory.agents()), of_interface);
         let mut controllers = vec![0; config.node.memories.len()];
         let mut place_of = |part| match part {
             Home::Memory(MemoryId(memory)) => {

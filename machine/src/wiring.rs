@@ -26,6 +26,8 @@ pub struct InterconnectShape {
     pub admits: Admits,
     /// The interconnect on which the bridge in front of it sits.
     pub above: Option<InterconnectId>,
+    /// Whether it is a link, whose bridge is an agent above.
+    pub is_link: bool,
     /// What is built.
     pub plan: Arc<dyn Plan>,
 }
@@ -164,6 +166,7 @@ impl MachineConfig {
             name: plan.reported_name(name, name == used[0]),
             admits: self.node.interconnects[name].admits(),
             above: rules.behind().map(number),
+            is_link: rules.is_link(),
             plan,
         }
     }

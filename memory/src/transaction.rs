@@ -18,6 +18,9 @@ use crate::kind::Kind;
 /// The largest coherence block that the simulator supports, in bytes.
 pub const LARGEST_BLOCK_BYTES: usize = 256;
 
+/// The most bytes that one transaction carries: the largest payload of a PCIe packet.
+pub const LARGEST_TRANSFER_BYTES: usize = 4096;
+
 /// The place of an agent on its node's interconnect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct AgentId(pub u8);
@@ -27,7 +30,7 @@ pub struct AgentId(pub u8);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct TransactionTag(pub u8);
 
-/// The bytes of one coherence block, on the heap: transactions and answers are
+/// The bytes of one coherence block, or of what a link carries, on the heap: transactions and answers are
 /// handed on many times, and most of them carry no block.
 #[derive(PartialEq, Eq, Hash)]
 pub struct BlockData(Box<[u8]>);
@@ -74,7 +77,7 @@ impl BlockData {
     /// A block of `length` bytes, each of which `fill` writes.
     #[inline]
     pub(crate) fn filled_by(length: usize, fill: impl FnOnce(&mut [u8])) -> Self {
-        assert!(length <= LARGEST_BLOCK_BYTES, "a block of {length} bytes is too large");
+        assert!(length <= LARGEST_TRANSFER_BYTES, "a block of {length} bytes is too large");
         let spare = SPARES.try_with(|spares| spares.borrow_mut().pop()).ok().flatten();
         let mut bytes = spare.filter(|spare| spare.len() == length).unwrap_or_else(|| vec![0; length].into());
         fill(&mut bytes);
@@ -115,8 +118,8 @@ impl<'de> Deserialize<'de> for BlockData {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bytes = <&[u8]>::deserialize(deserializer)?;
         match bytes.len() {
-            0..=LARGEST_BLOCK_BYTES => Ok(BlockData::from_bytes(bytes)),
-            length => Err(D::Error::invalid_length(length, &"at most the largest block")),
+            0..=LARGEST_TRANSFER_BYTES => Ok(BlockData::from_bytes(bytes)),
+            length => Err(D::Error::invalid_length(length, &"at most the largest transfer")),
         }
     }
 }
@@ -209,8 +212,8 @@ pub struct HomeReply {
 pub enum AccessReply {
     /// It has had its effect, and its answer is there.
     Done,
-    /// What it accesses holds it, and answers later ([`answer`](crate::interconnects::answer)): an
-    /// access to a word. A bus is its own until then.
+    /// What it accesses holds it, and answers later ([`answer`](crate::interconnects::answer)). A bus is
+    /// its own until then.
     Held,
 }
 
@@ -248,15 +251,15 @@ mod tests {
             let mut read = BlockData::zeroed(0);
             Archive::restore(&bytes, &mut read).map(|()| read.to_vec())
         };
-        assert_eq!(saved(LARGEST_BLOCK_BYTES).ok(), Some(vec![7; LARGEST_BLOCK_BYTES]));
-        assert!(saved(LARGEST_BLOCK_BYTES + 1).is_err());
+        assert_eq!(saved(LARGEST_TRANSFER_BYTES).ok(), Some(vec![7; LARGEST_TRANSFER_BYTES]));
+        assert!(saved(LARGEST_TRANSFER_BYTES + 1).is_err());
     }
 
     #[test]
-    #[should_panic(expected = "a block of 257 bytes is too large")]
+    #[should_panic(expected = "a block of 4097 bytes is too large")]
     fn no_block_is_larger_than_the_largest() {
-        assert_eq!(BlockData::zeroed(256).len(), 256);
-        BlockData::zeroed(257);
+        assert_eq!(BlockData::zeroed(4096).len(), 4096);
+        BlockData::zeroed(4097);
     }
 
     #[test]

@@ -194,7 +194,10 @@ impl MachineConfig {
         let ports = ports.map(|(name, part)| (format!("node.interface.ports.{name}.at"), &part.on, part.at));
         let interface = [("node.interface.at".to_owned(), &self.node.interface.on, self.node.interface.at)];
         for (key, on, at) in devices.chain(ports).chain(interface) {
-            let on = on.iter().find(|on| self.has_places(on)).or(on.first()).map_or("", String::as_str);
+            // Behind a bridge, the bridge has the place.
+            let mut above = on.iter().map(|on| self.node.behind(on).unwrap_or(on));
+            let on =
+                above.clone().find(|on| self.has_places(on)).or_else(|| above.next()).unwrap_or_default();
             let at = at.map(|place| vec![place]);
             problems.extend(self.placed(&key, on, at.as_deref(), at.is_some(), "a number", Some(1)));
         }

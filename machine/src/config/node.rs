@@ -231,6 +231,11 @@ impl NodeShape {
         self.interconnects.get(interconnect)?.rules().behind()
     }
 
+    /// Whether an interconnect is a link behind another one.
+    pub fn is_link(&self, interconnect: &str) -> bool {
+        self.interconnects.get(interconnect).is_some_and(|part| part.rules().is_link())
+    }
+
     /// The name and the part of the processors that run the program.
     pub fn host(&self) -> (&str, &ProcessorPart) {
         let (name, part) = self.processors.iter().find(|(_, part)| part.runs == PROGRAM).expect("checked");

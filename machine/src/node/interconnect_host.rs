@@ -6,7 +6,7 @@ use narthex_kernel::{EventPlace, Time};
 use narthex_memory::agent::Either;
 use narthex_memory::directory::{self, Carried};
 use narthex_memory::interconnects::{
-    self, Interconnect, InterconnectHost, InterconnectId, MemoryId, Observation, Step, Supplier,
+    self, BridgeAgent, Interconnect, InterconnectHost, InterconnectId, MemoryId, Observation, Step, Supplier,
 };
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, Transaction};
@@ -23,7 +23,7 @@ pub enum Agent {
     /// A port of a device, by its place among all ports: those of the network
     /// interface come first, of which each even one sends.
     Port(usize),
-    /// A bridge on a directory.
+    /// A bridge or a root complex.
     Bridge,
 }
 
@@ -121,7 +121,7 @@ impl Node {
 }
 
 impl InterconnectHost for Node {
-    type Agent<'a> = Either<ProcessorAgent<'a>, PortAgent<'a>>;
+    type Agent<'a> = Either<ProcessorAgent<'a>, Either<PortAgent<'a>, BridgeAgent<'a, Node>>>;
     type Memory<'a> = MemoryAgent<'a>;
 
     #[inline(always)]
@@ -129,7 +129,10 @@ impl InterconnectHost for Node {
         let index = usize::from(agent.0);
         match index.checked_sub(self.processors.len()) {
             None => Either::First(ProcessorAgent { node: self, index }),
-            Some(number) => Either::Second(PortAgent { node: self, number }),
+            Some(number) if number < self.ports.len() => {
+                Either::Second(Either::First(PortAgent { node: self, number }))
+            }
+            Some(_) => Either::Second(Either::Second(BridgeAgent::new(self, agent))),
         }
     }
 

@@ -18,6 +18,7 @@ use narthex_interfaces::half::RegisterFault;
 use narthex_interfaces::on_chip::{End, FirstLevel, Packet};
 use narthex_kernel::partition::Envelope;
 use narthex_kernel::{Archive, Archived, Category, Damage, Duration, EventQueue, Time};
+use narthex_memory::Response;
 use narthex_memory::directory::{Carried, Endpoint, HomeId, MOST_HOLDERS};
 use narthex_memory::interconnects::directory::Directory;
 use narthex_memory::interconnects::{self, Home, InterconnectId};
@@ -302,7 +303,8 @@ impl Node {
         for (port, value, after) in effects.answers.drain(..) {
             let PortPlace { agent, on, .. } = self.port_of(device, port.into());
             let access = self.held.release(agent).expect("a port answers an access that it holds");
-            interconnects::answer(self, now + after, on, access, value);
+            let response = Response { value, ..Response::default() };
+            interconnects::answer(self, now + after, on, access, response);
         }
         for (tile, line, change) in effects.first_level.drain(..) {
             self.change_first_level(now, tile.into(), line, &change);

@@ -208,7 +208,7 @@ impl Node {
     /// Whether an access to a register may be under way. A bridge may have one for which no
     /// processor waits.
     fn may_be_accessing_registers(&self) -> bool {
-        self.interconnects.iter().any(|interconnect| interconnect.bridge().is_some())
+        self.interconnects.iter().any(Interconnect::posts_accesses)
             || self.processors.iter().any(|unit| unit.memory.may_be_accessing_registers())
     }
 

@@ -208,7 +208,7 @@ pub struct StuckNode {
     pub held: Vec<HeldFrame>,
     /// Frames that its end of the network has lost on purpose.
     pub lost: Vec<Lost>,
-    /// The bridge to its I/O bus, in words.
+    /// Its bridges, directories and links, in words.
     pub bridge: Option<String>,
     /// Transactions that an agent refuses again and again.
     pub refused: Vec<StuckTransaction>,
@@ -228,7 +228,11 @@ impl Node {
             under_way: self.frames_to_arrive().map(FrameInFlight::from).collect(),
             held: self.held_frames(),
             lost: self.network.lost().to_vec(),
-            bridge: self.interconnects.iter().find_map(Interconnect::describe),
+            bridge: self
+                .interconnects
+                .iter()
+                .filter_map(Interconnect::describe)
+                .reduce(|all, next| all + "; " + &next),
             refused: self.interconnects.iter().flat_map(|bus| self.stuck_transactions(bus)).collect(),
             progressed_at: self.progressed_at,
         }

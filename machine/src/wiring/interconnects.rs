@@ -34,7 +34,7 @@ impl Shape {
         for placed in ports {
             let home = match placed.on {
                 here if here == on => Home::Agent(placed.agent),
-                there if self.above(there) == Some(on) => Home::Beyond(there),
+                there if self.above(there) == Some(on) => self.bridge_home(there),
                 _ => continue,
             };
             for range in claimed(&placed.port) {
@@ -42,6 +42,24 @@ impl Shape {
             }
         }
         Ok(map)
+    }
+
+    /// The home above of what is behind a bridge.
+    fn bridge_home(&self, behind: InterconnectId) -> Home {
+        match self.is_link(behind) {
+            true => Home::Agent(AgentId::of_bridge(behind)),
+            false => Home::Beyond(behind),
+        }
+    }
+
+    /// Whether an interconnect is a link, whose bridge is an agent above.
+    fn is_link(&self, behind: InterconnectId) -> bool {
+        self.interconnects[usize::from(behind.0)].is_link
+    }
+
+    /// The links behind this one.
+    fn links_behind(&self, on: InterconnectId) -> impl Iterator<Item = InterconnectId> {
+        self.behind(on).filter(|&behind| self.is_link(behind))
     }
 
     /// The agents on an interconnect, processors first.
@@ -63,8 +81,12 @@ impl Shape {
             holds: placed.port.holds,
             ..AgentPort::of_device(placed.agent, concern(placed))
         });
+        let bridges = self.links_behind(on).map(|behind| AgentPort {
+            holds: true,
+            ..AgentPort::of_device(AgentId::of_bridge(behind), 0..0)
+        });
         let hidden = here().filter(|placed| is_hidden(placed)).map(|placed| placed.agent).collect();
-        AgentPorts::new(processors.chain(devices).collect()).hiding(hidden)
+        AgentPorts::new(processors.chain(devices).chain(bridges).collect()).hiding(hidden)
     }
 
     pub(super) fn build(
@@ -81,17 +103,18 @@ impl Shape {
         let memories = (0..).map(MemoryId).zip(&self.memories);
         let of_all = memories.filter(|(_, place)| place.range.is_none() && place.on.contains(&on));
         let plan_above = |above: InterconnectId| self.interconnects[usize::from(above.0)].plan.clone();
+        let others_behind = self.behind(on).filter(|&behind| !self.is_link(behind));
         let site = Site {
             names: Names { name: interned(&shape.name), prefix: self.prefix(on, &shape.name) },
             ports: self.ports(on, ports),
             homes,
             controllers: of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect(),
             tiles,
-            bridges: self.behind(on).map(|behind| (bridge_agent(behind), behind)).collect(),
+            bridges: others_behind.map(|behind| (AgentId::of_bridge(behind), behind)).collect(),
             above: shape.above.map(|above| Above {
                 on: above,
                 plan: plan_above(above),
-                bridge: bridge_agent(on),
+                bridge: AgentId::of_bridge(on),
             }),
             block_bytes: self.block_bytes,
         };
@@ -113,11 +136,6 @@ impl Shape {
 /// The addresses for which a port answers.
 fn claimed(port: &DevicePort) -> impl Iterator<Item = Range<u64>> {
     port.registers.iter().chain(&port.homes).cloned()
-}
-
-/// The agent that a bridge is on both its buses: behind all others.
-fn bridge_agent(behind: InterconnectId) -> AgentId {
-    AgentId(u8::MAX - (behind.0 - 1))
 }
 
 /// A name for as long as the process lives: there are as many as machines' files

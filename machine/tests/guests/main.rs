@@ -34,6 +34,7 @@ mod no_progress;
 mod operating_system;
 mod overflow;
 mod packets;
+mod pcie;
 mod prefetchers;
 mod process_threads;
 mod processes;

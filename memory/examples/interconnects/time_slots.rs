@@ -25,7 +25,7 @@ use super::{
 };
 use crate::agent::Agent;
 use crate::bus::Bus;
-use crate::transaction::{AgentId, Transaction, TransactionTag};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 
 /// A bus on which each agent has time slots of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -172,10 +172,10 @@ impl InterconnectModel for TimeSlots {
         at: Time,
         on: InterconnectId,
         access: (AgentId, TransactionTag),
-        value: u64,
+        response: Response,
     ) {
         let bus = Self::of(composition, on);
-        bus.underway.as_mut().expect("the access is held").answer(access, value);
+        bus.underway.as_mut().expect("the access is held").answer(access, response);
         let end = bus.bus.clock().edge_at_or_after(at);
         composition.schedule(end, on, Step::Release);
     }

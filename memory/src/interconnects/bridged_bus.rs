@@ -294,6 +294,7 @@ impl BridgedBus {
 impl InterconnectModel for BridgedBus {
     const KIND: &'static str = "bridged-bus";
     const ADMITS: Admits = Admits { coherent_devices: true, ..Admits::NOTHING };
+    const POSTS_ACCESSES: bool = true;
 
     fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, _agent: AgentId) {
         Self::ask_for_all(composition, now, on);
@@ -323,10 +324,10 @@ impl InterconnectModel for BridgedBus {
         at: Time,
         on: InterconnectId,
         access: (AgentId, TransactionTag),
-        value: u64,
+        response: Response,
     ) {
         let own = Self::of(composition, on);
-        own.occupant.as_mut().expect("the access is held").underway.answer(access, value);
+        own.occupant.as_mut().expect("the access is held").underway.answer(access, response);
         let end = own.bus.clock().edge_at_or_after(at);
         composition.schedule(end, on, Step::Release);
     }

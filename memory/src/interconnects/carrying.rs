@@ -33,10 +33,10 @@ impl CarriedTransaction {
     }
 
     /// Its access, which is held, is answered.
-    pub fn answer(&mut self, (agent, tag): (AgentId, TransactionTag), value: u64) {
+    pub fn answer(&mut self, (agent, tag): (AgentId, TransactionTag), response: Response) {
         let Transaction { agent: own, tag: own_tag, .. } = self.transaction;
         assert!(self.held_since.is_some() && (own, own_tag) == (agent, tag), "the access is not held");
-        self.response.value = value;
+        self.response = response;
     }
 
     /// The bytes of the block at an address that its agent will get.

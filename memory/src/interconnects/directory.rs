@@ -179,9 +179,9 @@ impl Directory {
         self
     }
 
-    /// The places of the bridges on it among the agents.
-    pub fn bridges(&self) -> impl Iterator<Item = AgentId> {
-        self.state.bridges.iter().map(|port| port.agent)
+    /// How many agents may be on it: their numbers are below.
+    pub fn agents(&self) -> usize {
+        self.state.requesters.len()
     }
 
     /// The home of an address.
@@ -282,8 +282,14 @@ impl Directory {
 
 impl InterconnectModel for Directory {
     const KIND: &'static str = "directory";
-    const ADMITS: Admits =
-        Admits { caches: true, bridges: true, coherent_devices: true, tiles: true, ..Admits::NOTHING };
+    const ADMITS: Admits = Admits {
+        caches: true,
+        bridges: true,
+        root_complexes: true,
+        coherent_devices: true,
+        tiles: true,
+        ..Admits::NOTHING
+    };
     const ASKS_HOMES: bool = true;
     const OVERLAPS: bool = true;
 
@@ -350,11 +356,11 @@ impl InterconnectModel for Directory {
         at: Time,
         on: InterconnectId,
         (agent, tag): (AgentId, TransactionTag),
-        value: u64,
+        response: Response,
     ) {
         let requester = Self::of(composition, on).requester(agent);
         let place = requester.access(tag);
-        requester.underway[place].response.value = value;
+        requester.underway[place].response = response;
         Self::send_answer(composition, at, on, (agent, tag));
     }
 

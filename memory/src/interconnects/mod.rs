@@ -28,6 +28,7 @@
 //! `docs/add-an-interconnect.md` goes through one.
 
 mod address_map;
+mod bridge_agent;
 mod carrying;
 mod host;
 mod model;
@@ -46,9 +47,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::bridge::Bridge;
-use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 pub use address_map::{AddressMap, Home, Overlap};
+pub use bridge_agent::BridgeAgent;
 pub use host::{InterconnectHost, Observation, Supplier};
 pub use model::InterconnectModel;
 pub use part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
@@ -158,6 +160,11 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(_) => $file::$name::OVERLAPS,)* }
             }
 
+            /// Whether accesses to registers may be under way on it for which no agent waits.
+            pub fn posts_accesses(&self) -> bool {
+                match self { $(Interconnect::$name(_) => $file::$name::POSTS_ACCESSES,)* }
+            }
+
             /// Itself, if it is a directory, whose messages the composition carries.
             pub fn as_directory(&self) -> Option<&directory::Directory> {
                 match self { $(Interconnect::$name(own) => own.as_directory(),)* }
@@ -255,6 +262,12 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.granted_since(),)* }
             }
 
+            /// Whether the bridge in front of it wants the interconnect above: see
+            /// [`InterconnectModel::wants_above`].
+            fn wants_above(&self) -> bool {
+                match self { $(Interconnect::$name(own) => own.wants_above(),)* }
+            }
+
             /// The bridge in front of it; none if it is behind none.
             pub fn bridge(&self) -> Option<&Bridge> {
                 match self { $(Interconnect::$name(own) => own.bridge(),)* }
@@ -333,16 +346,43 @@ macro_rules! interconnects {
             }
         }
 
-        /// An agent's access to a word, which is held, is answered: see [`InterconnectModel::answer`].
+        /// An agent's access, which is held, is answered: see [`InterconnectModel::answer`].
         pub fn answer<C: InterconnectHost>(
             composition: &mut C,
             at: Time,
             on: InterconnectId,
             access: (AgentId, TransactionTag),
-            value: u64,
+            response: Response,
         ) {
             match composition.interconnect(on) {
-                $(Interconnect::$name(_) => $file::$name::answer(composition, at, on, access, value),)*
+                $(Interconnect::$name(_) => $file::$name::answer(composition, at, on, access, response),)*
+            }
+        }
+
+        /// A bridge is granted the interconnect above: see [`InterconnectModel::issue_above`].
+        fn issue_above<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId,
+        ) -> Option<Transaction> {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::issue_above(composition, now, on),)*
+            }
+        }
+
+        /// What a bridge has issued above is over: see [`InterconnectModel::complete_above`].
+        fn complete_above<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId, transaction: &Transaction, response: &Response,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::complete_above(composition, now, on, transaction, response),)*
+            }
+        }
+
+        /// An access has come to a bridge from above: see [`InterconnectModel::access_from_above`].
+        fn access_from_above<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId, transaction: &Transaction,
+        ) -> AccessReply {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::access_from_above(composition, now, on, transaction),)*
             }
         }
 

@@ -14,7 +14,7 @@ use super::{
     directory, snooping_bus,
 };
 use crate::bridge::Bridge;
-use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 /// What an interconnect is: its rules, and what its node asks of it.
 ///
@@ -33,6 +33,9 @@ pub trait InterconnectModel: Sized {
     /// Whether transactions of several agents are under way on it at once.
     const OVERLAPS: bool = false;
 
+    /// Whether accesses to registers may be under way on it for which no agent waits.
+    const POSTS_ACCESSES: bool = false;
+
     /// Asks for the interconnect in the name of an agent that wants it.
     fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
 
@@ -45,14 +48,14 @@ pub trait InterconnectModel: Sized {
     /// Lets a step happen.
     fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step);
 
-    /// An agent's access to a word, which is held, is answered, and over at `at` or at the next edge.
+    /// An agent's access, which is held, is answered, and over at `at` or at the next edge.
     /// What holds it answers it in another verb than [`Agent::access`].
     fn answer<C: InterconnectHost>(
         composition: &mut C,
         at: Time,
         on: InterconnectId,
         access: (AgentId, TransactionTag),
-        value: u64,
+        response: Response,
     );
 
     /// The same for a bridge on it, before all agents that wait.
@@ -180,7 +183,42 @@ pub trait InterconnectModel: Sized {
     /// Saves or restores its state.
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage>;
 
-    /// The bridge in front of it; none if it is behind none.
+    /// Whether the bridge in front of it, as an agent of the interconnect above, wants to issue there.
+    fn wants_above(&self) -> bool {
+        false
+    }
+
+    /// That bridge was granted the interconnect above: what it issues, if still anything.
+    fn issue_above<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+    ) -> Option<Transaction> {
+        None
+    }
+
+    /// What it has issued there is over.
+    fn complete_above<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        transaction: &Transaction,
+        _response: &Response,
+    ) {
+        unreachable!("no bridge that is an agent has issued {transaction:?}")
+    }
+
+    /// It takes an access from above to what is behind it, or holds it.
+    fn access_from_above<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        transaction: &Transaction,
+    ) -> AccessReply {
+        unreachable!("no bridge that is an agent takes {transaction:?}")
+    }
+
+    /// The bridge in front of it that holds both interconnects at once, if it is behind such a one.
     fn bridge(&self) -> Option<&Bridge> {
         None
     }

@@ -31,8 +31,10 @@ pub type Broken = (String, String);
 pub struct Admits {
     /// The caches of processors, and memories.
     pub caches: bool,
-    /// Bridges to other interconnects.
+    /// Bridges that hold it and another interconnect at once.
     pub bridges: bool,
+    /// Root complexes of links: it goes on with others while an access is held.
+    pub root_complexes: bool,
     /// DMA engines.
     pub dma_engines: bool,
     /// Devices that take part in coherence.
@@ -48,6 +50,7 @@ impl Admits {
     pub const NOTHING: Admits = Admits {
         caches: false,
         bridges: false,
+        root_complexes: false,
         dma_engines: false,
         coherent_devices: false,
         tiles: false,
@@ -104,6 +107,18 @@ pub trait InterconnectKind {
     /// The interconnect on which the bridge in front of it sits; none if there is no bridge.
     fn behind(&self) -> Option<&str> {
         None
+    }
+
+    /// Whether it is a link: the bridge in front of it is an agent above like any other
+    /// ([`BridgeAgent`](super::BridgeAgent)), and tells what is behind it nothing of transactions there. Else the
+    /// interconnect above knows the bridge.
+    fn is_link(&self) -> bool {
+        false
+    }
+
+    /// What the bridge in front of it is, to people, and what lets it sit on an interconnect.
+    fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {
+        ("bridges", |admits| admits.bridges)
     }
 
     /// The tables of the machine's file that have its parameters, by their keys. None: its parameters

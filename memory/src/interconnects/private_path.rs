@@ -25,7 +25,7 @@ use super::{
 use crate::agent::Agent;
 use crate::bus::Bus;
 use crate::kind::Kind;
-use crate::transaction::{AgentId, Transaction, TransactionTag};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 
 /// A processor's own path to a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -157,10 +157,10 @@ impl InterconnectModel for PrivatePath {
         at: Time,
         on: InterconnectId,
         access: (AgentId, TransactionTag),
-        value: u64,
+        response: Response,
     ) {
         let path = Self::of(composition, on);
-        path.underway.as_mut().expect("the access is held").answer(access, value);
+        path.underway.as_mut().expect("the access is held").answer(access, response);
         let end = path.bus.clock().edge_at_or_after(at);
         composition.schedule(end, on, Step::Release);
     }

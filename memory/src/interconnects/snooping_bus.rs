@@ -307,10 +307,10 @@ impl InterconnectModel for SnoopingBus {
         at: Time,
         on: InterconnectId,
         access: (AgentId, TransactionTag),
-        value: u64,
+        response: Response,
     ) {
         let bus = Self::of(composition, on);
-        bus.underway.as_mut().expect("the access is held").answer(access, value);
+        bus.underway.as_mut().expect("the access is held").answer(access, response);
         let end = bus.bus.clock().edge_at_or_after(at);
         composition.schedule(end, on, Step::Release);
     }

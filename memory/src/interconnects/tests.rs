@@ -11,9 +11,14 @@ mod refusals;
 use super::*;
 use crate::bus::Bus;
 use crate::kind::Kind;
-use crate::transaction::{BlockData, TransactionTag};
+use crate::transaction::{BlockData, Response, TransactionTag};
 use bench::*;
 use snooping_bus::SnoopingBus;
+
+/// The answer to an access.
+fn value(value: u64) -> Response {
+    Response { value, ..Response::default() }
+}
 
 #[test]
 fn a_read_is_seen_at_its_grant_and_answered_by_memory_at_its_end() {
@@ -302,7 +307,7 @@ fn held(mut bench: Bench) -> (u64, u64) {
     let over = Seen::Completed(PROCESSOR, Kind::UncachedLoad, false, None);
     assert_eq!((bench.when(over), bench.interconnects[0].is_idle_at(Time::NEVER)), (None, false));
     assert!(bench.interconnects[0].contenders(&bench.interconnects, |_| true).is_empty());
-    answer(&mut bench, Time::from_ps(503_000), on, (PROCESSOR, TransactionTag(0)), 77);
+    answer(&mut bench, Time::from_ps(503_000), on, (PROCESSOR, TransactionTag(0)), value(77));
     bench.run();
     assert_eq!(bench.seen.iter().filter(|(_, seen)| matches!(seen, Seen::Accessed(_))).count(), 1);
     assert!(bench.interconnects.iter().all(|own| own.is_idle_at(Time::from_ps(520_000))));
@@ -331,7 +336,7 @@ fn what_waits_for_the_bus_has_it_when_a_held_access_is_answered() {
         bench.run();
         bench.ask_at(70, &[OTHER]);
         bench.run();
-        answer(&mut bench, Time::from_ps(500_000), BUS, (PROCESSOR, TransactionTag(0)), 77);
+        answer(&mut bench, Time::from_ps(500_000), BUS, (PROCESSOR, TransactionTag(0)), value(77));
         bench.run();
         assert_eq!(bench.crossings[1], (BUS, Kind::Read, 500, 700));
     }

@@ -26,7 +26,8 @@ impl NodeShape {
                     let message = format!("{behind:?} leads back to {name}: bridges in a circle have no end");
                     return Some(broken(&key, message));
                 }
-                self.unfit(&key, behind, "bridges", |admits| admits.bridges)
+                let (what, admits) = part.rules().sits_above();
+                self.unfit(&key, behind, what, admits)
             }));
         }
         let parts = self.interconnects.iter();

@@ -102,11 +102,12 @@ impl NodeShape {
     pub(in crate::config) fn reach_problems(&self) -> Vec<Broken> {
         let bus = &self.host().1.on;
         let mut problems = Vec::new();
-        if self.interface.on.is_empty() || self.interface.on.iter().any(|on| on != bus) {
+        let is_reached = |on: &String| on == bus || self.is_link(on) && self.behind(on) == Some(bus);
+        if self.interface.on.is_empty() || !self.interface.on.iter().all(is_reached) {
             let on = &self.interface.on;
             let message = format!(
-                "{on:?} is not allowed; expected [{bus:?}], the bus of the program's processors: a run names \
-                 another place itself, as in \"NI2w on io-bus\""
+                "{on:?} is not allowed; expected [{bus:?}], the bus of the program's processors, or a link \
+                 behind it: a run names another place itself, as in \"NI2w on io-bus\""
             );
             problems.push(broken("node.interface.on", message));
         }

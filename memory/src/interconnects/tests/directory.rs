@@ -4,6 +4,7 @@
 //! 50 ns and a cache 5 ns to supply. Requesters begin at whole nanoseconds.
 
 mod chip;
+mod link;
 mod walks;
 
 use super::super::*;
@@ -194,7 +195,8 @@ fn an_access_that_a_device_holds_keeps_no_other_one_waiting() {
     chip.run();
     assert_eq!(chip.finished, [done(172, 1, 0)]);
     let access = (AgentId(0), TransactionTag(1));
-    answer(&mut chip, Time::from_ps(500_000), InterconnectId(0), access, REGISTER_VALUE);
+    let response = Response { value: REGISTER_VALUE, ..Response::default() };
+    answer(&mut chip, Time::from_ps(500_000), InterconnectId(0), access, response);
     chip.run();
     assert_eq!(chip.finished[1..], [done(510, 0, REGISTER_VALUE)]);
 }

@@ -121,6 +121,10 @@ pub(super) struct Chip {
     pub of_device: Vec<(u64, Option<u8>)>,
     /// What the device has heard of.
     pub heard: Vec<Kind>,
+    /// When its register was accessed.
+    pub accessed: Vec<u64>,
+    /// What it issues because of the next access.
+    pub on_access: Option<Transaction>,
     /// Whether the device holds accesses to its register.
     pub holds: bool,
     pub watch: Option<Box<dyn Watch>>,
@@ -186,6 +190,8 @@ impl Chip {
             finished: Vec::new(),
             of_device: Vec::new(),
             heard: Vec::new(),
+            accessed: Vec::new(),
+            on_access: None,
             holds: false,
             watch: None,
             script: Vec::new(),
@@ -455,7 +461,11 @@ impl Agent for Device<'_> {
         Duration::from_ns(30)
     }
 
-    fn access(&mut self, _now: Time, _transaction: &Transaction, response: &mut Response) -> AccessReply {
+    fn access(&mut self, now: Time, _transaction: &Transaction, response: &mut Response) -> AccessReply {
+        self.0.accessed.push(now.as_ps() / 1_000);
+        if let Some(transaction) = self.0.on_access.take() {
+            self.0.due.schedule(now, Happening::Device(transaction));
+        }
         if self.0.holds {
             return AccessReply::Held;
         }
@@ -475,7 +485,7 @@ impl Agent for Device<'_> {
 }
 
 impl InterconnectHost for Chip {
-    type Agent<'a> = Either<ProcessorAgent<'a>, Device<'a>>;
+    type Agent<'a> = Either<ProcessorAgent<'a>, Either<Device<'a>, BridgeAgent<'a, Chip>>>;
     type Memory<'a> = &'a mut HomeMemory;
 
     fn interconnect(&mut self, on: InterconnectId) -> &mut Interconnect {
@@ -484,9 +494,10 @@ impl InterconnectHost for Chip {
 
     fn agent(&mut self, AgentId(number): AgentId) -> Self::Agent<'_> {
         let index = usize::from(number);
-        match index < self.processors.len() {
-            true => Either::First(ProcessorAgent { chip: self, index }),
-            false => Either::Second(Device(self)),
+        match index.checked_sub(self.processors.len()) {
+            None => Either::First(ProcessorAgent { chip: self, index }),
+            Some(0) => Either::Second(Either::First(Device(self))),
+            Some(_) => Either::Second(Either::Second(BridgeAgent::new(self, AgentId(number)))),
         }
     }
 

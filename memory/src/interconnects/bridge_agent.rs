@@ -1,0 +1,61 @@
+//! A bridge as an agent of the interconnect above it.
+//!
+//! ```text
+//!   interconnect above ── wants, issue, complete, access ── bridge ── interconnect behind it
+//! ```
+//!
+//! A bridge has two ports. Behind it, it is the interconnect itself, to the agents there. Above it is an
+//! [`Agent`] like any other: it issues what comes from behind, and takes accesses to what is there, which it
+//! may hold. So the interconnect above need not know that it is a bridge, and is of any kind that lets it
+//! hold accesses. What it does stands with the interconnect behind it
+//! ([`InterconnectModel::issue_above`](super::InterconnectModel::issue_above) and its like).
+//!
+//! The bridge to an I/O bus is none of these: it holds two buses at one instant, which one agent's
+//! transactions cannot ([`super::bridged_bus`]).
+
+use narthex_kernel::Time;
+
+use super::{InterconnectHost, InterconnectId, access_from_above, complete_above, issue_above};
+use crate::agent::Agent;
+use crate::transaction::{AccessReply, AgentId, Response, Transaction};
+
+/// The bridge in front of an interconnect, as an agent above.
+pub struct BridgeAgent<'a, C> {
+    composition: &'a mut C,
+    behind: InterconnectId,
+    wants: bool,
+}
+
+impl AgentId {
+    /// That of the bridge in front of an interconnect, on both sides: bridges come behind all other agents.
+    pub fn of_bridge(behind: InterconnectId) -> AgentId {
+        AgentId(u8::MAX - (behind.0 - 1))
+    }
+}
+
+impl<'a, C: InterconnectHost> BridgeAgent<'a, C> {
+    /// The bridge with this number, lent its composition.
+    pub fn new(composition: &'a mut C, bridge: AgentId) -> Self {
+        let behind = InterconnectId(u8::MAX - bridge.0 + 1);
+        let wants = composition.interconnect(behind).wants_above();
+        BridgeAgent { composition, behind, wants }
+    }
+}
+
+impl<C: InterconnectHost> Agent for BridgeAgent<'_, C> {
+    fn wants(&self, _on: InterconnectId) -> bool {
+        self.wants
+    }
+
+    fn issue(&mut self, now: Time, _on: InterconnectId) -> Option<Transaction> {
+        issue_above(self.composition, now, self.behind)
+    }
+
+    fn complete(&mut self, now: Time, _on: InterconnectId, transaction: &Transaction, response: &Response) {
+        complete_above(self.composition, now, self.behind, transaction, response);
+    }
+
+    fn access(&mut self, now: Time, transaction: &Transaction, _response: &mut Response) -> AccessReply {
+        access_from_above(self.composition, now, self.behind, transaction)
+    }
+}

@@ -1,0 +1,359 @@
+//! A PCIe link: devices at one end, the host's interconnect at the other.
+//!
+//! ```text
+//!   host's interconnect ── root complex ══ down: writes, read requests, completions ══► endpoint ── devices
+//!                          (an agent)   ◄══ up:   writes, read requests, completions ══
+//! ```
+//!
+//! Transactions become packets ([`packets`]): what a processor stores to a device, and what it flushes from a
+//! write-combining or block buffer, is a *memory write*, which nobody answers (posted). Its load is a *memory
+//! read* (non-posted), which a *completion* answers. A block that a device writes is a memory write upwards,
+//! one that it reads is a read request upwards and completions downwards.
+//!
+//! | what | rule |
+//! | --- | --- |
+//! | a write | is split into packets of at most `max_payload` (MPS) |
+//! | a device's read | asks for at most `max_read_request` (MRRS) at once, each with a tag of its own; completions end at a `read_completion_boundary` (RCB), as soon as the bytes up to it are there, and have at most MPS |
+//! | a packet | takes the wires for (header + data) / (rate x lanes x encoding x (1 - share)), then `root_complex_latency` + `link_latency` + `switch_latency` + `endpoint_latency`, whichever way it goes |
+//! | credits | of each class, headers and units of 16 bytes: a packet goes when the other end has the buffers; they are free when it has done its work there, and known so after `link_latency` |
+//! | order | a write stays behind writes; reads and completions stay behind writes; all else passes ([`packets::Class::waits_for`]) |
+//!
+//! **The root complex** is an agent of the host's interconnect ([`super::BridgeAgent`]): the home of the
+//! devices' registers, whose accesses it holds until they are answered; and a requester, whose reads and writes
+//! of blocks the host's caches snoop like those of any other. It carries out what has come in the order in
+//! which it came, as far as that matters: one write after the other, each block when the one before is in the
+//! host's memory; a read, or an answer for a processor, when all writes before it are. So a processor that sees
+//! a flag sees what the device wrote before, and one that has loaded a register sees everything that the device
+//! wrote before it answered. Reads that have begun go on beside each other and beside later writes.
+//!
+//! **A store is over for its processor**, and a write for its device, when the link has credits for all of its
+//! packets. So neither waits for the other end, and neither gets further ahead than the other end's buffers.
+//!
+//! **Tags.** A port of a device issues a transaction as soon as it wants one and no read of its own waits for
+//! a tag, so several are under way if the device issues several, each with its own
+//! [`TransactionTag`](crate::transaction::TransactionTag). The interfaces that there are ask for one block at a
+//! time with each port; their halves share the link's tags.
+//!
+//! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses, byte enables
+//! (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches (they are a latency), the
+//! boundaries of flits in generation 6 (their bytes are), IOMMU, DDIO, MSI.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `packets` | packets, classes, order, splitting |
+//! | `link` | generations and times |
+//! | `direction` | queues, credits and wires of one direction |
+//! | `root_complex` | the host's end |
+//! | `endpoint` | the devices' end |
+//! | `part` | the keys of a machine's file |
+
+#[path = "pcie/direction.rs"]
+mod direction;
+#[path = "pcie/endpoint.rs"]
+mod endpoint;
+#[path = "pcie/link.rs"]
+mod link;
+#[path = "pcie/packets.rs"]
+mod packets;
+#[path = "pcie/part.rs"]
+mod part;
+#[path = "pcie/root_complex.rs"]
+mod root_complex;
+
+use std::hash::{Hash, Hasher};
+
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AddressMap, Admits, AgentPorts, Interconnect, InterconnectHost, InterconnectId, InterconnectModel, Names,
+    Observation, Step, request,
+};
+use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+use direction::Direction;
+use endpoint::Endpoint;
+use link::Link;
+use packets::{Class, Crossing, PacketKind, Way};
+pub use part::{Keys, ReceiveBuffers};
+use root_complex::RootComplex;
+
+narthex_kernel::statistics! {
+    /// What crossed a link.
+    pub struct Statistics {
+        packets: Tally<PacketKind>, "packets", "packets", "transaction layer packets, by what they are and their direction: down is to the device";
+        payload: Tally<Way>, "payload", "bytes", "data in them, by direction";
+        overhead: Tally<Way>, "overhead", "bytes", "bytes of them besides data: framing, headers and checksums";
+        busy: Tally<Way>, "busy", "ps", "time for which they had the wires, with the link layer's share";
+        credit_time: Tally<Way>, "credit_wait", "ps", "time for which they waited for credits, or behind packets that did, summed over packets";
+        tag_time: TimeTotal, "tag_wait", "ps", "time for which devices' read requests waited for a tag, summed over requests";
+    }
+}
+
+/// A PCIe link with the devices behind it.
+#[derive(Clone, Debug)]
+pub struct Pcie {
+    names: Names,
+    /// The host's interconnect, and what the root complex is among the agents there.
+    above: (InterconnectId, AgentId),
+    link: Link,
+    /// The most bytes of data in a packet, and of a read.
+    max_payload: u32,
+    max_read_request: u32,
+    boundary: u32,
+    block_bytes: u32,
+    ports: AgentPorts,
+    homes: AddressMap,
+    state: State,
+    statistics: Statistics,
+}
+
+/// What a link remembers.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+struct State {
+    down: Direction,
+    up: Direction,
+    root_complex: RootComplex,
+    endpoint: Endpoint,
+    /// The earliest step that is scheduled for what is under way.
+    next_step: Option<Time>,
+}
+
+impl Pcie {
+    /// An idle link.
+    pub fn new(
+        names: Names,
+        keys: &Keys,
+        above: (InterconnectId, AgentId),
+        (ports, homes): (AgentPorts, AddressMap),
+        block_bytes: usize,
+    ) -> Self {
+        Pcie {
+            names,
+            above,
+            link: Link::new(keys),
+            max_payload: keys.max_payload.as_u64() as u32,
+            max_read_request: keys.max_read_request.as_u64() as u32,
+            boundary: keys.read_completion_boundary.as_u64() as u32,
+            block_bytes: block_bytes as u32,
+            ports,
+            homes,
+            state: State {
+                down: Direction::new(Way::Down, keys.endpoint_credits.credits()),
+                up: Direction::new(Way::Up, keys.root_complex_credits.credits()),
+                root_complex: RootComplex::default(),
+                endpoint: Endpoint::with_tags(keys.tags as u16),
+                next_step: None,
+            },
+            statistics: Statistics::default(),
+        }
+    }
+
+    fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
+        match composition.interconnect(on) {
+            Interconnect::Pcie(link) => link,
+            other => unreachable!("{} is no PCIe link", other.name()),
+        }
+    }
+
+    /// The most bytes of a transaction that one write in the other end's memory has: whole blocks.
+    fn write_bytes(&self) -> u32 {
+        self.max_payload.max(self.block_bytes)
+    }
+
+    /// Lets everything go on that may at `now`, and has a step scheduled for what comes next.
+    fn go_on<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
+        loop {
+            let Pcie { state: State { down, up, .. }, link, statistics, .. } = Self::of(composition, on);
+            down.advance(now, link, statistics);
+            up.advance(now, link, statistics);
+            let (stored, written) = (std::mem::take(&mut down.taken), std::mem::take(&mut up.taken));
+            Self::end_stores(composition, now, on, stored);
+            Self::end_writes(composition, now, on, written);
+            let is_done = !Self::work_at_endpoint(composition, now, on)
+                && !Self::work_at_root_complex(composition, now, on)
+                && (stored, written) == (0, 0);
+            if is_done {
+                break;
+            }
+        }
+        let own = Self::of(composition, on);
+        let (upper, agent) = own.above;
+        let wants = own.wants_above();
+        Self::schedule_next(composition, now, on);
+        if wants {
+            request(composition, now, upper, agent);
+        }
+    }
+
+    fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
+        let state = &mut Self::of(composition, on).state;
+        let times = [state.down.next_time(), state.up.next_time(), state.endpoint.next_time()];
+        let Some(next) = times.into_iter().flatten().min() else { return };
+        let next = next.max(now);
+        if state.next_step.is_none_or(|scheduled| next < scheduled) {
+            state.next_step = Some(next);
+            composition.schedule(next, on, Step::Release);
+        }
+    }
+
+    /// Tells of a transaction that is over.
+    fn observe_end<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        Crossing { transaction, since, .. }: &Crossing,
+    ) {
+        if composition.is_observed() {
+            let time = (*since, now);
+            composition.observe(now, on, Observation::Crossing { time, transaction, supplier: None });
+        }
+    }
+}
+
+impl InterconnectModel for Pcie {
+    const KIND: &'static str = "pcie";
+    const ADMITS: Admits = Admits { coherent_devices: true, ..Admits::NOTHING };
+    const OVERLAPS: bool = true;
+    const POSTS_ACCESSES: bool = true;
+
+    fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        if Self::of(composition, on).state.endpoint.ask(now, agent) {
+            composition.schedule(now, on, Step::Grant);
+        }
+    }
+
+    fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+        match step {
+            Step::Grant => {
+                while let Some(agent) = Self::of(composition, on).state.endpoint.next_asked(now) {
+                    Self::grant_to(composition, now, on, agent);
+                }
+            }
+            Step::Release => {
+                let next_step = &mut Self::of(composition, on).state.next_step;
+                if *next_step == Some(now) {
+                    *next_step = None;
+                }
+                Self::go_on(composition, now, on);
+            }
+            Step::Address | Step::Forward => unreachable!("a link is no bus and no directory"),
+        }
+    }
+
+    fn answer<C: InterconnectHost>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        response: Response,
+    ) {
+        Self::of(composition, on).state.endpoint.answer(at, access, response);
+        composition.schedule(at, on, Step::Release);
+    }
+
+    fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        Self::take_from_device(composition, now, on, agent);
+        Self::go_on(composition, now, on);
+    }
+
+    fn wants_above(&self) -> bool {
+        self.state.root_complex.next().is_some()
+    }
+
+    fn issue_above<C: InterconnectHost>(
+        composition: &mut C,
+        _now: Time,
+        on: InterconnectId,
+    ) -> Option<Transaction> {
+        let own = Self::of(composition, on);
+        own.state.root_complex.issue(own.above.1, own.block_bytes)
+    }
+
+    fn complete_above<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+        response: &Response,
+    ) {
+        Self::end_above(composition, now, on, transaction, response);
+        Self::go_on(composition, now, on);
+    }
+
+    fn access_from_above<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+    ) -> AccessReply {
+        Self::take_from_above(composition, now, on, transaction)
+    }
+
+    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+        self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent)).collect()
+    }
+
+    fn occupant(&self) -> Option<&Transaction> {
+        None
+    }
+
+    fn ports(&self) -> &AgentPorts {
+        &self.ports
+    }
+
+    fn name(&self) -> &'static str {
+        self.names.name
+    }
+
+    /// A nanosecond is a cycle: a link has no clock that its devices could see.
+    fn occupancy_clock(&self) -> Clock {
+        self.clock()
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::with_period(Duration::from_ns(1))
+    }
+
+    fn is_idle_at(&self, now: Time) -> bool {
+        let State { down, up, root_complex, endpoint, next_step: _ } = &self.state;
+        down.is_idle_at(now) && up.is_idle_at(now) && root_complex.is_idle() && endpoint.is_idle()
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
+        vec![(self.names.prefix, &self.statistics)]
+    }
+
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+        vec![&mut self.statistics]
+    }
+
+    fn describe(&self) -> Option<String> {
+        let State { down, up, root_complex, endpoint, .. } = &self.state;
+        let mut waits = Vec::new();
+        let mut say = |count: usize, what: &str| {
+            if count > 0 {
+                waits.push(format!("{what} ({count})"));
+            }
+        };
+        for (direction, way) in [(down, "to the device"), (up, "to the host")] {
+            say(direction.waiting(Class::Posted), &format!("writes {way} that wait for credits"));
+            say(direction.waiting(Class::NonPosted), &format!("read requests {way} that wait for credits"));
+            say(direction.waiting(Class::Completion), &format!("completions {way} that wait for credits"));
+        }
+        say(endpoint.waiting_for_tags(), "read requests of devices that wait for a tag");
+        say(endpoint.reads_under_way(), "reads of devices that wait for completions");
+        say(root_complex.loads_under_way(), "loads of processors that wait for completions");
+        say(root_complex.writes_here(), "writes of devices that wait for the host");
+        (!waits.is_empty()).then(|| format!("{}: {}", self.names.name, waits.join(", ")))
+    }
+
+    fn hash_state<H: Hasher>(&self, hasher: &mut H) {
+        self.state.hash(hasher);
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        archive.value(&mut self.state)?;
+        archive.value(&mut self.statistics)
+    }
+}

@@ -1,0 +1,125 @@
+//! One direction of a link: packets that wait for credits, those on the wires, and credits on their way back.
+//!
+//! ```text
+//!   send ─► waiting ── credits, order ──► wires (one packet after the other) ── latency ──► the other end
+//!              ▲                                                                                 │
+//!              └──────────────────────── credits ◄── latency of the wires ◄── a buffer is free ──┘
+//! ```
+//!
+//! A packet goes onto the wires when the other end has buffers for it, and no older packet waits that it may
+//! not pass. So what is behind a packet on the wires follows it in every case: order and blocking are matters
+//! of the queue in front alone.
+
+use std::collections::VecDeque;
+
+use narthex_kernel::Time;
+use serde::{Deserialize, Serialize};
+
+use super::Statistics;
+use super::link::Link;
+use super::packets::{Class, Content, Credits, Packet, PacketKind, Way};
+
+/// One direction of a link.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Direction {
+    way: Way,
+    /// What the other end has room for, by class.
+    credits: [Credits; 3],
+    /// Packets without credits, or behind such, with when they came; the oldest first.
+    waiting: VecDeque<(Time, Packet)>,
+    /// When the last packet is off the wires.
+    free_at: Time,
+    /// Packets, with when they are at the other end.
+    under_way: VecDeque<(Time, Packet)>,
+    /// Buffers of the other end that are free, with when that is known here.
+    returning: VecDeque<(Time, Class, Credits)>,
+    /// Writes whose last packet went onto the wires, and of which nobody has taken note yet.
+    pub taken: u32,
+}
+
+impl Direction {
+    /// An idle one, to an end with these buffers by class.
+    pub fn new(way: Way, credits: [Credits; 3]) -> Self {
+        Direction {
+            way,
+            credits,
+            waiting: VecDeque::new(),
+            free_at: Time::ZERO,
+            under_way: VecDeque::new(),
+            returning: VecDeque::new(),
+            taken: 0,
+        }
+    }
+
+    /// A packet is to cross.
+    pub fn send(&mut self, now: Time, packet: Packet) {
+        self.waiting.push_back((now, packet));
+    }
+
+    /// Lets every packet go that may.
+    pub fn advance(&mut self, now: Time, link: &Link, statistics: &mut Statistics) {
+        while self.returning.front().is_some_and(|(at, ..)| *at <= now) {
+            let (_, class, Credits { headers, data }) = self.returning.pop_front().expect("it is there");
+            let credits = &mut self.credits[class as usize];
+            (credits.headers, credits.data) = (credits.headers + headers, credits.data + data);
+        }
+        let (mut place, mut older) = (0, [None; 3]);
+        while let Some((_, packet)) = self.waiting.get(place) {
+            let (class, cost) = (packet.class(), packet.cost());
+            let credits = &mut self.credits[class as usize];
+            let has_credits = credits.headers >= cost.headers && credits.data >= cost.data;
+            if has_credits && !older.iter().flatten().any(|&older| class.waits_for(older)) {
+                (credits.headers, credits.data) = (credits.headers - cost.headers, credits.data - cost.data);
+                let (since, packet) = self.waiting.remove(place).expect("it is there");
+                statistics.credit_time.add(self.way, (now - since).as_ps());
+                self.go(now, packet, link, statistics);
+            } else {
+                older[class as usize] = Some(class);
+                place += 1;
+            }
+        }
+    }
+
+    fn go(&mut self, now: Time, packet: Packet, link: &Link, statistics: &mut Statistics) {
+        let class = packet.class();
+        let overhead = link.overhead(class == Class::Completion);
+        let time = link.time(packet.payload + overhead);
+        self.free_at = self.free_at.max(now) + time;
+        statistics.packets.increment(PacketKind(self.way, class));
+        statistics.payload.add(self.way, packet.payload.into());
+        statistics.overhead.add(self.way, overhead.into());
+        statistics.busy.add(self.way, time.as_ps());
+        if let Content::Write(crossing) = &packet.content {
+            self.taken += u32::from(crossing.is_last);
+        }
+        self.under_way.push_back((self.free_at + link.latency, packet));
+    }
+
+    /// The next packet that has come to the other end by now.
+    pub fn arrive(&mut self, now: Time) -> Option<Packet> {
+        let is_there = self.under_way.front().is_some_and(|(at, _)| *at <= now);
+        is_there.then(|| self.under_way.pop_front()).flatten().map(|(_, packet)| packet)
+    }
+
+    /// The other end has emptied buffers, which takes a while to be known here.
+    pub fn free(&mut self, now: Time, class: Class, credits: Credits, link: &Link) {
+        self.returning.push_back((now + link.credit_latency, class, credits));
+    }
+
+    /// When the next packet or credit is there.
+    pub fn next_time(&self) -> Option<Time> {
+        let arrival = self.under_way.front().map(|(at, _)| *at);
+        let credit = self.returning.front().map(|(at, ..)| *at);
+        arrival.into_iter().chain(credit).min()
+    }
+
+    /// How many packets of a class wait.
+    pub fn waiting(&self, class: Class) -> usize {
+        self.waiting.iter().filter(|(_, packet)| packet.class() == class).count()
+    }
+
+    /// Whether nothing is on it at `now`.
+    pub fn is_idle_at(&self, now: Time) -> bool {
+        self.waiting.is_empty() && self.next_time().is_none() && self.free_at <= now
+    }
+}

@@ -1,0 +1,378 @@
+//! The devices' end of a link.
+//!
+//! It issues what the ports of devices want: a write is split and sent, a read is split into requests, each
+//! of which needs a tag. It serves what the host asks of devices, one access after the other in the order in
+//! which they came; a load that its device holds lets the others go on.
+
+use std::collections::VecDeque;
+
+use narthex_kernel::Time;
+use serde::{Deserialize, Serialize};
+
+use super::super::{Home, InterconnectHost, InterconnectId, Observation, ask, at_home};
+use super::Pcie;
+use super::packets::{Class, Content, Credits, Crossing, Packet, ReadRequest, pieces};
+use crate::agent::Agent;
+use crate::transaction::{AccessReply, AgentId, BlockData, Response, Transaction, TransactionTag};
+
+/// What the devices' end remembers.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Endpoint {
+    /// Ports of devices that will be granted, and when.
+    asked: Vec<(Time, AgentId)>,
+    free_tags: VecDeque<u16>,
+    /// Requests that wait for a tag, since when.
+    untagged: VecDeque<(Time, PartOfRead)>,
+    /// Requests that are under way, by tag, and the bytes that are missing.
+    outstanding: Vec<(u16, PartOfRead)>,
+    /// Devices' reads.
+    reads: Vec<DeviceRead>,
+    /// Devices' writes that wait for credits, the oldest first.
+    writes: VecDeque<Transaction>,
+    /// What the host asks of devices, the oldest first, and when the first one is over.
+    requests: VecDeque<Packet>,
+    serving: Option<Time>,
+    /// Accesses that their devices hold.
+    held: Vec<Crossing>,
+    /// Answers to such, and when they are given.
+    answers: Vec<(Time, (AgentId, TransactionTag), Response)>,
+}
+
+/// A transaction of a port.
+type Reader = (AgentId, TransactionTag);
+
+/// A request for a part of what a device reads.
+#[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
+struct PartOfRead {
+    reader: Reader,
+    address: u64,
+    /// Bytes that it asks for, or that are missing.
+    bytes: u32,
+}
+
+/// A read of a device, and what is there of it.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+struct DeviceRead {
+    crossing: Crossing,
+    data: BlockData,
+    missing: u32,
+}
+
+impl DeviceRead {
+    fn is_of(&self, reader: Reader) -> bool {
+        (self.crossing.transaction.agent, self.crossing.transaction.tag) == reader
+    }
+}
+
+impl Endpoint {
+    /// One with so many tags.
+    pub fn with_tags(tags: u16) -> Self {
+        Endpoint {
+            asked: Vec::new(),
+            free_tags: (0..tags).collect(),
+            untagged: VecDeque::new(),
+            outstanding: Vec::new(),
+            reads: Vec::new(),
+            writes: VecDeque::new(),
+            requests: VecDeque::new(),
+            serving: None,
+            held: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// A port asks; whether a grant has to be scheduled.
+    pub fn ask(&mut self, now: Time, agent: AgentId) -> bool {
+        let is_new = !self.asked.iter().any(|(_, asked)| *asked == agent);
+        if is_new {
+            self.asked.push((now, agent));
+        }
+        is_new
+    }
+
+    /// The next port that is granted by now, in the order of time and number.
+    pub fn next_asked(&mut self, now: Time) -> Option<AgentId> {
+        let due = self.asked.iter().enumerate().filter(|(_, (at, _))| *at <= now);
+        let (place, _) = due.min_by_key(|(_, asked)| **asked)?;
+        Some(self.asked.remove(place).1)
+    }
+
+    /// A device answers an access that it holds.
+    pub fn answer(&mut self, at: Time, access: (AgentId, TransactionTag), response: Response) {
+        self.answers.push((at, access, response));
+    }
+
+    /// Whether something of a port waits for a tag or for credits, which it does not get ahead of.
+    fn keeps_back(&self, agent: AgentId) -> bool {
+        self.untagged.iter().any(|(_, part)| part.reader.0 == agent)
+            || self.writes.iter().any(|write| write.agent == agent)
+    }
+
+    /// When it does something next by itself.
+    pub fn next_time(&self) -> Option<Time> {
+        self.answers.iter().map(|(at, ..)| *at).chain(self.serving).min()
+    }
+
+    pub fn is_idle(&self) -> bool {
+        let is_served = self.requests.is_empty() && self.held.is_empty() && self.answers.is_empty();
+        is_served && self.asked.is_empty() && self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    pub fn waiting_for_tags(&self) -> usize {
+        self.untagged.len()
+    }
+
+    pub fn reads_under_way(&self) -> usize {
+        self.outstanding.len()
+    }
+}
+
+impl Pcie {
+    /// A port is granted the link: what it issues is sent.
+    pub(super) fn take_from_device<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) {
+        if Self::of(composition, on).state.endpoint.keeps_back(agent) {
+            return;
+        }
+        let Some(transaction) = composition.agent(agent).issue(now, on) else {
+            return composition.observe(now, on, Observation::UnusedGrant(agent));
+        };
+        composition.observe(now, on, Observation::Held(&transaction));
+        let own = Self::of(composition, on);
+        match transaction.kind {
+            kind if kind.fetches_block() => own.send_reads(now, transaction),
+            kind if kind.carries_block() => own.send_writes(now, transaction),
+            _ => unreachable!("a device behind a link keeps no copies: {transaction:?}"),
+        }
+        ask(composition, now, on, agent);
+    }
+
+    fn send_reads(&mut self, now: Time, transaction: Transaction) {
+        let bytes = if transaction.size == 0 { self.block_bytes } else { transaction.size.into() };
+        let reader = (transaction.agent, transaction.tag);
+        for piece in pieces(bytes, self.max_read_request) {
+            let address = transaction.address + u64::from(piece.start);
+            let part = PartOfRead { reader, address, bytes: piece.end - piece.start };
+            self.state.endpoint.untagged.push_back((now, part));
+        }
+        let crossing = Crossing { transaction, since: now, is_last: true };
+        let data = BlockData::zeroed(bytes as usize);
+        self.state.endpoint.reads.push(DeviceRead { crossing, data, missing: bytes });
+        self.give_tags(now);
+    }
+
+    /// Requests that wait for a tag get those that are free; the port of the last one that got one.
+    fn give_tags(&mut self, now: Time) -> Option<AgentId> {
+        let Endpoint { free_tags, untagged, outstanding, .. } = &mut self.state.endpoint;
+        let mut served = None;
+        while !untagged.is_empty()
+            && let Some(tag) = free_tags.pop_front()
+        {
+            let (since, part) = untagged.pop_front().expect("one waits");
+            self.statistics.tag_time.add(now - since);
+            let request = ReadRequest { tag, address: part.address, bytes: part.bytes };
+            outstanding.push((tag, part));
+            self.state.up.send(now, Packet { content: Content::Read(request), payload: 0 });
+            served = Some(part.reader.0);
+        }
+        served
+    }
+
+    fn send_writes(&mut self, now: Time, mut transaction: Transaction) {
+        let data = transaction.data.take().expect("a write carries its bytes");
+        let bytes = data.len() as u32;
+        self.state.endpoint.writes.push_back(transaction.clone());
+        for piece in pieces(bytes, self.write_bytes()) {
+            let own = BlockData::from_bytes(&data[piece.start as usize..piece.end as usize]);
+            let address = transaction.address + u64::from(piece.start);
+            let part = Transaction::carrying(transaction.agent, transaction.kind, address, own);
+            let crossing = Crossing { transaction: part, since: now, is_last: piece.end == bytes };
+            let last = Content::Write(crossing);
+            let (most, up) = (self.max_payload, &mut self.state.up);
+            send_in_parts(last, (piece.end - piece.start, most), Class::Posted, |packet| {
+                up.send(now, packet)
+            });
+        }
+    }
+
+    /// So many writes of devices are on the wires, and over for them.
+    pub(super) fn end_writes<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        count: u32,
+    ) {
+        for _ in 0..count {
+            let write = Self::of(composition, on).state.endpoint.writes.pop_front().expect("it was sent");
+            composition.agent(write.agent).complete(now, on, &write, &Response::default());
+            ask(composition, now, on, write.agent);
+        }
+    }
+
+    /// Does what is due at the devices' end; whether anything was.
+    pub(super) fn work_at_endpoint<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+    ) -> bool {
+        let mut has_worked = false;
+        while let Some(packet) = Self::of(composition, on).state.down.arrive(now) {
+            Self::arrive_at_endpoint(composition, now, on, packet);
+            has_worked = true;
+        }
+        while Self::give_answer(composition, now, on) || Self::serve(composition, now, on) {
+            has_worked = true;
+        }
+        has_worked
+    }
+
+    fn arrive_at_endpoint<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        packet: Packet,
+    ) {
+        let own = Self::of(composition, on);
+        let (class, cost) = (packet.class(), packet.cost());
+        match packet.content {
+            Content::Write(_) | Content::Load(_) => return own.state.endpoint.requests.push_back(packet),
+            Content::Part(_) => {}
+            Content::Data(tag, address, ref data) => {
+                Self::receive(composition, now, on, (tag, address), data);
+            }
+            Content::Answer(..) | Content::Read(_) => unreachable!("it goes up"),
+        }
+        let Pcie { state, link, .. } = Self::of(composition, on);
+        state.down.free(now, class, cost, link);
+    }
+
+    /// Bytes that a device has asked for are there.
+    fn receive<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        (tag, address): (u16, u64),
+        data: &BlockData,
+    ) {
+        let own = Self::of(composition, on);
+        let Endpoint { outstanding, reads, free_tags, .. } = &mut own.state.endpoint;
+        let of_tag = outstanding.iter().position(|(other, _)| *other == tag).expect("it was asked for");
+        let reader = outstanding[of_tag].1.reader;
+        outstanding[of_tag].1.bytes -= data.len() as u32;
+        if outstanding[of_tag].1.bytes == 0 {
+            outstanding.remove(of_tag);
+            free_tags.push_back(tag);
+        }
+        let place = reads.iter().position(|read| read.is_of(reader)).expect("it is under way");
+        let read = &mut reads[place];
+        let offset = (address - read.crossing.transaction.address) as usize;
+        read.data[offset..offset + data.len()].copy_from_slice(data);
+        read.missing -= data.len() as u32;
+        let finished = (read.missing == 0).then(|| reads.remove(place));
+        if let Some(served) = own.give_tags(now) {
+            ask(composition, now, on, served);
+        }
+        if let Some(DeviceRead { crossing, data, .. }) = finished {
+            Self::observe_end(composition, now, on, &crossing);
+            let response = Response { data: Some(data), ..Response::default() };
+            composition.agent(crossing.transaction.agent).complete(now, on, &crossing.transaction, &response);
+        }
+    }
+
+    /// A device carries out the oldest access, if that is due, or begins with it; whether one is over.
+    fn serve<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
+        let own = Self::of(composition, on);
+        let Some(packet) = own.state.endpoint.requests.front() else { return false };
+        let (Content::Write(crossing) | Content::Load(crossing)) = &packet.content else {
+            unreachable!("the host asks nothing else of devices")
+        };
+        let (home, kind) = (own.homes.home(crossing.transaction.address), crossing.transaction.kind);
+        let end = match own.state.endpoint.serving {
+            Some(end) => end,
+            None => now + at_home(composition, home).access_time(now, kind),
+        };
+        let endpoint = &mut Self::of(composition, on).state.endpoint;
+        endpoint.serving = Some(end).filter(|end| *end > now);
+        if endpoint.serving.is_some() {
+            return false;
+        }
+        let packet = endpoint.requests.pop_front().expect("it is there");
+        Self::access_device(composition, now, on, home, packet);
+        true
+    }
+
+    fn access_device<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        home: Home,
+        packet: Packet,
+    ) {
+        let (class, cost) = (packet.class(), packet.cost());
+        let (Content::Write(crossing) | Content::Load(crossing)) = packet.content else {
+            unreachable!("the host asks nothing else of devices")
+        };
+        let mut response = Response::default();
+        let reply = at_home(composition, home).access(now, &crossing.transaction, &mut response);
+        if class == Class::Posted {
+            Self::observe_end(composition, now, on, &crossing);
+        }
+        let Pcie { state, link, .. } = Self::of(composition, on);
+        if class == Class::Posted {
+            state.down.free(now, class, cost, link);
+        }
+        match (reply, class) {
+            (AccessReply::Held, _) => state.endpoint.held.push(crossing),
+            (AccessReply::Done, Class::Posted) => {}
+            (AccessReply::Done, _) => Self::of(composition, on).send_answer(now, crossing, response),
+        }
+    }
+
+    /// A load's answer leaves, and its request's buffer is free.
+    fn send_answer(&mut self, now: Time, crossing: Crossing, response: Response) {
+        let bytes = payload_of(&crossing.transaction);
+        let last = Content::Answer(crossing, response);
+        let (most, Pcie { state, link, .. }) = (self.max_payload, self);
+        send_in_parts(last, (bytes, most), Class::Completion, |packet| state.up.send(now, packet));
+        state.down.free(now, Class::NonPosted, Credits { headers: 1, data: 0 }, link);
+    }
+
+    /// The next answer of a device to an access that it has held; whether there was one.
+    fn give_answer<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
+        let own = Self::of(composition, on);
+        let Endpoint { answers, held, .. } = &mut own.state.endpoint;
+        let Some(place) = answers.iter().position(|(at, ..)| *at <= now) else { return false };
+        let (_, (agent, tag), response) = answers.remove(place);
+        let is_it = |held: &Crossing| (held.transaction.agent, held.transaction.tag) == (agent, tag);
+        let place = held.iter().position(is_it).expect("the access is held");
+        let crossing = held.remove(place);
+        if !crossing.transaction.kind.is_posted() {
+            own.send_answer(now, crossing, response);
+        }
+        true
+    }
+}
+
+/// Bytes of data of an access, in words of four bytes.
+pub(super) fn payload_of(transaction: &Transaction) -> u32 {
+    u32::from(transaction.size).next_multiple_of(4).max(4)
+}
+
+/// Sends so many bytes in packets of at most `most`, the last of which has the content.
+pub(super) fn send_in_parts(
+    last: Content,
+    (bytes, most): (u32, u32),
+    class: Class,
+    mut send: impl FnMut(Packet),
+) {
+    let mut rest = bytes;
+    while rest > most {
+        send(Packet { content: Content::Part(class), payload: most });
+        rest -= most;
+    }
+    send(Packet { content: last, payload: rest });
+}

@@ -1,0 +1,87 @@
+//! What a packet takes on the wires: generations, lanes, and what of the rate is left for packets.
+
+use narthex_kernel::Duration;
+
+use super::part::Keys;
+
+/// What a lane of a generation carries (PCI Express Base Specification 6.0, Sections 4.2 and 8.3).
+struct Generation {
+    /// Bits a second, in units of 100 Mb/s.
+    rate: u64,
+    /// So many bits, or bytes of a flit, are on the wires ...
+    sent: u64,
+    /// ... for so many that belong to packets.
+    useful: u64,
+    /// Tags that a requester has at most: 8, 10 and 14 bits of the field.
+    tags: u32,
+}
+
+/// 8b/10b; then 128b/130b; then flits of 256 bytes, of which 236 belong to packets.
+const GENERATIONS: [Generation; 6] = [
+    Generation { rate: 25, sent: 10, useful: 8, tags: 256 },
+    Generation { rate: 50, sent: 10, useful: 8, tags: 256 },
+    Generation { rate: 80, sent: 130, useful: 128, tags: 256 },
+    Generation { rate: 160, sent: 130, useful: 128, tags: 768 },
+    Generation { rate: 320, sent: 130, useful: 128, tags: 768 },
+    Generation { rate: 640, sent: 256, useful: 236, tags: 15_360 },
+];
+
+/// Lanes that a link may have.
+pub(super) const LANES: [u32; 6] = [1, 2, 4, 8, 12, 16];
+
+/// The most tags of a generation, from 1 on; none if there is no such generation.
+pub(super) fn most_tags(generation: u32) -> Option<u32> {
+    Some(GENERATIONS.get(generation.checked_sub(1)? as usize)?.tags)
+}
+
+/// Parts of the rate: shares are counted in millionths.
+const WHOLE: u64 = 1_000_000;
+
+/// A link in one direction, without its queues.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    /// A byte takes so many picoseconds ...
+    picoseconds: u64,
+    /// ... divided by this.
+    divisor: u64,
+    /// From the end of a packet on the wires until the other end works on it.
+    pub latency: Duration,
+    /// From a buffer that is free at one end to the credit at the other.
+    pub credit_latency: Duration,
+    /// Bytes of a request besides its payload.
+    request_overhead: u32,
+    /// The same of a completion.
+    completion_overhead: u32,
+}
+
+impl Link {
+    /// That of a machine's file.
+    pub fn new(keys: &Keys) -> Self {
+        let Generation { rate, sent, useful, .. } = GENERATIONS[keys.generation as usize - 1];
+        let left = WHOLE - (keys.link_layer_share * WHOLE as f64).round() as u64;
+        let overhead =
+            |header: narthex_kernel::quantity::Bytes| (header.as_u64() + keys.ecrc.as_u64()) as u32;
+        Link {
+            // 8 bits at 100 Mb/s are 80,000 ps.
+            picoseconds: 80_000 * sent * WHOLE,
+            divisor: rate * useful * u64::from(keys.lanes) * left,
+            latency: keys.root_complex_latency
+                + keys.link_latency
+                + keys.switch_latency
+                + keys.endpoint_latency,
+            credit_latency: keys.link_latency,
+            request_overhead: overhead(keys.request_header),
+            completion_overhead: overhead(keys.completion_header),
+        }
+    }
+
+    /// What bytes take on the wires, in whole picoseconds.
+    pub fn time(&self, bytes: u32) -> Duration {
+        Duration::from_ps((u64::from(bytes) * self.picoseconds).div_ceil(self.divisor))
+    }
+
+    /// Bytes of a packet besides its payload.
+    pub fn overhead(&self, is_completion: bool) -> u32 {
+        if is_completion { self.completion_overhead } else { self.request_overhead }
+    }
+}

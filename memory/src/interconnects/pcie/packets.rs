@@ -1,0 +1,189 @@
+//! Transaction layer packets: what one is, what it costs, and how transactions are split into them.
+
+use std::ops::Range;
+
+use narthex_kernel::{Category, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::transaction::{BlockData, Response, Transaction};
+
+/// The classes of the flow control: each has buffers of its own at both ends.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub(super) enum Class {
+    /// Writes, for which nobody waits.
+    Posted,
+    /// Reads, which a completion answers.
+    NonPosted,
+    /// The answers.
+    Completion,
+}
+
+impl Class {
+    /// Whether a packet of this class waits behind an older one of another class, or of its own: the
+    /// ordering table without relaxed ordering (PCI Express Base Specification 6.0, Section 2.4.1). Writes
+    /// pass all but writes, so that no circle of buffers can wait for itself; a read and a completion pass
+    /// each other, and neither a write.
+    pub fn waits_for(self, older: Class) -> bool {
+        older == Class::Posted || older == self && self != Class::Posted
+    }
+}
+
+/// What is in a packet.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(super) enum Content {
+    /// Bytes of a write or an answer whose last packet has them all.
+    Part(Class),
+    /// The last packet of a write.
+    Write(Crossing),
+    /// A processor's load from what is behind the link.
+    Load(Crossing),
+    /// The last packet of its answer.
+    Answer(Crossing, Response),
+    /// A device's request for bytes of memory.
+    Read(ReadRequest),
+    /// Bytes that were asked for with this tag, from this address on.
+    Data(u16, u64, BlockData),
+}
+
+/// A transaction that crosses the link.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Crossing {
+    pub transaction: Transaction,
+    /// When it came to the link.
+    pub since: Time,
+    /// It is the last packet of what its requester has written.
+    pub is_last: bool,
+}
+
+/// A request for bytes of memory.
+#[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct ReadRequest {
+    pub tag: u16,
+    pub address: u64,
+    pub bytes: u32,
+}
+
+/// A packet.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Packet {
+    pub content: Content,
+    /// Bytes of data in it.
+    pub payload: u32,
+}
+
+/// Buffers of one class: headers, and units of 16 bytes of data.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Credits {
+    pub headers: u32,
+    pub data: u32,
+}
+
+/// Bytes of data that a credit stands for.
+pub(super) const CREDIT_BYTES: u32 = 16;
+
+impl Packet {
+    /// Of which buffers it takes some.
+    pub fn class(&self) -> Class {
+        match &self.content {
+            Content::Part(class) => *class,
+            Content::Write(_) => Class::Posted,
+            Content::Load(_) | Content::Read(_) => Class::NonPosted,
+            Content::Answer(..) | Content::Data(..) => Class::Completion,
+        }
+    }
+
+    /// The buffers that it takes.
+    pub fn cost(&self) -> Credits {
+        Credits { headers: 1, data: self.payload.div_ceil(CREDIT_BYTES) }
+    }
+}
+
+/// The parts of so many bytes, each of at most `most`.
+pub(super) fn pieces(bytes: u32, most: u32) -> impl Iterator<Item = Range<u32>> {
+    (0..bytes).step_by(most as usize).map(move |start| start..bytes.min(start + most))
+}
+
+/// Where the next completion of a read ends, of which everything is there from `sent` to `there`, both counted
+/// from its `address`; none if it waits for more. It ends at a boundary, or with the read (Section 2.3.1.1).
+pub(super) fn completion_end(
+    ReadRequest { address, bytes, .. }: ReadRequest,
+    (sent, there): (u32, u32),
+    (boundary, most): (u32, u32),
+) -> Option<u32> {
+    let end = there.min(sent + most);
+    let beyond = ((address + u64::from(end)) % u64::from(boundary)) as u32;
+    let whole = if end == bytes { end } else { end.saturating_sub(beyond) };
+    (whole > sent).then_some(whole)
+}
+
+/// A direction and what a packet of it is: packets are counted by both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PacketKind(pub Way, pub Class);
+
+/// A direction of the link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub(super) enum Way {
+    /// From the host to the device.
+    Down,
+    /// From the device to the host.
+    Up,
+}
+
+impl Category for Way {
+    const COUNT: usize = 2;
+
+    fn index(self) -> usize {
+        self as usize
+    }
+
+    fn name(index: usize) -> String {
+        ["down", "up"][index].to_owned()
+    }
+}
+
+impl Category for PacketKind {
+    const COUNT: usize = 6;
+
+    fn index(self) -> usize {
+        self.0 as usize * 3 + self.1 as usize
+    }
+
+    fn name(index: usize) -> String {
+        let kind = ["memory_write", "memory_read", "completion"][index % 3];
+        format!("{kind}_{}", Way::name(index / 3))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_writes_keep_others_behind_them() {
+        use Class::{Completion, NonPosted, Posted};
+        let waits = [Posted, NonPosted, Completion]
+            .map(|younger| [Posted, NonPosted, Completion].map(|older| younger.waits_for(older)));
+        assert_eq!(waits, [[true, false, false], [true, true, false], [true, false, true]]);
+    }
+
+    #[test]
+    fn a_transfer_of_a_page_is_split_by_what_a_packet_may_carry() {
+        assert_eq!(pieces(4096, 512).count(), 8);
+        assert_eq!(pieces(300, 128).collect::<Vec<_>>(), [0..128, 128..256, 256..300]);
+        assert_eq!(pieces(64, 128).collect::<Vec<_>>(), [0..64]);
+    }
+
+    #[test]
+    fn a_completion_ends_at_a_boundary_or_with_its_read() {
+        let read = |address, bytes| ReadRequest { tag: 0, address, bytes };
+        // Blocks of 64 bytes come one after the other: each is answered, or each second one.
+        assert_eq!(completion_end(read(0x1000, 256), (0, 64), (64, 256)), Some(64));
+        assert_eq!(completion_end(read(0x1000, 256), (0, 64), (128, 256)), None);
+        assert_eq!(completion_end(read(0x1000, 256), (0, 128), (128, 256)), Some(128));
+        // What is there at once goes in packets of the largest payload.
+        assert_eq!(completion_end(read(0x1000, 4096), (0, 4096), (64, 256)), Some(256));
+        // The last one ends with the read, and the first one of an odd read at the boundary.
+        assert_eq!(completion_end(read(0x1040, 64), (0, 64), (128, 256)), Some(64));
+        assert_eq!(completion_end(read(0x1040, 192), (0, 192), (128, 128)), Some(64));
+    }
+}
