@@ -20,6 +20,7 @@ struct send_driver pick_send_driver(uint64_t number, int variant) {
     switch (number) {
         PICK_SENDER(DRIVER_LOOPBACK, loopback)
         EVERY_DRIVER(PICK_SENDER)
+        FURTHER_DRIVER(PICK_SENDER)
     default:
         fail("send", number);
     }
@@ -29,6 +30,7 @@ struct receive_driver pick_receive_driver(uint64_t number, int variant) {
     switch (number) {
         PICK_RECEIVER(DRIVER_LOOPBACK, loopback)
         EVERY_DRIVER(PICK_RECEIVER)
+        FURTHER_DRIVER(PICK_RECEIVER)
     default:
         fail("receive", number);
     }

@@ -35,6 +35,9 @@
 /* StarT-Voyager's message queues. */
 #define DRIVER_VOYAGER UINT64_C(0xa47cc00e4678b626)
 
+/* Descriptor rings and doorbells. */
+#define DRIVER_RING UINT64_C(0xb25c4c1ff8a15b0b)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
@@ -472,6 +475,15 @@
 /* DMA: bytes of data in a packet, from a multiple of it on; a channel counts packets. */
 #define VOYAGER_BLOCK_PACKET_BYTES UINT64_C(0x40)
 
+/* Bytes of a descriptor. */
+#define DESCRIPTOR_BYTES UINT64_C(0x10)
+
+/* Control of a send descriptor: report when it is done. */
+#define DESCRIPTOR_REPORT UINT64_C(0x8000000)
+
+/* Control of a descriptor: the interface is done with it. */
+#define DESCRIPTOR_DONE UINT64_C(0x100000000)
+
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
 #define REGISTER_STATUS UINT64_C(0x0)
 
@@ -492,6 +504,30 @@
 
 /* store: where to put the payload by DMA; load: starts it, 1 while it lasts */
 #define REGISTER_RECEIVE_DMA UINT64_C(0x48)
+
+/* store: where the send ring begins */
+#define REGISTER_SEND_RING UINT64_C(0x80)
+
+/* store: how many descriptors it has */
+#define REGISTER_SEND_RING_SIZE UINT64_C(0x88)
+
+/* load: its first descriptor whose packet has not left */
+#define REGISTER_SEND_RING_HEAD UINT64_C(0x90)
+
+/* store: its first descriptor that is not handed over */
+#define REGISTER_SEND_RING_TAIL UINT64_C(0x98)
+
+/* store: where the receive ring begins */
+#define REGISTER_RECEIVE_RING UINT64_C(0xa0)
+
+/* store: how many descriptors it has */
+#define REGISTER_RECEIVE_RING_SIZE UINT64_C(0xa8)
+
+/* load: its first descriptor whose buffer is not filled */
+#define REGISTER_RECEIVE_RING_HEAD UINT64_C(0xb0)
+
+/* store: its first descriptor that is not handed over */
+#define REGISTER_RECEIVE_RING_TAIL UINT64_C(0xb8)
 
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)
@@ -606,6 +642,14 @@ struct narthex_information {
     uint64_t voyager_snooped_bytes;
     /* channels of a process */
     uint64_t voyager_channels;
+    /* most packets that a store to the send ring's tail tells of */
+    uint64_t ring_burst;
+    /* descriptors from one that asks for a report to the next */
+    uint64_t ring_report_threshold;
+    /* fewer free descriptors make the driver look for a report */
+    uint64_t ring_free_threshold;
+    /* receive buffers that are handed over together */
+    uint64_t ring_refill_threshold;
 };
 
 #endif

@@ -40,6 +40,7 @@ mod processes;
 mod promises;
 mod refusals;
 mod regions;
+mod rings;
 mod sarc;
 mod several_interfaces;
 mod shapes;
@@ -55,4 +56,4 @@ mod without_caches;
 mod without_effect;
 mod write_combining;
 
-use support::machines::{ELSEWHERE, INTERFACES, MACHINES, interfaces_of_1998, machines_and_interfaces};
+use support::machines::{ELSEWHERE, INTERFACES, MACHINES, RINGS, interfaces_of_1998, machines_and_interfaces};
