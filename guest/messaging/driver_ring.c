@@ -6,14 +6,14 @@
  *
  * To send, a packet is copied to the next buffer of the ring and described. Then the tail register
  * is stored, the doorbell: once for all packets of a message that are described meanwhile,
- * `ring_burst` at most. Every `ring_report_threshold`th descriptor asks for a report. The driver
+ * at most a burst. Every so many descriptors one asks for a report. The driver
  * reads no head: when it runs out of free descriptors it looks in memory whether the oldest report
  * has come, and has all of its descriptors back at once.
  *
  * To receive, the driver polls the next descriptor, which is in its cache until the interface
- * writes it back, and copies the packet out of its buffer. When `ring_refill_threshold` buffers are
- * empty they are handed over together. As many descriptors are never handed over: they tell the end
- * of the ring from its beginning.
+ * writes it back, and copies the packet out of its buffer. When so many
+ * buffers are empty that it is worth a doorbell, they are handed over together. As many descriptors
+ * are never handed over: they tell the end of the ring from its beginning.
  *
  * Control words, buffers and the tail are stored in the order in which they stand here, because the
  * processor's stores become visible in order (see driver_cachable_queue.c).
@@ -54,9 +54,15 @@ static struct ring start_ring(const struct narthex_information *machine, uint64_
 
 _Static_assert(REGISTER_SEND_RING_SIZE == REGISTER_SEND_RING + 8 &&
                    REGISTER_SEND_RING_TAIL == REGISTER_SEND_RING + 24 &&
+                   REGISTER_SEND_RING_THRESHOLDS == REGISTER_SEND_RING + 32 &&
                    REGISTER_RECEIVE_RING_SIZE == REGISTER_RECEIVE_RING + 8 &&
-                   REGISTER_RECEIVE_RING_TAIL == REGISTER_RECEIVE_RING + 24,
+                   REGISTER_RECEIVE_RING_TAIL == REGISTER_RECEIVE_RING + 24 &&
+                   REGISTER_RECEIVE_RING_THRESHOLDS == REGISTER_RECEIVE_RING + 32,
                "start_ring counts on it");
+
+static uint64_t thresholds_of(const struct ring *ring) {
+    return ring->tail[1];
+}
 
 static inline char *buffer_of(const struct ring *ring, uint64_t number) {
     return ring->buffers + (number & ring->mask) * buffer_bytes;
@@ -97,9 +103,10 @@ static void write_every_buffer(const struct narthex_information *machine) {
 
 static void start_sending(const struct narthex_information *machine) {
     out = start_ring(machine, machine->send_queue, machine->send_entries, REGISTER_SEND_RING);
-    burst = machine->ring_burst;
-    report_threshold = machine->ring_report_threshold;
-    free_threshold = machine->ring_free_threshold;
+    uint64_t thresholds = thresholds_of(&out);
+    burst = thresholds & 0xffff;
+    report_threshold = thresholds >> 16 & 0xffff;
+    free_threshold = thresholds >> 32;
     available = out.mask;
     untold = 0;
     unreported = 0;
@@ -161,7 +168,7 @@ static void hand_over_buffers(uint64_t buffers) {
 static void start_receiving(const struct narthex_information *machine) {
     in = start_ring(machine, machine->receive_queue, machine->receive_entries,
                     REGISTER_RECEIVE_RING);
-    refill_threshold = machine->ring_refill_threshold;
+    refill_threshold = thresholds_of(&in);
     given = 0;
     empty = 0;
     hand_over_buffers(machine->receive_entries - refill_threshold);

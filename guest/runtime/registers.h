@@ -517,17 +517,23 @@
 /* store: its first descriptor that is not handed over */
 #define REGISTER_SEND_RING_TAIL UINT64_C(0x98)
 
+/* load: most packets of a burst; from bit 16 on the report's threshold, 32 to free */
+#define REGISTER_SEND_RING_THRESHOLDS UINT64_C(0xa0)
+
 /* store: where the receive ring begins */
-#define REGISTER_RECEIVE_RING UINT64_C(0xa0)
+#define REGISTER_RECEIVE_RING UINT64_C(0xc0)
 
 /* store: how many descriptors it has */
-#define REGISTER_RECEIVE_RING_SIZE UINT64_C(0xa8)
+#define REGISTER_RECEIVE_RING_SIZE UINT64_C(0xc8)
 
 /* load: its first descriptor whose buffer is not filled */
-#define REGISTER_RECEIVE_RING_HEAD UINT64_C(0xb0)
+#define REGISTER_RECEIVE_RING_HEAD UINT64_C(0xd0)
 
 /* store: its first descriptor that is not handed over */
-#define REGISTER_RECEIVE_RING_TAIL UINT64_C(0xb8)
+#define REGISTER_RECEIVE_RING_TAIL UINT64_C(0xd8)
+
+/* load: buffers that are handed over together */
+#define REGISTER_RECEIVE_RING_THRESHOLDS UINT64_C(0xe0)
 
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)
@@ -642,14 +648,6 @@ struct narthex_information {
     uint64_t voyager_snooped_bytes;
     /* channels of a process */
     uint64_t voyager_channels;
-    /* most packets that a store to the send ring's tail tells of */
-    uint64_t ring_burst;
-    /* descriptors from one that asks for a report to the next */
-    uint64_t ring_report_threshold;
-    /* fewer free descriptors make the driver look for a report */
-    uint64_t ring_free_threshold;
-    /* receive buffers that are handed over together */
-    uint64_t ring_refill_threshold;
 };
 
 #endif

@@ -52,7 +52,7 @@ class DriverApart:
     """What is compiled anew as well, but linked only where the program wants it."""
     flags: Sequence[str] = ()
     goes_with_others: bool = False
-    """Whether its programs have the drivers of all programs too: its halves go with those of others."""
+    """Whether its programs have the drivers of all programs too, as its halves go with others."""
 
 
 DRIVERS_APART = {

@@ -53,10 +53,7 @@ use crate::registers::LARGEST_QUEUE_BYTES;
 use crate::ring::descriptors::{DESCRIPTOR_BYTES, DONE, REPORT};
 use crate::ring::receive::{RingReceive, WriteBack};
 use crate::ring::send::RingSend;
-use crate::ring::{
-    BURST, FREE_THRESHOLD, Parts, RECEIVE_REGISTERS, REFILL_THRESHOLD, REPORT_THRESHOLD, RingMemory,
-    SEND_REGISTERS, SendThresholds,
-};
+use crate::ring::{Parts, RECEIVE_REGISTERS, RingMemory, SEND_REGISTERS, SendThresholds};
 
 static PROGRAMMING: Programming = Programming {
     driver: Driver::apart("ring", "Descriptor rings and doorbells."),
@@ -66,7 +63,8 @@ static PROGRAMMING: Programming = Programming {
         ("DESCRIPTOR_REPORT", REPORT, "Control of a send descriptor: report when it is done."),
         ("DESCRIPTOR_DONE", DONE, "Control of a descriptor: the interface is done with it."),
     ],
-    facts: &[BURST, REPORT_THRESHOLD, FREE_THRESHOLD, REFILL_THRESHOLD],
+    // A fact of the information page would move the data of all programs: see SEND_RING_THRESHOLDS.
+    facts: &[],
     requirements: &[],
     firmware: Firmware::NONE,
 };
@@ -203,12 +201,13 @@ impl Config {
         }
     }
 
-    fn parts(&self, setup: &Setup<'_>, start: u64, entries: u64) -> Parts {
+    fn parts(&self, setup: &Setup<'_>, (start, entries): (u64, u64), thresholds: u64) -> Parts {
         Parts {
             agent: setup.agent,
             memory: RingMemory { start, entries, buffer_bytes: setup.packet_bytes },
             block_bytes: setup.block_bytes,
             prefetch: self.prefetch,
+            thresholds,
             register_delay: self.register_access_time,
             engine_time: self.engine_time,
         }
@@ -218,21 +217,21 @@ impl Config {
 fn send(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
     config.check_send(setup)?;
-    let parts = config.parts(setup, setup.addresses.send_queue(), config.send_ring);
     let thresholds = SendThresholds {
         burst: config.send_burst,
         report: config.report_threshold,
         free: config.free_threshold,
     };
-    Ok(Box::new(RingSend::new(parts, thresholds)))
+    let ring = (setup.addresses.send_queue(), config.send_ring);
+    Ok(Box::new(RingSend::new(config.parts(setup, ring, thresholds.word()))))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
     config.check_receive(setup)?;
-    let parts = config.parts(setup, setup.addresses.receive_queue(), config.receive_ring);
+    let ring = (setup.addresses.receive_queue(), config.receive_ring);
     let write_back = WriteBack { batch: config.write_back_batch, time: config.write_back_time };
-    Ok(Box::new(RingReceive::new(parts, write_back, config.refill_threshold)))
+    Ok(Box::new(RingReceive::new(config.parts(setup, ring, config.refill_threshold), write_back)))
 }
 
 /// Interfaces with descriptor rings.

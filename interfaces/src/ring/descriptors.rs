@@ -31,12 +31,19 @@ pub enum RingRegister {
     Head,
     /// The first descriptor that the driver has not handed over.
     Tail,
+    /// What the driver is told of the machine's thresholds.
+    Thresholds,
 }
 
 impl RingRegister {
     /// All of them.
-    pub const ALL: [RingRegister; 4] =
-        [RingRegister::Base, RingRegister::Size, RingRegister::Head, RingRegister::Tail];
+    pub const ALL: [RingRegister; 5] = [
+        RingRegister::Base,
+        RingRegister::Size,
+        RingRegister::Head,
+        RingRegister::Tail,
+        RingRegister::Thresholds,
+    ];
 }
 
 /// What a buffer holds, or is to hold.
@@ -78,6 +85,7 @@ pub struct Ring {
     memory: RingMemory,
     block_bytes: u64,
     prefetch: u64,
+    thresholds: u64,
     /// What its registers say; 0 before the driver has stored them.
     base: u64,
     size: u64,
@@ -93,12 +101,13 @@ pub struct Ring {
 
 impl Ring {
     /// A ring that the driver has still to name.
-    pub fn new(memory: RingMemory, block_bytes: u64, prefetch: u64) -> Self {
+    pub fn new(memory: RingMemory, block_bytes: u64, prefetch: u64, thresholds: u64) -> Self {
         let held = VecDeque::new();
         Ring {
             memory,
             block_bytes,
             prefetch,
+            thresholds,
             base: 0,
             size: 0,
             tail: 0,
@@ -146,6 +155,7 @@ impl Ring {
             RingRegister::Size => self.size,
             RingRegister::Head => self.done % self.size.max(1),
             RingRegister::Tail => self.tail % self.size.max(1),
+            RingRegister::Thresholds => self.thresholds,
         }
     }
 
@@ -160,6 +170,7 @@ impl Ring {
             RingRegister::Size => self.store_size(value),
             RingRegister::Head => Err(format!("{value}; the interface alone moves the head")),
             RingRegister::Tail => self.store_tail(value, whole_blocks),
+            RingRegister::Thresholds => Err(format!("{value:#x}; the machine's file says what they are")),
         }
     }
 

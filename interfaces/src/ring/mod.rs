@@ -26,59 +26,51 @@ use serde::{Deserialize, Serialize};
 
 use crate::address_names::{Region, RegionParts};
 use crate::description::Layout;
-use crate::programming::{Fact, Register};
+use crate::programming::Register;
 use descriptors::{DESCRIPTOR_BYTES, RingRegister};
 
 /// The registers of the send ring.
-pub const SEND_REGISTERS: [Register; 4] = [
+pub const SEND_REGISTERS: [Register; 5] = [
     ("SEND_RING", 0x80, "store: where the send ring begins"),
     ("SEND_RING_SIZE", 0x88, "store: how many descriptors it has"),
     ("SEND_RING_HEAD", 0x90, "load: its first descriptor whose packet has not left"),
     ("SEND_RING_TAIL", 0x98, "store: its first descriptor that is not handed over"),
+    (
+        "SEND_RING_THRESHOLDS",
+        0xa0,
+        "load: most packets of a burst; from bit 16 on the report's threshold, 32 to free",
+    ),
 ];
 /// The registers of the receive ring.
-pub const RECEIVE_REGISTERS: [Register; 4] = [
-    ("RECEIVE_RING", 0xa0, "store: where the receive ring begins"),
-    ("RECEIVE_RING_SIZE", 0xa8, "store: how many descriptors it has"),
-    ("RECEIVE_RING_HEAD", 0xb0, "load: its first descriptor whose buffer is not filled"),
-    ("RECEIVE_RING_TAIL", 0xb8, "store: its first descriptor that is not handed over"),
+pub const RECEIVE_REGISTERS: [Register; 5] = [
+    ("RECEIVE_RING", 0xc0, "store: where the receive ring begins"),
+    ("RECEIVE_RING_SIZE", 0xc8, "store: how many descriptors it has"),
+    ("RECEIVE_RING_HEAD", 0xd0, "load: its first descriptor whose buffer is not filled"),
+    ("RECEIVE_RING_TAIL", 0xd8, "store: its first descriptor that is not handed over"),
+    ("RECEIVE_RING_THRESHOLDS", 0xe0, "load: buffers that are handed over together"),
 ];
 
 /// The name of the register at an offset, and which of a ring's it is.
-fn ring_register(registers: &[Register; 4], offset: u64) -> Option<(&'static str, RingRegister)> {
+fn ring_register(registers: &[Register; 5], offset: u64) -> Option<(&'static str, RingRegister)> {
     let place = registers.iter().position(|&(_, register, _)| register == offset)?;
     Some((registers[place].0, RingRegister::ALL[place]))
 }
 
-/// How many packets a send ring's tail tells of at most.
-pub const BURST: Fact =
-    Fact { name: "ring_burst", meaning: "most packets that a store to the send ring's tail tells of" };
-/// How often a report is asked for.
-pub const REPORT_THRESHOLD: Fact = Fact {
-    name: "ring_report_threshold",
-    meaning: "descriptors from one that asks for a report to the next",
-};
-/// When the driver looks for reports.
-pub const FREE_THRESHOLD: Fact =
-    Fact { name: "ring_free_threshold", meaning: "fewer free descriptors make the driver look for a report" };
-/// How many buffers are handed over together.
-pub const REFILL_THRESHOLD: Fact =
-    Fact { name: "ring_refill_threshold", meaning: "receive buffers that are handed over together" };
-
-/// What the driver of a send ring is told.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+/// What the driver of a send ring is told, all less than 2^16.
+#[derive(Clone, Copy, Debug)]
 pub struct SendThresholds {
-    /// [`BURST`].
+    /// Most packets that a store to the tail tells of.
     pub burst: u64,
-    /// [`REPORT_THRESHOLD`].
+    /// Descriptors from one that asks for a report to the next.
     pub report: u64,
-    /// [`FREE_THRESHOLD`].
+    /// With fewer free descriptors the driver looks for a report.
     pub free: u64,
 }
 
 impl SendThresholds {
-    fn facts(self) -> Vec<(Fact, u64)> {
-        vec![(BURST, self.burst), (REPORT_THRESHOLD, self.report), (FREE_THRESHOLD, self.free)]
+    /// What the register says.
+    pub fn word(self) -> u64 {
+        self.burst | self.report << 16 | self.free << 32
     }
 }
 
@@ -93,6 +85,8 @@ pub struct Parts {
     pub block_bytes: u64,
     /// Descriptors that the interface has room for, between their fetch and their packets' end.
     pub prefetch: u64,
+    /// What its driver reads of the thresholds.
+    pub thresholds: u64,
     /// The time that a register access takes beyond the bus's own cycles.
     pub register_delay: Duration,
     /// The time that the engine works on a packet.

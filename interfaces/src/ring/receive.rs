@@ -21,7 +21,7 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::descriptors::{DONE, Fetch, Ring, RingRegister};
-use super::{Parts, RECEIVE_REGISTERS, REFILL_THRESHOLD, ring_register};
+use super::{Parts, RECEIVE_REGISTERS, ring_register};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
 use crate::queue::QueueState;
@@ -102,7 +102,7 @@ pub struct RingReceive {
     register_delay: Duration,
     engine_time: Duration,
     write_back: WriteBack,
-    /// What its driver is told.
+    /// Descriptors that its driver hands over together.
     refill: u64,
     deposit: Option<Deposit>,
     /// Until when a descriptor that is done waits for others.
@@ -118,17 +118,17 @@ pub struct RingReceive {
 }
 
 impl RingReceive {
-    /// A half to which no descriptor has been handed over, whose driver does so by `refill`.
-    pub fn new(parts: Parts, write_back: WriteBack, refill: u64) -> Self {
-        let Parts { agent, memory, block_bytes, prefetch, register_delay, engine_time } = parts;
+    /// A half to which no descriptor has been handed over; the driver is told how many to hand over together.
+    pub fn new(parts: Parts, write_back: WriteBack) -> Self {
+        let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time } = parts;
         RingReceive {
             agent,
-            ring: Ring::new(memory, block_bytes, prefetch),
+            ring: Ring::new(memory, block_bytes, prefetch, thresholds),
             block_bytes,
             register_delay,
             engine_time,
             write_back,
-            refill,
+            refill: thresholds,
             deposit: None,
             waits_until: None,
             writes_back: false,
@@ -311,8 +311,7 @@ impl InterfaceHalf for RingReceive {
 
 impl HalfDescription for RingReceive {
     fn layout(&self) -> Layout {
-        let layout = self.ring.memory().layout("receive ring", "receive buffers");
-        Layout { facts: vec![(REFILL_THRESHOLD, self.refill)], ..layout }
+        self.ring.memory().layout("receive ring", "receive buffers")
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {

@@ -16,7 +16,7 @@ use narthex_memory::{AgentId, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::descriptors::{DONE, Fetch, REPORT, Ring, RingRegister};
-use super::{Parts, SEND_REGISTERS, SendThresholds, ring_register};
+use super::{Parts, SEND_REGISTERS, ring_register};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
@@ -73,7 +73,6 @@ pub struct RingSend {
     block_bytes: u64,
     register_delay: Duration,
     engine_time: Duration,
-    thresholds: SendThresholds,
     gathering: Option<Gathering>,
     leaving: Option<Leaving>,
     job: Option<Job>,
@@ -81,16 +80,15 @@ pub struct RingSend {
 }
 
 impl RingSend {
-    /// A half with nothing to send, whose driver is told these thresholds.
-    pub fn new(parts: Parts, thresholds: SendThresholds) -> Self {
-        let Parts { agent, memory, block_bytes, prefetch, register_delay, engine_time } = parts;
+    /// A half with nothing to send.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time } = parts;
         RingSend {
             agent,
-            ring: Ring::new(memory, block_bytes, prefetch),
+            ring: Ring::new(memory, block_bytes, prefetch, thresholds),
             block_bytes,
             register_delay,
             engine_time,
-            thresholds,
             gathering: None,
             leaving: None,
             job: None,
@@ -285,8 +283,7 @@ impl InterfaceHalf for RingSend {
 
 impl HalfDescription for RingSend {
     fn layout(&self) -> Layout {
-        let layout = self.ring.memory().layout("send ring", "send buffers");
-        Layout { facts: self.thresholds.facts(), ..layout }
+        self.ring.memory().layout("send ring", "send buffers")
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

@@ -13,7 +13,7 @@ fn memory() -> RingMemory {
 }
 
 fn ring(prefetch: u64) -> Ring {
-    let mut ring = Ring::new(memory(), 64, prefetch);
+    let mut ring = Ring::new(memory(), 64, prefetch, 0);
     ring.store(RingRegister::Base, START, false).unwrap();
     ring.store(RingRegister::Size, SIZE, false).unwrap();
     ring
@@ -35,7 +35,7 @@ fn registers_refuse_what_is_no_ring_and_what_is_beyond_it() {
         assert!(refusal.contains(told), "{refusal}");
     }
     assert!(refusal(RingRegister::Tail, 6, true).contains("in multiples of 4"));
-    let unnamed = Ring::new(memory(), 64, 8).store(RingRegister::Tail, 1, false).unwrap_err();
+    let unnamed = Ring::new(memory(), 64, 8, 0).store(RingRegister::Tail, 1, false).unwrap_err();
     assert!(unnamed.contains("before the ring's place"), "{unnamed}");
     let mut used = ring(8);
     used.store(RingRegister::Tail, 4, false).unwrap();

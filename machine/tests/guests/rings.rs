@@ -10,8 +10,8 @@ use narthex_machine::{Failure, RunRequest};
 /// of 64 bytes to this node, and waits until the receive descriptors have been read.
 const PREPARED: &str = "
     li   t0, 64
-    sd   s7, 0xa0(s4)           # RECEIVE_RING, RECEIVE_RING_SIZE
-    sd   t0, 0xa8(s4)
+    sd   s7, 0xc0(s4)           # RECEIVE_RING, RECEIVE_RING_SIZE
+    sd   t0, 0xc8(s4)
     sd   s8, 0x80(s4)           # SEND_RING, SEND_RING_SIZE
     sd   t0, 0x88(s4)
     li   t1, 0x2000             # behind 512 descriptors: buffers
@@ -21,7 +21,7 @@ const PREPARED: &str = "
     sd   t2, 32(s7)
     sd   t2, 48(s7)
     li   t0, 4
-    sd   t0, 0xb8(s4)           # RECEIVE_RING_TAIL
+    sd   t0, 0xd8(s4)           # RECEIVE_RING_TAIL
     add  t3, s8, t1
     li   t4, 64 << 16
     sd   t4, 0(t3)
@@ -100,8 +100,8 @@ fn a_packet_without_a_descriptor_waits_in_the_flow_control() {
 fn what_a_program_stores_or_describes_wrongly_ends_it_with_register_or_descriptor_and_value() {
     let request = RunRequest { nodes: Some(1), ..request("hpca98", "Ring") };
     for (wrong, told) in [
-        ("li t0, 64\n sd t0, 0xb8(s4)", "RECEIVE_RING_TAIL is stored with 64, beyond the ring"),
-        ("li t0, 6\n sd t0, 0xb8(s4)", "in multiples of 4"),
+        ("li t0, 64\n sd t0, 0xd8(s4)", "RECEIVE_RING_TAIL is stored with 64, beyond the ring"),
+        ("li t0, 6\n sd t0, 0xd8(s4)", "in multiples of 4"),
         ("li t0, 48\n sd t0, 0x88(s4)", "SEND_RING_SIZE is stored with 48"),
         ("sd t6, 0x90(s4)", "SEND_RING_HEAD is stored with 1; the interface alone moves the head"),
         ("sd s2, 0(s8)\n sd t6, 0x98(s4)", "its buffer of 72 bytes is at 0x100000"),
