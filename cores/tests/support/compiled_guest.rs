@@ -24,10 +24,15 @@ pub fn compiled_guest_for(interface: &str, source: &str) -> Vec<u8> {
         std::env::temp_dir().join(format!("{}-{}", source.replace(['/', '.'], "-"), std::process::id()));
     let own = root.join(".venv/bin/narthex");
     let narthex = if own.exists() { own } else { PathBuf::from("narthex") };
-    let arguments = ["cc", "--interface", interface].iter().filter(|argument| !argument.is_empty());
-    let arguments = arguments.take(if interface.is_empty() { 1 } else { 3 });
-    let done =
-        Command::new(&narthex).args(arguments).arg(&file).arg("-o").arg(&program).args(["--", "-s"]).output();
+    let own: &[&str] = if interface.is_empty() { &[] } else { &["--interface", interface] };
+    let done = Command::new(&narthex)
+        .arg("cc")
+        .args(own)
+        .arg(&file)
+        .arg("-o")
+        .arg(&program)
+        .args(["--", "-s"])
+        .output();
     let done = done.unwrap_or_else(|error| panic!("{}: {error}; run `make setup` first", narthex.display()));
     assert!(done.status.success(), "{source}: {}", String::from_utf8_lossy(&done.stderr));
     let elf = std::fs::read(&program).expect("it has just been written");
