@@ -23,13 +23,13 @@ const PREPARED: &str = "
     li   t0, 4
     sd   t0, 0xd8(s4)           # RECEIVE_RING_TAIL
     add  t3, s8, t1
-    li   t4, 64 << 16
+    li   t4, 0x400000          # 64 bytes to node 0
     sd   t4, 0(t3)
     sd   t4, 64(t3)
     li   t5, 72
     sd   t3, 0(s8)
     sd   t5, 8(s8)
-    li   a2, 1 << 32            # DESCRIPTOR_DONE
+    li   a2, 0x100000000        # DESCRIPTOR_DONE
     li   t6, 1000
 waiting:
     addi t6, t6, -1
@@ -83,11 +83,14 @@ fn all_to_one_of_two() -> crate::support::exchange::Exchange {
     exchange("on others repeat 20 send 0 128 end on 0 pause 10000 repeat 180 receive any end")
 }
 
-/// Two rings of 64, whose receiver is late: the flow control holds what has no descriptor.
+/// Of a ring of 64 whose receiver is late the driver has handed over 32 buffers: two batches of 12,
+/// and 8 that wait for more until their time is over. The flow control holds what comes behind them.
 #[test]
 fn a_packet_without_a_descriptor_waits_in_the_flow_control() {
-    let settings = ["interfaces.ring.receive_ring=64", "interfaces.ring.write_back_time=1us"];
-    let run = settings.iter().fold(request("hpca98", "Ring"), |run, setting| with(run, setting));
+    let settings = ["receive_ring=64", "write_back_batch=12", "write_back_time=5us"];
+    let run = settings
+        .iter()
+        .fold(request("hpca98", "Ring"), |run, setting| with(run, &format!("interfaces.ring.{setting}")));
     let document = result(&RunRequest { nodes: Some(5), ..run }, &all_to_one().over_ring());
     assert!(statistic(&document, 0, "packets_without_descriptor") > 0);
     assert_eq!(statistic(&document, 0, "messages_deposited"), 240);
@@ -107,7 +110,7 @@ fn what_a_program_stores_or_describes_wrongly_ends_it_with_register_or_descripto
         ("sd s2, 0(s8)\n sd t6, 0x98(s4)", "its buffer of 72 bytes is at 0x100000"),
         ("sd t6, 8(s8)\n sd t6, 0x98(s4)", "a packet of 1 bytes; it has 8 to 256"),
         ("li t0, 73\n sd t0, 8(s8)\n sd t6, 0x98(s4)", "says 64 bytes of payload"),
-        ("li t0, (1 << 27) + 72\n sd t0, 8(s8)\n sd t6, 0x98(s4)", "only the last descriptor of a block"),
+        ("li t0, 0x8000048\n sd t0, 8(s8)\n sd t6, 0x98(s4)", "only the last descriptor of a block"),
     ] {
         let program = format!(
             "
