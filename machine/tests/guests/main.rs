@@ -56,4 +56,6 @@ mod without_caches;
 mod without_effect;
 mod write_combining;
 
-use support::machines::{ELSEWHERE, INTERFACES, MACHINES, RINGS, interfaces_of_1998, machines_and_interfaces};
+use support::machines::{
+    ELSEWHERE, INTERFACES, MACHINES, RINGS, interfaces_of_1998, machines_and_interfaces,
+};
