@@ -20,8 +20,11 @@ pub fn compiled_guest(source: &str) -> Vec<u8> {
 pub fn compiled_guest_for(interface: &str, source: &str) -> Vec<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let file = root.join("guest/programs").join(source);
-    let program =
-        std::env::temp_dir().join(format!("{}-{}", source.replace(['/', '.'], "-"), std::process::id()));
+    let program = std::env::temp_dir().join(format!(
+        "{}{interface}-{}",
+        source.replace(['/', '.'], "-"),
+        std::process::id()
+    ));
     let own = root.join(".venv/bin/narthex");
     let narthex = if own.exists() { own } else { PathBuf::from("narthex") };
     let own: &[&str] = if interface.is_empty() { &[] } else { &["--interface", interface] };
