@@ -104,12 +104,16 @@ enum { SMALL_HEADER, LARGE_HEADER, HEADER_VARIANTS };
 #undef EVERY_DRIVER
 #define EVERY_DRIVER ONLY_DRIVER /* of a program for one interface (narthex cc --interface) */
 #endif
+#ifndef FURTHER_DRIVER
+#define FURTHER_DRIVER(EACH) /* of programs for an interface whose driver not every program has */
+#endif
 #define DECLARE_DRIVER(number, name)                                                               \
     extern const struct send_driver send_##name[HEADER_VARIANTS];                                  \
     extern const struct receive_driver receive_##name[HEADER_VARIANTS];
 
 DECLARE_DRIVER(DRIVER_LOOPBACK, loopback)
 EVERY_DRIVER(DECLARE_DRIVER)
+FURTHER_DRIVER(DECLARE_DRIVER)
 #ifndef __riscv
 DECLARE_DRIVER(DRIVER_RANKS, ranks)
 /* Starts the ranks that NARTHEX_RANKS asks for, if several, and tells each what machine it is on.

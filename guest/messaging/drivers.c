@@ -28,6 +28,7 @@ struct send_driver pick_send_driver(uint64_t number, int variant) {
         PICK_SENDER(DRIVER_LOOPBACK, loopback)
         HOST_DRIVER(PICK_SENDER)
         EVERY_DRIVER(PICK_SENDER)
+        FURTHER_DRIVER(PICK_SENDER)
     default:
         fail("send", number);
     }
@@ -38,6 +39,7 @@ struct receive_driver pick_receive_driver(uint64_t number, int variant) {
         PICK_RECEIVER(DRIVER_LOOPBACK, loopback)
         HOST_DRIVER(PICK_RECEIVER)
         EVERY_DRIVER(PICK_RECEIVER)
+        FURTHER_DRIVER(PICK_RECEIVER)
     default:
         fail("receive", number);
     }

@@ -35,6 +35,9 @@
 /* StarT-Voyager's message queues. */
 #define DRIVER_VOYAGER UINT64_C(0xa47cc00e4678b626)
 
+/* Descriptor rings and doorbells. */
+#define DRIVER_RING UINT64_C(0xb25c4c1ff8a15b0b)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
@@ -472,6 +475,15 @@
 /* DMA: bytes of data in a packet, from a multiple of it on; a channel counts packets. */
 #define VOYAGER_BLOCK_PACKET_BYTES UINT64_C(0x40)
 
+/* Bytes of a descriptor. */
+#define DESCRIPTOR_BYTES UINT64_C(0x10)
+
+/* Control of a send descriptor: report when it is done. */
+#define DESCRIPTOR_REPORT UINT64_C(0x8000000)
+
+/* Control of a descriptor: the interface is done with it. */
+#define DESCRIPTOR_DONE UINT64_C(0x100000000)
+
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
 #define REGISTER_STATUS UINT64_C(0x0)
 
@@ -492,6 +504,36 @@
 
 /* store: where to put the payload by DMA; load: starts it, 1 while it lasts */
 #define REGISTER_RECEIVE_DMA UINT64_C(0x48)
+
+/* store: where the send ring begins */
+#define REGISTER_SEND_RING UINT64_C(0x80)
+
+/* store: how many descriptors it has */
+#define REGISTER_SEND_RING_SIZE UINT64_C(0x88)
+
+/* load: its first descriptor whose packet has not left */
+#define REGISTER_SEND_RING_HEAD UINT64_C(0x90)
+
+/* store: its first descriptor that is not handed over */
+#define REGISTER_SEND_RING_TAIL UINT64_C(0x98)
+
+/* load: most packets of a burst; from bit 16 on the report's threshold, 32 to free */
+#define REGISTER_SEND_RING_THRESHOLDS UINT64_C(0xa0)
+
+/* store: where the receive ring begins */
+#define REGISTER_RECEIVE_RING UINT64_C(0xc0)
+
+/* store: how many descriptors it has */
+#define REGISTER_RECEIVE_RING_SIZE UINT64_C(0xc8)
+
+/* load: its first descriptor whose buffer is not filled */
+#define REGISTER_RECEIVE_RING_HEAD UINT64_C(0xd0)
+
+/* store: its first descriptor that is not handed over */
+#define REGISTER_RECEIVE_RING_TAIL UINT64_C(0xd8)
+
+/* load: buffers that are handed over together */
+#define REGISTER_RECEIVE_RING_THRESHOLDS UINT64_C(0xe0)
 
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)

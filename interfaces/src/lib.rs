@@ -52,6 +52,7 @@ pub mod on_chip;
 pub mod programming;
 pub mod queue;
 pub mod registers;
+pub mod ring;
 pub mod rtl;
 pub mod rules;
 pub mod sarc;

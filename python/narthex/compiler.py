@@ -51,6 +51,8 @@ class DriverApart:
     members: Sequence[str] = ()
     """What is compiled anew as well, but linked only where the program wants it."""
     flags: Sequence[str] = ()
+    goes_with_others: bool = False
+    """Whether its programs have the drivers of all programs too, as its halves go with others."""
 
 
 DRIVERS_APART = {
@@ -92,6 +94,7 @@ DRIVERS_APART = {
         members=("shmem/requests.c", "shmem/handling.c", "shmem/rdma.c", "mpi/puts_via.c"),
         flags=("-DRDMA",),
     ),
+    "RING": DriverApart(interfaces=("Ring",), goes_with_others=True),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
@@ -271,9 +274,10 @@ def program_names() -> list[str]:
 
 def driver_apart(interface: str) -> str | None:
     """Return the driver that only programs for this interface have, if it takes one."""
-    name = interface.casefold()
+    halves = interface.casefold().removeprefix("(").split(")s(")
     for driver, apart in DRIVERS_APART.items():
-        if any(name.startswith(start.casefold()) for start in apart.interfaces):
+        starts = tuple(start.casefold() for start in apart.interfaces)
+        if any(half.startswith(starts) for half in halves):
             return driver
     return None
 
@@ -439,7 +443,8 @@ def _compiled_apart(compiler: Compiler, folder: Path, driver: str, source: str) 
     output = folder / f"{path.parent.name}-{path.stem}_{driver}.o"
     if output.exists():
         return output
-    only = f"-DONLY_DRIVER(EACH)=EACH(DRIVER_{driver},{driver.lower()})"
+    kind = "FURTHER" if DRIVERS_APART[driver].goes_with_others else "ONLY"
+    only = f"-D{kind}_DRIVER(EACH)=EACH(DRIVER_{driver},{driver.lower()})"
     with cached(folder), tempfile.TemporaryDirectory(dir=folder) as scratch:
         unfinished = Path(scratch) / output.name
         flags = [*_FLAGS, *_includes(), only, *DRIVERS_APART[driver].flags]

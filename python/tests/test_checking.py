@@ -24,7 +24,7 @@ def check(interface, *, evictions=0, without=None, limit=1_000_000, settings=(),
         "without": without,
         "limit": limit,
     }
-    elf = find("interface").elf()
+    elf = find("interface").elf(interface=request["interface"])
     return json.loads(_native.check_interface(json.dumps(request), elf))
 
 

@@ -294,3 +294,8 @@ def test_the_cache_is_where_the_environment_says(tmp_path, monkeypatch):
     assert compiler.cache_folder() == Path.home() / ".cache" / "narthex"
     monkeypatch.setenv("NARTHEX_CACHE", str(tmp_path / "own"))
     assert compiler.cache_folder() == tmp_path / "own"
+
+
+def test_a_driver_apart_is_linked_where_either_half_takes_it():
+    names = ["(NI2w)S(Ring)R", "(ring)s(CNI4)r", "Ring on io-bus", "CNI4", "EDT on bus"]
+    assert [compiler.driver_apart(name) for name in names] == ["RING"] * 3 + [None, "VIA"]

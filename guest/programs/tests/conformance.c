@@ -1,5 +1,5 @@
 /* The processor of the interfaces' conformance suite (interfaces/tests/conformance.rs): it starts,
- * sends and receives with the drivers that every program has, one order after the other.
+ * sends and receives with the drivers that it is linked with, one order after the other.
  *
  * The suite gives the orders, by a call that only the suite knows, and looks at memory itself: it
  * writes the payload of what is to be sent, and compares what has been received. */

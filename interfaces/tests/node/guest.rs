@@ -1,5 +1,5 @@
-//! The processor of a node: guest/programs/tests/conformance.c with the drivers that
-//! every program has, an access at a time.
+//! The processor of a node: guest/programs/tests/conformance.c with the drivers of all
+//! interfaces that are made of halves, an access at a time.
 //!
 //! Its own memory is plain. What it shares with the interface (the device region,
 //! and the buffers of its payloads) goes through the node's cache and registers.
@@ -37,7 +37,7 @@ struct Image {
 }
 
 static IMAGE: LazyLock<Image> = LazyLock::new(|| {
-    let elf = compiled_guest::compiled_guest("tests/conformance.c");
+    let elf = compiled_guest::compiled_guest_for("Ring", "tests/conformance.c");
     let program = Program::parse("conformance", elf).expect("a sound program");
     let code = Arc::new(Code::from_segments(program.code()));
     Image { program, code }

@@ -130,6 +130,7 @@ fn several_processes_a_node_go_on_from_any_instant() {
         let one = RunRequest { nodes: Some(1), ..request(machine, interface) };
         check(&with(one, "machine.processors_per_node=2"), &ping_pong(TURNS, 64));
     }
+    check(&request("hpca98", "Ring"), &ping_pong(TURNS, 64).over_ring());
 }
 
 #[test]

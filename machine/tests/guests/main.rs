@@ -42,6 +42,7 @@ mod promises;
 mod refusals;
 mod regions;
 mod reorder;
+mod rings;
 mod sarc;
 mod several_interfaces;
 mod shapes;
@@ -57,4 +58,6 @@ mod without_caches;
 mod without_effect;
 mod write_combining;
 
-use support::machines::{ELSEWHERE, INTERFACES, MACHINES, interfaces_of_1998, machines_and_interfaces};
+use support::machines::{
+    ELSEWHERE, INTERFACES, MACHINES, RINGS, interfaces_of_1998, machines_and_interfaces,
+};

@@ -10,9 +10,9 @@ use narthex_machine::RunRequest;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
-use crate::machines_and_interfaces;
 use crate::support::exchange::{Exchange, exchange};
 use crate::support::{request, result, with};
+use crate::{RINGS, machines_and_interfaces};
 
 /// A part of a conversation between an even rank and the next one.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +70,9 @@ proptest! {
     fn random_traffic_comes_to_the_same_with_all_shortcuts_and_with_none(
         rounds in proptest::collection::vec(round(), 1..5),
     ) {
-        let guest = conversation(&rounds);
-        for (machine, interface) in machines_and_interfaces() {
+        let all = machines_and_interfaces().map(|place| (place, conversation(&rounds)));
+        let of_rings = RINGS.map(|place| (place, conversation(&rounds).over_ring()));
+        for ((machine, interface), guest) in all.chain(of_rings) {
             let run = with(request(machine, interface), "data_cache.size=4KiB");
             let way = |schedule_steps, threads| {
                 result(&RunRequest { schedule_steps, threads, ..run.clone() }, &guest)

@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::Guest;
-use compiled_guest::compiled_guest;
+use compiled_guest::{compiled_guest, compiled_guest_for};
 
 #[path = "../../../cores/tests/support/compiled_guest.rs"]
 mod compiled_guest;
 
 static PROGRAM: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest("tests/exchange.c"));
+/// The same with the driver of Ring, which not every program has.
+static PROGRAM_OF_RING: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest_for("Ring", "tests/exchange.c"));
 
 /// Nodes that send to node 0 in [`all_to_one`].
 pub const SENDERS: u64 = 4;
@@ -18,21 +20,31 @@ pub const SENDERS: u64 = 4;
 pub const MESSAGES: u64 = 60;
 
 /// The steps of all nodes, as exchange.c states them.
-pub struct Exchange(String);
+pub struct Exchange {
+    steps: String,
+    over_ring: bool,
+}
+
+impl Exchange {
+    /// The same steps with the driver of Ring.
+    pub fn over_ring(self) -> Self {
+        Exchange { over_ring: true, ..self }
+    }
+}
 
 impl Guest for Exchange {
     fn elf(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&PROGRAM)
+        Cow::Borrowed(if self.over_ring { &PROGRAM_OF_RING } else { &PROGRAM })
     }
 
     fn arguments(&self) -> Vec<String> {
-        self.0.split_whitespace().map(str::to_owned).collect()
+        self.steps.split_whitespace().map(str::to_owned).collect()
     }
 }
 
 /// The program that does these steps.
 pub fn exchange(steps: impl Into<String>) -> Exchange {
-    Exchange(steps.into())
+    Exchange { steps: steps.into(), over_ring: false }
 }
 
 /// Nodes 0 and 1, and so each pair of nodes, exchange `turns` messages of `bytes`

@@ -13,6 +13,8 @@ pub const ELSEWHERE: [(&str, &str); 5] = [
 ];
 /// Interfaces that only the 1998 machine has.
 const OF_1998: [&str; 3] = ["NI16w+Blkbuf", "NI16w+Udma", "(NI16w+Udma)S(NI16w+Blkbuf)R"];
+/// Machines and places of descriptor rings, whose driver the programs of others do not have.
+pub const RINGS: [(&str, &str); 3] = [("hpca98", "Ring"), ("isca96", "Ring"), ("isca96", "Ring on io-bus")];
 /// Every machine that is built in.
 pub const MACHINES: [&str; 2] = ["hpca98", "isca96"];
 

@@ -297,13 +297,13 @@ def _check_interface(request: dict[str, Any], *, shown: bool) -> dict[str, Any]:
     from narthex.programs import find
 
     guest = find("interface")
-    compile_program(guest)
+    compile_program(guest, request["interface"])
     place = (request["machine"], request["set"], request["interface"])
     with Waiting(f"Checking {request['interface']}") as waiting, naming_machines(*place):
         report = json.loads(
             _native.check_interface(
                 json.dumps(request),
-                guest.elf(),
+                guest.elf(interface=request["interface"]),
                 lambda states: waiting.update(f"{states:,} states"),
             )
         )

@@ -1,0 +1,319 @@
+//! `Ring`: descriptor rings and doorbells, the network interface of today's hosts.
+//!
+//! ```text
+//!               send ring                                          receive ring
+//!   driver ──► [ buffer, length ] ── tail ──► interface   driver ──► [ buffer ] ── tail ──► interface
+//!              [ ...            ]   a burst                          [ ...    ]   32 at a time
+//!   interface: reads descriptors, by blocks and ahead     interface: reads descriptors, by blocks
+//!              reads the buffer, sends it                            writes a packet to its buffer
+//!              writes DONE where REPORT was asked for                writes length and DONE, in batches
+//!   driver:    looks for DONE when it runs out            driver:    polls the next descriptor for DONE
+//! ```
+//!
+//! The two are circles of descriptors of 16 bytes in main memory, a pair for each process; whose
+//! a descriptor is, a head and a tail tell, which move round. The driver stores a tail to a
+//! register, the *doorbell*, and never reads a head: what is done it learns from memory. So are
+//! the controllers of Intel programmed since the 8254x: descriptors of 16 bytes with a command bit
+//! "report status" and a status bit "descriptor done", tail registers, thresholds of prefetching
+//! and of writing back (Intel 82599 10 GbE Controller Datasheet, Sections 7.1 and 7.2). What its drivers do
+//! with them is summed up beside the bandwidth model of Neugebauer et al. (Understanding PCIe performance for
+//! end host networking, SIGCOMM 2018; `niantic.py` of pcie-bench/pcie-model): it fetches up to 40
+//! transmit descriptors at a time and writes them back by 8, while a receive descriptor is written back without waiting
+//! for others; a polling driver sends by 32, hands buffers over by 32, takes no interrupts and
+//! reads no heads.
+//!
+//! All that the interface moves are whole coherence blocks: it reads without keeping (`read_once`)
+//! and replaces (`write_block`), so it may sit behind an I/O bus or on a directory. On PCIe it could write
+//! 16 bytes of a block, which the host would merge with the rest by a read for ownership. Controllers
+//! avoid that where they can: they write back full cache lines of descriptors, and pad packets to whole
+//! lines (the flag IBV_WQ_FLAGS_PCI_WRITE_END_PADDING of libibverbs). This one always does:
+//! - a buffer begins with a block, and the rest of a packet's last block is written with zeros;
+//! - receive descriptors are handed over by whole blocks, so that those of a block that are not done
+//!   are still the interface's own, and it writes them back as it has read them;
+//! - only the last send descriptor of a block may ask for a report.
+//!
+//! What that leaves out is the read for ownership of a part of a block, and nothing else: a batch that is
+//! cut short by the time limit writes its last block again later.
+//!
+//! There are no interrupts: a driver polls, as the messaging library does over all interfaces. And
+//! there is one pair of rings a process, no steering of packets to several.
+
+use std::fmt::Display;
+
+use narthex_kernel::Duration;
+use schemars::{JsonSchema, schema_for};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Built, Makes, Model, NO_COHERENCE, Problem, Setup};
+use crate::attachment::Attachment;
+use crate::name::Reading;
+use crate::programming::{Driver, Firmware, Programming};
+use crate::registers::LARGEST_QUEUE_BYTES;
+use crate::ring::descriptors::{DESCRIPTOR_BYTES, DONE, REPORT};
+use crate::ring::receive::{RingReceive, WriteBack};
+use crate::ring::send::RingSend;
+use crate::ring::{Parts, RECEIVE_REGISTERS, RingMemory, SEND_REGISTERS, SendThresholds};
+
+static PROGRAMMING: Programming = Programming {
+    driver: Driver::apart("ring", "Descriptor rings and doorbells."),
+    registers: &[&SEND_REGISTERS, &RECEIVE_REGISTERS],
+    constants: &[
+        ("DESCRIPTOR_BYTES", DESCRIPTOR_BYTES, "Bytes of a descriptor."),
+        ("DESCRIPTOR_REPORT", REPORT, "Control of a send descriptor: report when it is done."),
+        ("DESCRIPTOR_DONE", DONE, "Control of a descriptor: the interface is done with it."),
+    ],
+    // A fact of the information page would move the data of all programs: see SEND_RING_THRESHOLDS.
+    facts: &[],
+    requirements: &[],
+    firmware: Firmware::NONE,
+};
+
+/// The parameters of an interface with descriptor rings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time that a register access takes beyond the bus's own cycles.
+    pub register_access_time: Duration,
+    /// Time that an engine works on a packet, on each side.
+    pub engine_time: Duration,
+    /// Descriptors of each ring that the interface has room for, between their fetch and their packets' end.
+    #[schemars(range(min = 1, max = 8192))]
+    pub prefetch: u64,
+    /// Descriptors of the send ring: a power of two.
+    #[schemars(range(min = 64, max = 8192), extend("half" = "send"))]
+    pub send_ring: u64,
+    /// Most packets that the driver tells of by one store to the send ring's tail.
+    #[schemars(range(min = 1, max = 8192), extend("half" = "send"))]
+    pub send_burst: u64,
+    /// Descriptors from one that asks for a report to the next.
+    #[schemars(range(min = 1, max = 8192), extend("half" = "send"))]
+    pub report_threshold: u64,
+    /// With fewer free descriptors than this the driver looks for a report.
+    #[schemars(range(min = 1, max = 8192), extend("half" = "send"))]
+    pub free_threshold: u64,
+    /// Descriptors of the receive ring: a power of two.
+    #[schemars(range(min = 64, max = 8192), extend("half" = "receive"))]
+    pub receive_ring: u64,
+    /// Buffers that the driver hands over together.
+    #[schemars(range(min = 1, max = 8192), extend("half" = "receive"))]
+    pub refill_threshold: u64,
+    /// So many receive descriptors that are done are written back.
+    #[schemars(range(min = 1, max = 8192), extend("half" = "receive"))]
+    pub write_back_batch: u64,
+    /// Or fewer, when the first of them has been done for so long.
+    #[schemars(extend("half" = "receive"))]
+    pub write_back_time: Duration,
+}
+
+/// What is wrong with a parameter.
+fn problem(key: &str, problem: impl Display) -> Result<(), Problem> {
+    Err(Problem { key: key.into(), problem: problem.to_string() })
+}
+
+impl Config {
+    /// Descriptors in a block.
+    fn of_block(setup: &Setup<'_>) -> u64 {
+        setup.block_bytes / DESCRIPTOR_BYTES
+    }
+
+    fn check_ring(setup: &Setup<'_>, key: &str, entries: u64) -> Result<(), Problem> {
+        let least = Self::of_block(setup).max(2);
+        if !entries.is_power_of_two() || entries < least {
+            return problem(
+                key,
+                format!(
+                    "a ring of {entries} descriptors; a power of two is possible, as its registers count modulo it"
+                ),
+            );
+        }
+        let bytes = entries * (DESCRIPTOR_BYTES + setup.packet_bytes);
+        if bytes > LARGEST_QUEUE_BYTES {
+            let packet = setup.packet_bytes;
+            return problem(
+                key,
+                format!(
+                    "{entries} descriptors with buffers of {packet} bytes (messages.packet) take {bytes} bytes; \
+                     {LARGEST_QUEUE_BYTES} are there"
+                ),
+            );
+        }
+        Ok(())
+    }
+
+    /// Whole blocks of descriptors, from one to `most`.
+    fn check_blocks(setup: &Setup<'_>, key: &str, value: u64, most: u64, ring: &str) -> Result<(), Problem> {
+        let of_block = Self::of_block(setup);
+        match value.is_multiple_of(of_block) && (of_block..=most).contains(&value) {
+            true => Ok(()),
+            false => problem(
+                key,
+                format!(
+                    "{value} descriptors; a multiple of {of_block}, a block of them, up to {most} is possible with \
+                     {ring}"
+                ),
+            ),
+        }
+    }
+
+    fn check_prefetch(&self, setup: &Setup<'_>) -> Result<(), Problem> {
+        let least = Self::of_block(setup);
+        match self.prefetch < least {
+            false => Ok(()),
+            true => {
+                let prefetch = self.prefetch;
+                problem(
+                    "prefetch",
+                    format!("{prefetch} descriptors; a block of them, {least}, is the least that is fetched"),
+                )
+            }
+        }
+    }
+
+    fn check_send(&self, setup: &Setup<'_>) -> Result<(), Problem> {
+        let &Config { send_ring, send_burst, report_threshold, free_threshold, .. } = self;
+        Self::check_ring(setup, "send_ring", send_ring)?;
+        self.check_prefetch(setup)?;
+        let ring = format!("send_ring = {send_ring}");
+        Self::check_blocks(setup, "report_threshold", report_threshold, send_ring / 2, &ring)?;
+        if free_threshold > send_ring - report_threshold {
+            let most = send_ring - report_threshold;
+            return problem(
+                "free_threshold",
+                format!("{free_threshold} is not up to {most}, what {ring} leaves beside report_threshold"),
+            );
+        }
+        match send_burst > send_ring {
+            true => problem("send_burst", format!("{send_burst} is more than {ring}")),
+            false => Ok(()),
+        }
+    }
+
+    fn check_receive(&self, setup: &Setup<'_>) -> Result<(), Problem> {
+        let &Config { receive_ring, refill_threshold, write_back_batch, .. } = self;
+        Self::check_ring(setup, "receive_ring", receive_ring)?;
+        self.check_prefetch(setup)?;
+        let ring = format!("receive_ring = {receive_ring}");
+        Self::check_blocks(setup, "refill_threshold", refill_threshold, receive_ring / 2, &ring)?;
+        match write_back_batch > receive_ring {
+            true => problem("write_back_batch", format!("{write_back_batch} is more than {ring}")),
+            false => Ok(()),
+        }
+    }
+
+    fn parts(&self, setup: &Setup<'_>, (start, entries): (u64, u64), thresholds: u64) -> Parts {
+        Parts {
+            agent: setup.agent,
+            memory: RingMemory { start, entries, buffer_bytes: setup.packet_bytes },
+            block_bytes: setup.block_bytes,
+            prefetch: self.prefetch,
+            thresholds,
+            register_delay: self.register_access_time,
+            engine_time: self.engine_time,
+        }
+    }
+}
+
+fn send(setup: &Setup<'_>) -> Built {
+    let config: Config = super::config(setup)?;
+    config.check_send(setup)?;
+    let thresholds = SendThresholds {
+        burst: config.send_burst,
+        report: config.report_threshold,
+        free: config.free_threshold,
+    };
+    let ring = (setup.addresses.send_queue(), config.send_ring);
+    Ok(Box::new(RingSend::new(config.parts(setup, ring, thresholds.word()))))
+}
+
+fn receive(setup: &Setup<'_>) -> Built {
+    let config: Config = super::config(setup)?;
+    config.check_receive(setup)?;
+    let ring = (setup.addresses.receive_queue(), config.receive_ring);
+    let write_back = WriteBack { batch: config.write_back_batch, time: config.write_back_time };
+    Ok(Box::new(RingReceive::new(config.parts(setup, ring, config.refill_threshold), write_back)))
+}
+
+/// Interfaces with descriptor rings.
+pub static MODEL: Model = Model {
+    section: "ring",
+    family: "Ring",
+    summary: "descriptor rings in main memory and doorbells (a NIC of today's hosts)",
+    examples: &["Ring"],
+    read: |text| Reading::exactly(text, "Ring"),
+    programming: &PROGRAMMING,
+    attaches: |attachment| match attachment {
+        Attachment::MemoryBus | Attachment::IoBus => Ok(()),
+        Attachment::CacheBus | Attachment::Register => Err(NO_COHERENCE),
+    },
+    makes: Makes::Halves { send, receive },
+    schema: || schema_for!(Config),
+    sample: || {
+        json!({
+            "register_access_time": "60ns",
+            "engine_time": "40ns",
+            "prefetch": 8,
+            "send_ring": 16,
+            "send_burst": 4,
+            "report_threshold": 4,
+            "free_threshold": 4,
+            "receive_ring": 16,
+            "refill_threshold": 4,
+            "write_back_batch": 3,
+            "write_back_time": "100ns",
+        })
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use narthex_memory::AgentId;
+    use narthex_memory::protocols;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::attachment::Hearing;
+    use crate::registers::Addresses;
+
+    /// Why both halves refuse the sample with another value of a parameter.
+    fn refusals(key: &str, value: Value) -> [Option<Problem>; 2] {
+        let mut config = (MODEL.sample)();
+        config[key] = value;
+        let setup = Setup {
+            name: "Ring".parse().unwrap(),
+            config: &config,
+            agent: AgentId(1),
+            addresses: Addresses::of_process(0),
+            attachment: Attachment::MemoryBus,
+            hearing: Hearing::All,
+            protocol: protocols::by_name("MOESI").unwrap(),
+            block_bytes: 64,
+            packet_bytes: 256,
+        };
+        [send(&setup).err(), receive(&setup).err()]
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused_by_the_half_that_it_is_about() {
+        for (key, value, half, told) in [
+            ("send_ring", 48, 0, "a ring of 48 descriptors; a power of two"),
+            ("receive_ring", 2, 1, "a ring of 2 descriptors; a power of two"),
+            ("receive_ring", 32_768, 1, "8912896 bytes; 7831552 are there"),
+            ("report_threshold", 6, 0, "a multiple of 4, a block of them, up to 8"),
+            ("report_threshold", 12, 0, "up to 8 is possible with send_ring = 16"),
+            ("free_threshold", 13, 0, "13 is not up to 12"),
+            ("send_burst", 17, 0, "17 is more than send_ring = 16"),
+            ("refill_threshold", 0, 1, "a multiple of 4"),
+            ("write_back_batch", 17, 1, "more than receive_ring = 16"),
+        ] {
+            let found = refusals(key, json!(value));
+            let refusal = found[half].clone().expect(key);
+            assert_eq!(refusal.key, key);
+            assert!(refusal.problem.contains(told), "{}", refusal.problem);
+            assert_eq!(found[1 - half], None);
+        }
+        assert!(refusals("prefetch", json!(3)).iter().all(|refusal| {
+            refusal.as_ref().is_some_and(|refusal| refusal.key == "prefetch" && refusal.problem.contains("4"))
+        }));
+    }
+}

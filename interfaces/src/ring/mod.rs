@@ -1,0 +1,135 @@
+//! Descriptor rings, seen from the interface's side: [`descriptors::Ring`] is what the
+//! interface knows of a ring, [`send`] and [`receive`] are the engines of the two halves. What
+//! the rings are and how they are programmed stands in [`crate::models::ring`].
+//!
+//! ```text
+//!            written back       done            fetched               tail
+//!   ─────────────┼───────────────┼─────────────────┼────────────────────┼───────► running numbers
+//!   the driver's │ done, and the │ fetched: in the │ the interface's,   │ the driver's
+//!                │ driver cannot │ interface       │ still in memory    │
+//!                │ see it yet    │                 │                    │
+//! ```
+//!
+//! A descriptor's place in the ring is its running number modulo the ring's size. Descriptors
+//! cross the bus by whole coherence blocks, four of 16 bytes in a block of 64: a ring begins
+//! with a block, and what the interface writes back of a block are all of its descriptors.
+
+pub mod descriptors;
+pub mod receive;
+pub mod send;
+
+use std::ops::Range;
+
+use narthex_kernel::Duration;
+use narthex_memory::{AgentId, Kind};
+use serde::{Deserialize, Serialize};
+
+use crate::address_names::{Region, RegionParts};
+use crate::description::Layout;
+use crate::programming::Register;
+use descriptors::{DESCRIPTOR_BYTES, RingRegister};
+
+/// The registers of the send ring.
+pub const SEND_REGISTERS: [Register; 5] = [
+    ("SEND_RING", 0x80, "store: where the send ring begins"),
+    ("SEND_RING_SIZE", 0x88, "store: how many descriptors it has"),
+    ("SEND_RING_HEAD", 0x90, "load: its first descriptor whose packet has not left"),
+    ("SEND_RING_TAIL", 0x98, "store: its first descriptor that is not handed over"),
+    (
+        "SEND_RING_THRESHOLDS",
+        0xa0,
+        "load: most packets of a burst; from bit 16 on the report's threshold, 32 to free",
+    ),
+];
+/// The registers of the receive ring.
+pub const RECEIVE_REGISTERS: [Register; 5] = [
+    ("RECEIVE_RING", 0xc0, "store: where the receive ring begins"),
+    ("RECEIVE_RING_SIZE", 0xc8, "store: how many descriptors it has"),
+    ("RECEIVE_RING_HEAD", 0xd0, "load: its first descriptor whose buffer is not filled"),
+    ("RECEIVE_RING_TAIL", 0xd8, "store: its first descriptor that is not handed over"),
+    ("RECEIVE_RING_THRESHOLDS", 0xe0, "load: buffers that are handed over together"),
+];
+
+/// The name of the register at an offset, and which of a ring's it is.
+fn ring_register(registers: &[Register; 5], offset: u64) -> Option<(&'static str, RingRegister)> {
+    let place = registers.iter().position(|&(_, register, _)| register == offset)?;
+    Some((registers[place].0, RingRegister::ALL[place]))
+}
+
+/// What the driver of a send ring is told, all less than 2^16.
+#[derive(Clone, Copy, Debug)]
+pub struct SendThresholds {
+    /// Most packets that a store to the tail tells of.
+    pub burst: u64,
+    /// Descriptors from one that asks for a report to the next.
+    pub report: u64,
+    /// With fewer free descriptors the driver looks for a report.
+    pub free: u64,
+}
+
+impl SendThresholds {
+    /// What the register says.
+    pub fn word(self) -> u64 {
+        self.burst | self.report << 16 | self.free << 32
+    }
+}
+
+/// What a half of either direction is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// Its place on the bus.
+    pub agent: AgentId,
+    /// Where its process keeps the ring and the buffers.
+    pub memory: RingMemory,
+    /// Bytes of a coherence block.
+    pub block_bytes: u64,
+    /// Descriptors that the interface has room for, between their fetch and their packets' end.
+    pub prefetch: u64,
+    /// What its driver reads of the thresholds.
+    pub thresholds: u64,
+    /// The time that a register access takes beyond the bus's own cycles.
+    pub register_delay: Duration,
+    /// The time that the engine works on a packet.
+    pub engine_time: Duration,
+}
+
+/// The memory that a process and its interface use for a ring: as many descriptors as it is to
+/// have, and behind them a buffer for each.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct RingMemory {
+    /// Where it begins.
+    pub start: u64,
+    /// Descriptors.
+    pub entries: u64,
+    /// Bytes of a buffer: a packet.
+    pub buffer_bytes: u64,
+}
+
+impl RingMemory {
+    fn buffers(&self) -> u64 {
+        self.start + self.entries * DESCRIPTOR_BYTES
+    }
+
+    /// All of its addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.start..self.buffers() + self.entries * self.buffer_bytes
+    }
+
+    /// What a half says of it, with the names of the ring and of its buffers.
+    fn layout(&self, ring: &'static str, buffers: &'static str) -> Layout {
+        let descriptors =
+            Region { name: ring, addresses: self.start..self.buffers(), parts: RegionParts::Blocks };
+        let packets = Region {
+            name: buffers,
+            addresses: self.buffers()..self.range().end,
+            parts: RegionParts::Entries(self.buffer_bytes),
+        };
+        Layout {
+            cachable: vec![self.range()],
+            entries: self.entries,
+            regions: vec![descriptors, packets],
+            transactions: vec![Kind::UncachedLoad, Kind::UncachedStore, Kind::ReadOnce, Kind::WriteBlock],
+            ..Layout::default()
+        }
+    }
+}

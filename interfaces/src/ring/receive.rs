@@ -1,0 +1,358 @@
+//! The receive half of an interface with descriptor rings.
+//!
+//! ```text
+//!   packet waits, and a descriptor is there ──► engine_time ──► its buffer written, block by block
+//!                                                                                │
+//!   descriptors written back: a batch of them is done, ◄─────────────────────────┘
+//!   or the first of them since write_back_time
+//! ```
+//!
+//! A packet stays in the flow control's incoming buffers until there is a descriptor for it, so
+//! none is ever dropped for want of one: the flow control holds the senders back.
+//!
+//! Buffers are written by whole blocks, zeros behind the packet's end, and so are descriptors:
+//! of the last block those that are not done are written as they were read. They are the
+//! interface's own, because they are handed over by whole blocks.
+
+use narthex_fabrics::{Header, Packet};
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Duration, Time};
+use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
+use serde::{Deserialize, Serialize};
+
+use super::descriptors::{DONE, Fetch, Ring, RingRegister};
+use super::{Parts, RECEIVE_REGISTERS, ring_register};
+use crate::description::{Engine, HalfDescription, Layout};
+use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
+use crate::queue::QueueState;
+
+narthex_kernel::statistics! {
+    /// What a receive half did.
+    pub struct Statistics {
+        doorbells: Counter, "receive_doorbells", "stores", "stores to the receive ring's tail";
+        descriptors: Counter, "receive_descriptors_fetched", "descriptors", "descriptors fetched from the receive ring";
+        descriptor_blocks: Counter, "receive_descriptor_fetches", "blocks", "blocks of the receive ring that were read for them";
+        payload_blocks: Counter, "receive_buffer_blocks_written", "blocks", "blocks of packets written to their buffers";
+        messages: Counter, "messages_deposited", "messages", "messages put into receive buffers";
+        batches: Counter, "receive_write_back_batches", "batches", "times that the receive ring's descriptors began to be written back";
+        late_batches: Counter, "receive_write_back_timeouts", "batches", "those of them that began because a descriptor had waited too long";
+        write_backs: Counter, "receive_descriptor_write_backs", "blocks", "blocks of the receive ring written back";
+        held: Counter, "packets_without_descriptor", "packets", "packets that the flow control held because the receive ring had no descriptor left";
+    }
+}
+
+/// The rule that can be left out: a descriptor is done when its buffer has been written.
+const BUFFER_FIRST: &str = "buffer-first";
+
+/// What it has on the bus.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+enum Job {
+    Descriptors(Fetch),
+    /// The next block of the packet's buffer.
+    Buffer,
+    /// A block of descriptors, which are done up to this one.
+    WriteBack {
+        until: u64,
+    },
+}
+
+/// A packet on its way to its buffer.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+struct Deposit {
+    packet: Box<Packet>,
+    /// When the engine has looked at it, and that it has.
+    ready: Time,
+    is_prepared: bool,
+    /// Where its next block goes.
+    next: u64,
+    /// Bytes of header and payload that have been written.
+    written: usize,
+}
+
+impl Deposit {
+    fn length(&self) -> usize {
+        Header::BYTES + self.packet.payload.len()
+    }
+
+    /// The next block of the buffer.
+    fn block(&self, block_bytes: usize) -> BlockData {
+        let mut block = BlockData::zeroed(block_bytes);
+        let header = self.packet.header.0.to_le_bytes();
+        let bytes = header.iter().chain(&self.packet.payload).skip(self.written);
+        block.iter_mut().zip(bytes).for_each(|(place, &byte)| *place = byte);
+        block
+    }
+}
+
+/// When descriptors are written back.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct WriteBack {
+    /// As soon as so many are done.
+    pub batch: u64,
+    /// Or the first of them is done since then.
+    pub time: Duration,
+}
+
+/// The receive half.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub struct RingReceive {
+    agent: AgentId,
+    ring: Ring,
+    block_bytes: u64,
+    register_delay: Duration,
+    engine_time: Duration,
+    write_back: WriteBack,
+    /// Descriptors that its driver hands over together.
+    refill: u64,
+    deposit: Option<Deposit>,
+    /// Until when a descriptor that is done waits for others.
+    waits_until: Option<Time>,
+    /// Descriptors are written back until none is left that is done.
+    writes_back: bool,
+    /// The packet that waits has been counted as one without a descriptor.
+    is_counted: bool,
+    job: Option<Job>,
+    /// [`BUFFER_FIRST`] is left out.
+    done_first: bool,
+    statistics: Statistics,
+}
+
+impl RingReceive {
+    /// A half to which no descriptor has been handed over; the driver is told how many to hand over together.
+    pub fn new(parts: Parts, write_back: WriteBack) -> Self {
+        let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time } = parts;
+        RingReceive {
+            agent,
+            ring: Ring::new(memory, block_bytes, prefetch, thresholds),
+            block_bytes,
+            register_delay,
+            engine_time,
+            write_back,
+            refill: thresholds,
+            deposit: None,
+            waits_until: None,
+            writes_back: false,
+            is_counted: false,
+            job: None,
+            done_first: false,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Takes the next packet if there is a descriptor for it.
+    fn accept(&mut self, context: &mut Context<'_>) {
+        if self.deposit.is_some() || context.network.front().is_none() {
+            return;
+        }
+        let number = self.ring.done();
+        let Some(descriptor) = self.ring.descriptor(number) else {
+            if self.ring.left() == 0 && !self.is_counted {
+                self.statistics.held.increment();
+                self.is_counted = true;
+            }
+            return;
+        };
+        let bytes = self.ring.memory().buffer_bytes;
+        if let Err(fault) = self.ring.check_buffer(number, descriptor.address, bytes) {
+            context.faults.push(fault);
+            self.ring.give_up();
+            self.writes_back = false;
+            return;
+        }
+        let packet = context.network.take().expect("a packet waits");
+        let ready = context.timer_after(self.engine_time);
+        self.deposit =
+            Some(Deposit { packet, ready, is_prepared: false, next: descriptor.address, written: 0 });
+        self.is_counted = false;
+        if self.done_first {
+            self.finish(context);
+        }
+    }
+
+    /// The packet's descriptor is done.
+    fn finish(&mut self, context: &mut Context<'_>) {
+        let length = self.deposit.as_ref().expect("a deposit is under way").length() as u64;
+        self.ring.finish(length | DONE);
+        if self.ring.unwritten() >= self.write_back.batch || self.write_back.time == Duration::ZERO {
+            self.begin_to_write_back();
+        } else if self.waits_until.is_none() && !self.writes_back {
+            self.waits_until = Some(context.timer_after(self.write_back.time));
+        }
+    }
+
+    fn begin_to_write_back(&mut self) {
+        if !self.writes_back {
+            self.statistics.batches.increment();
+        }
+        (self.writes_back, self.waits_until) = (true, None);
+    }
+
+    /// A block of the packet has been written.
+    fn block_written(&mut self, context: &mut Context<'_>) {
+        let block_bytes = self.block_bytes;
+        let Some(deposit) = &mut self.deposit else { return };
+        deposit.next += block_bytes;
+        deposit.written += block_bytes as usize;
+        self.statistics.payload_blocks.increment();
+        if deposit.written >= deposit.length() {
+            if !self.done_first {
+                self.finish(context);
+            }
+            self.deposit = None;
+            self.statistics.messages.increment();
+        }
+    }
+
+    /// What it needs the bus for.
+    fn next_job(&self) -> Option<Job> {
+        if self.writes_back {
+            return Some(Job::WriteBack { until: self.ring.block_to_write().2 });
+        }
+        let writes = self.deposit.as_ref().is_some_and(|deposit| deposit.is_prepared);
+        if writes { Some(Job::Buffer) } else { self.ring.next_fetch().map(Job::Descriptors) }
+    }
+}
+
+impl InterfaceHalf for RingReceive {
+    fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        let (_, register) = ring_register(&RECEIVE_REGISTERS, offset)?;
+        Some(Ok(self.ring.load(register)))
+    }
+
+    fn store(
+        &mut self,
+        context: &mut Context<'_>,
+        offset: u64,
+        value: u64,
+    ) -> Option<Result<(), RegisterFault>> {
+        let (name, register) = ring_register(&RECEIVE_REGISTERS, offset)?;
+        if register == RingRegister::Tail {
+            self.statistics.doorbells.increment();
+        }
+        let stored = self.ring.store(register, value, true);
+        self.accept(context);
+        Some(stored.map_err(|problem| RegisterFault(format!("{name} is stored with {problem}"))))
+    }
+
+    /// A tail may make it ask for the bus.
+    fn independent_of_arrivals(&self, _: &Context<'_>, access: RegisterAccess, _: Time) -> Option<bool> {
+        ring_register(&RECEIVE_REGISTERS, access.offset).map(|_| false)
+    }
+
+    /// It sends nothing.
+    fn time_to_send(&self) -> TimeToSend {
+        TimeToSend::NONE
+    }
+
+    fn register_delay(&self) -> Duration {
+        self.register_delay
+    }
+
+    /// The engine works on a packet before it is written.
+    fn time_to_interconnect(&self) -> Duration {
+        self.engine_time
+    }
+
+    fn wants_bus(&self) -> bool {
+        self.job.is_none() && self.next_job().is_some()
+    }
+
+    fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
+        let job = self.next_job()?;
+        self.job = Some(job);
+        let (address, block) = match job {
+            Job::Descriptors(fetch) => {
+                return Some(Transaction::block(self.agent, Kind::ReadOnce, fetch.address));
+            }
+            Job::Buffer => {
+                let deposit = self.deposit.as_ref().expect("a deposit is under way");
+                (deposit.next, deposit.block(self.block_bytes as usize))
+            }
+            Job::WriteBack { .. } => {
+                let (address, block, _) = self.ring.block_to_write();
+                (address, block)
+            }
+        };
+        Some(Transaction::carrying(self.agent, Kind::WriteBlock, address, block))
+    }
+
+    fn complete(&mut self, context: &mut Context<'_>, _transaction: &Transaction, response: &Response) {
+        match self.job.take().expect("a job is on the bus") {
+            Job::Descriptors(fetch) => {
+                self.ring.take_in(fetch, response.data.as_ref().expect("a read brings data"));
+                self.statistics.descriptor_blocks.increment();
+                self.statistics.descriptors.add(fetch.count());
+            }
+            Job::Buffer => self.block_written(context),
+            Job::WriteBack { until } => {
+                self.ring.mark_written(until);
+                self.statistics.write_backs.increment();
+                self.writes_back = self.ring.unwritten() > 0;
+            }
+        }
+        self.accept(context);
+    }
+
+    fn network(&mut self, context: &mut Context<'_>) {
+        self.accept(context);
+    }
+
+    fn timer(&mut self, context: &mut Context<'_>) {
+        if self.waits_until.is_some_and(|at| at <= context.now) {
+            self.statistics.late_batches.increment();
+            self.begin_to_write_back();
+        }
+        if let Some(deposit) = &mut self.deposit {
+            deposit.is_prepared |= deposit.ready <= context.now;
+        }
+        self.accept(context);
+    }
+}
+
+impl HalfDescription for RingReceive {
+    fn layout(&self) -> Layout {
+        self.ring.memory().layout("receive ring", "receive buffers")
+    }
+
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        vec![BUFFER_FIRST]
+    }
+
+    fn leave_out(&mut self, rule: &str) -> bool {
+        self.done_first = rule == BUFFER_FIRST;
+        self.done_first
+    }
+
+    fn statistics(&self) -> &dyn StatisticSet {
+        &self.statistics
+    }
+
+    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
+        &mut self.statistics
+    }
+
+    /// The driver keeps as many descriptors as it hands over together; what it handed over beyond
+    /// all others tells of packets that it has read.
+    fn queue(&self) -> QueueState {
+        let usable = self.ring.memory().entries.saturating_sub(self.refill);
+        let read = self.ring.handed_over().saturating_sub(usable);
+        let note = match self.ring.left() {
+            0 if self.ring.handed_over() > 0 => "the interface waits until the processor hands over buffers",
+            _ => "",
+        };
+        let used = self.ring.done().saturating_sub(read);
+        QueueState { is_bound: true, ..QueueState::of("receive ring", used, Some(usable)) }.with_note(note)
+    }
+
+    fn engine(&self, _now: Time) -> Option<Engine> {
+        let doing = match self.job {
+            Some(Job::Descriptors(_)) => Some("reads descriptors"),
+            Some(Job::Buffer) => Some("writes a buffer"),
+            Some(Job::WriteBack { .. }) => Some("writes descriptors back"),
+            None if self.next_job().is_some() => Some("waits for the bus"),
+            None if self.deposit.is_some() => Some("prepares a message"),
+            None => self.waits_until.map(|_| "waits for more to write back"),
+        };
+        Some(Engine { doing, messages: self.queue().used })
+    }
+}
