@@ -62,7 +62,8 @@ impl Config {
             None => {
                 let (known, hint) = (protocols::names(), did_you_mean(&self.protocol, protocols::names()));
                 let known = known.join(", ");
-                problems.push(("protocol", format!("'{}' is unknown; there are {known}{hint}", self.protocol)));
+                problems
+                    .push(("protocol", format!("'{}' is unknown; there are {known}{hint}", self.protocol)));
             }
             Some(protocol) if self.prefetcher.is_some() && !protocol.is_coherent() => {
                 let message = format!(

@@ -294,7 +294,8 @@ fn parameters_that_no_cache_can_have_are_refused() {
         assert_eq!(problem(config(size, 4, 64)), ("size", text));
     }
     let unknown = Config { protocol: "MOSI".into(), ..config(1024, 1, 64) };
-    let text = "'MOSI' is unknown; there are Incoherent, MESI, MESI-OneRead, MOESI, MSI; did you mean `MOESI`?";
+    let text =
+        "'MOSI' is unknown; there are Incoherent, MESI, MESI-OneRead, MOESI, MSI; did you mean `MOESI`?";
     assert_eq!(problem(unknown), ("protocol", text.to_owned()));
 }
 
