@@ -110,6 +110,7 @@ impl Run {
         let request = catalogue::varied(catalogue::any(choice), choice);
         let bytes = choice.below(31) * 8;
         let guest = if choice.once_in(2) { ping_pong(6, bytes) } else { both_ways(6, bytes, 2) };
+        let guest = guest.over(&request.interface);
         let small = with(RunRequest { nodes: None, ..request }, "machine.nodes=2");
         Run { request: guest.in_run(&with(small, "data_cache.size=4KiB")), guest }
     }

@@ -64,7 +64,8 @@ impl Class for MachineFiles {
         let guest = exchange(
             "on 0 repeat 3 send 1 0 receive 1 end
              on 1 repeat 3 receive 0 send 0 0 end",
-        );
+        )
+        .over(&request.interface);
         let is_pair = (2..=RANKS_LIMIT).contains(&request.nodes.unwrap_or(config.machine.nodes));
         match bounded(&guest.in_run(&request), &guest.elf(), OBSERVATIONS)? {
             Outcome::Ended(Err(failure)) if is_pair && failure.exit_code == Failure::GUEST => {

@@ -41,8 +41,9 @@ impl Class for Registers {
 
     fn check(&self, seed: u64, file: &Path) -> Result<(), String> {
         let source = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
-        let guest = exchange(&*source);
-        let request = guest.in_run(&request_of(seed));
+        let request = request_of(seed);
+        let guest = exchange(&*source).over(&request.interface);
+        let request = guest.in_run(&request);
         let described = || {
             let RunRequest { machine, interface, set, .. } = &request;
             format!("-m {machine} -i '{interface}' {set:?}, the steps:\n{source}")

@@ -129,7 +129,7 @@ fn buffers_that_cannot_be_are_refused_with_their_key() {
         (BUFFERS.replace("32B", "128B"), "write_combining.block"),
         (BUFFERS.replace(", \"fence\", \"uncached-load\", \"uncached-store\"", ""), "write_combining.flush"),
         (BUFFERS.replace("\"fence\"", "\"time\""), "write_combining.flush_time"),
-        (BUFFERS.replace("\"fence\"", "\"fences\""), "expected one of `full`, `fence`"),
+        (BUFFERS.replace("\"fence\"", "\"fences\""), "did you mean `fence`?"),
         (BUFFERS.replace("[block_buffers]\nkind = \"none\"", ""), "write_combining.block"),
     ] {
         let refused = config::load_text("combining.toml", &format!("{TWO_BUSES}{tables}"));

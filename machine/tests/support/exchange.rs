@@ -30,6 +30,11 @@ impl Exchange {
     pub fn over_ring(self) -> Self {
         Exchange { over_ring: true, ..self }
     }
+
+    /// The same steps with the drivers that an interface needs.
+    pub fn over(self, interface: &str) -> Self {
+        Exchange { over_ring: interface.contains("Ring"), ..self }
+    }
 }
 
 impl Guest for Exchange {
