@@ -18,8 +18,9 @@
  * Control words, buffers and the tail are stored in the order in which they stand here, because the
  * processor's stores become visible in order (see driver_cachable_queue.c).
  *
- * This driver is in programs for this interface alone (FURTHER_DRIVER), and with it those of all
- * programs, because its halves go with those of others. */
+ * This driver is in programs that are linked for this interface, or for most of them as by `narthex
+ * cc`, beside the drivers that all programs have (FURTHER_DRIVER): its halves go with others. In
+ * all other programs it would move code and data, and so the results of the papers' interfaces. */
 #include "messaging/driver.h"
 
 struct descriptor {

@@ -9,12 +9,14 @@ import json
 import shlex
 from collections.abc import Callable, Sequence
 
-from narthex.compiler import Flags, guest_flags
+from narthex.compiler import MOST_INTERFACES, Flags, guest_flags
 from narthex.errors import unknown
 from narthex.toolchain import Progress
 
 
-def flags_text(form: str, interface: str = "", progress: Progress | None = None) -> str:
+def flags_text(
+    form: str, interface: str = MOST_INTERFACES, progress: Progress | None = None
+) -> str:
     """Return the flags of guests as a text that a build system reads.
 
     `form` is one of `FORMATS`; with an `interface` that has a driver apart, its programs'. Compiles

@@ -98,6 +98,9 @@ DRIVERS_APART = {
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
+MOST_INTERFACES = "Ring"
+"""For what a program is linked that is to run over any interface but those that are linked apart:
+its drivers go with those of all others."""
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
 _ALLOCATOR = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
@@ -133,7 +136,7 @@ def compile_program(
     output: str | Path,
     *,
     extra_flags: Sequence[str] = (),
-    interface: str = "",
+    interface: str = MOST_INTERFACES,
     compiler: str | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -141,8 +144,8 @@ def compile_program(
 
     The language follows each file's suffix; objects and archives are linked in. `extra_flags`
     are passed on to the compiler, after its usual ones. The program runs over every interface but
-    SARC. If `interface` is one of DRIVERS_APART, it is linked for that and those that share its
-    driver alone. The file appears whole or not at all.
+    SARC and Voyager's queues. If `interface` is one of DRIVERS_APART, it is linked for that and
+    those that share its driver. The file appears whole or not at all.
 
     >>> from pathlib import Path
     >>> import narthex
@@ -185,7 +188,7 @@ def compile_firmware(
     return _link_firmware(chosen, paths, Path(output), extra_flags, progress)
 
 
-def guest_flags(interface: str = "", progress: Progress | None = None) -> Flags:
+def guest_flags(interface: str = MOST_INTERFACES, progress: Progress | None = None) -> Flags:
     """Return what compiles and links a guest, for a build system; see `build_systems`."""
     chosen = find_compiler()
     libraries = [

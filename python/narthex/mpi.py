@@ -132,7 +132,11 @@ class _Words:
 
 
 def wrap(
-    arguments: Sequence[str], *, cxx: bool, interface: str = "", progress: Progress | None = None
+    arguments: Sequence[str],
+    *,
+    cxx: bool,
+    interface: str = compiler.MOST_INTERFACES,
+    progress: Progress | None = None,
 ) -> int:
     """Compile as `mpicc` does, or as `mpicxx`; return the compiler's exit code.
 

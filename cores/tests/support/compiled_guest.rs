@@ -10,10 +10,10 @@ use std::process::Command;
 /// With the remedy, if there is no `narthex` or it cannot compile the file.
 #[allow(dead_code, reason = "not every test wants it")]
 pub fn compiled_guest(source: &str) -> Vec<u8> {
-    compiled_guest_for("", source)
+    compiled_guest_for("NI2w", source)
 }
 
-/// The same with the drivers of programs for an interface.
+/// The same with the drivers of programs for an interface, instead of those for NI2w and most others.
 ///
 /// # Panics
 /// As [`compiled_guest`].
@@ -27,10 +27,8 @@ pub fn compiled_guest_for(interface: &str, source: &str) -> Vec<u8> {
     ));
     let own = root.join(".venv/bin/narthex");
     let narthex = if own.exists() { own } else { PathBuf::from("narthex") };
-    let own: &[&str] = if interface.is_empty() { &[] } else { &["--interface", interface] };
     let done = Command::new(&narthex)
-        .arg("cc")
-        .args(own)
+        .args(["cc", "--interface", interface])
         .arg(&file)
         .arg("-o")
         .arg(&program)

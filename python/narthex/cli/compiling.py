@@ -111,7 +111,7 @@ def cc(
     from narthex import _native, compiler
 
     if print_flags:
-        _print_flags(print_flags, interface)
+        _print_flags(print_flags, interface or compiler.MOST_INTERFACES)
         return
     words = arguments or []
     sources = [word for word in words if not word.startswith("-")]
@@ -124,7 +124,9 @@ def cc(
     if firmware:
         program = compiler.compile_firmware(sources, output, **given)
     else:
-        program = compiler.compile_program(sources, output, interface=interface, **given)
+        program = compiler.compile_program(
+            sources, output, interface=interface or compiler.MOST_INTERFACES, **given
+        )
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     target.write(
         {

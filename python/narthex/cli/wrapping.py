@@ -71,7 +71,8 @@ def mpicxx(arguments: list[str] | None = _ARGUMENTS, interface: str = _OPTION) -
 
 
 def _wrap(arguments: list[str] | None, interface: str, *, cxx: bool) -> None:
-    from narthex import mpi
+    from narthex import compiler, mpi
 
-    if code := mpi.wrap(arguments or [], cxx=cxx, interface=interface, progress=inform):
+    over = interface or compiler.MOST_INTERFACES
+    if code := mpi.wrap(arguments or [], cxx=cxx, interface=over, progress=inform):
         raise typer.Exit(code)
