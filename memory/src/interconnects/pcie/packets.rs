@@ -171,7 +171,7 @@ mod tests {
     fn a_transfer_of_a_page_is_split_by_what_a_packet_may_carry() {
         assert_eq!(pieces(4096, 512).count(), 8);
         assert_eq!(pieces(300, 128).collect::<Vec<_>>(), [0..128, 128..256, 256..300]);
-        assert_eq!(pieces(64, 128).collect::<Vec<_>>(), [0..64]);
+        assert!(pieces(64, 128).eq(std::iter::once(0..64)));
     }
 
     #[test]
