@@ -1,7 +1,8 @@
-//! A processor whose model its machine's file has chosen.
+//! A processor of the model that its machine's file names.
 //!
-//! Inside a run everything is compiled for the model; here each call asks once which it is. What both have at
-//! the same place in memory (see [`Core`](crate::execute::Core)) costs nothing.
+//! Inside a run all code is compiled for the model; here each call finds out once which model it is.
+//! Fields that both models have at the same offset (see [`Core`](crate::execute::Core)) are read
+//! without that.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub enum AnyProcessor {
     Window(Processor<ReorderWindow>),
 }
 
-/// The same of either model.
+/// Evaluates an expression for the processor of either model.
 macro_rules! either {
     ($own:expr, $processor:ident => $value:expr) => {
         match $own {
@@ -36,7 +37,7 @@ macro_rules! either {
     };
 }
 
-/// What [`Processor`] has under the same name.
+/// Methods that call those of [`Processor`] with the same names.
 macro_rules! as_processor {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {$(
         #[doc = concat!("As [`Processor::", stringify!($name), "`].")]
@@ -55,7 +56,7 @@ macro_rules! as_processor {
 }
 
 impl AnyProcessor {
-    /// A processor at time zero, all registers zero, of the model that its configuration says.
+    /// A processor at time zero, all registers zero, of the model that its configuration asks for.
     pub fn new(config: &Config, code: Arc<Code>) -> Self {
         match config.window {
             None => AnyProcessor::InOrder(Processor::new(config, code)),
@@ -71,7 +72,7 @@ impl AnyProcessor {
         }
     }
 
-    /// As [`Processor::with_interrupts`], which a core with a window has not.
+    /// As [`Processor::with_interrupts`]; without effect on a core with a window, which has no interrupts.
     pub fn with_interrupts(self, cycles: u64) -> Self {
         match self {
             AnyProcessor::InOrder(own) => AnyProcessor::InOrder(own.with_interrupts(cycles)),
@@ -88,7 +89,7 @@ impl AnyProcessor {
         }
     }
 
-    /// The same, to run it.
+    /// The processor, if it is in order, to change it.
     #[inline(always)]
     pub fn in_order_mut(&mut self) -> Option<&mut Processor<InOrder>> {
         match self {

@@ -47,8 +47,8 @@ pub struct Config {
     /// never have any: they are the firmware's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupt_cycles: Option<u64>,
-    /// A window in which instructions begin when their operands are there. A core without begins them in
-    /// their order.
+    /// A reorder window, in which instructions begin when their operands are ready; without one they
+    /// begin in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<reorder::Config>,
 }
@@ -69,7 +69,7 @@ pub enum ConfigError {
         /// The fastest clock that issues them.
         most: Frequency,
     },
-    /// A parameter of its window is out of range, or goes with no window.
+    /// A parameter of its window is out of range, or does not go with a window.
     #[error("{key} is {value}: allowed are {allowed}")]
     Window {
         /// The parameter.
@@ -149,7 +149,7 @@ impl Config {
 
     /// The parameters that change nothing, as (key, why) pairs.
     pub fn without_effect(&self) -> Vec<(String, String)> {
-        let why = "a core with a window has a unit for each store that begins (processor.window)";
+        let why = "stores of a core with a window never wait for a unit (processor.window)";
         self.window.iter().map(|_| ("store_cycles".into(), why.into())).collect()
     }
 

@@ -252,7 +252,7 @@ impl<T: Timing> Processor<T> {
         let core = &mut *self.core;
         let expected = core.expected[usize::from(miss_register)].take();
         let Some(Expected { rd, extension }) = expected else {
-            // The processor has looked ahead.
+            // Lookahead has asked for the block, and no load for its value.
             if let Some(window) = core.timing.window() {
                 window.block_came(miss_register, slot);
             }
@@ -372,7 +372,7 @@ impl<T: Timing> Processor<T> {
         Table::FULL.call(cursor.get().code, core, cursor, port, turn, count, next);
     }
 
-    /// The same as [`Processor::look_ahead`], which only cores with a window have.
+    /// [`Processor::look_ahead`] of cores with a window; others stop.
     #[inline(always)]
     fn look_ahead_with<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
         if T::OVERLAPS { self.look_ahead(port) } else { Some(Stop::NotReady) }

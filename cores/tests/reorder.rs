@@ -76,7 +76,8 @@ fn a_loop_is_predicted_wrongly_when_it_begins_and_when_it_ends() {
         cycles(&config, "li a0, 50\n turn:\n addi a0, a0, -1\n bnez a0, turn\n")
     };
     assert_eq!(turns(20) - turns(10), 2 * 10);
-    // `li` and the 50 decrements, the cycle of the branch in which the first turn ends, and that of the last.
+    // `li` and the 50 decrements, the cycle of the branch in which the first turn ends, and that of
+    // the last.
     assert_eq!(turns(0), 1 + 50 + 2);
 }
 

@@ -116,8 +116,7 @@ EVERY_DRIVER(DECLARE_DRIVER)
 FURTHER_DRIVER(DECLARE_DRIVER)
 #ifndef __riscv
 DECLARE_DRIVER(DRIVER_RANKS, ranks)
-/* Starts the ranks that NARTHEX_RANKS asks for, if several, and tells each what machine it is on.
- */
+/* Starts the ranks that NARTHEX_RANKS asks for, if several, and tells each its machine. */
 void start_driver_of_ranks(struct narthex_information *machine);
 #endif
 

@@ -1,7 +1,6 @@
-/* Driver of ranks that run without the simulator, as processes of the host: a queue in shared
- * memory from each to each, which one writes and one reads. A packet for a full queue is parked:
- * the interface has no room then, and other packets wait behind it, as behind one in the network.
- */
+/* Driver of ranks that run without the simulator, as processes of the host: each pair of ranks has
+ * a queue in shared memory for each direction, with one writer and one reader. A packet for a full
+ * queue is parked. The interface then has no room, and other packets wait behind that one. */
 #ifndef __riscv
 #include <sched.h>
 #include <stdatomic.h>
@@ -29,7 +28,7 @@ static unsigned ranks, own, next;  /* `next` is the source that is looked at fir
 static struct ranks_packet parked;
 static unsigned parked_for; /* a rank; `ranks` if nothing is parked */
 
-/* There may be fewer processors than ranks: one that waits lets others go on. */
+/* A rank that waits yields the processor, since there may be fewer processors than ranks. */
 static void let_others_go_on(void) {
     enum { TURNS = 64, MICROSECONDS = 20 };
     static unsigned turns;

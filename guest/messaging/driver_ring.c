@@ -1,33 +1,34 @@
-/* Driver for descriptor rings (Ring), as a polling user of the network interfaces of today's hosts
- * writes it; interfaces/src/models/ring.rs says what the interface does.
+/* Driver for descriptor rings (Ring), in the style of polling drivers of today's network
+ * interfaces; interfaces/src/models/ring.rs says what the interface does.
  *
  *   send_queue     [ descriptors, 16 bytes each ][ a buffer of a packet for each ]
  *   receive_queue  [ descriptors, 16 bytes each ][ a buffer of a packet for each ]
  *
- * To send, a packet is copied to the next buffer of the ring and described. Then the tail register
- * is stored, the doorbell: once for all packets of a message that are described meanwhile,
- * at most a burst. Every so many descriptors one asks for a report. The driver
- * reads no head: when it runs out of free descriptors it looks in memory whether the oldest report
- * has come, and has all of its descriptors back at once.
+ * To send, the driver copies a packet to the next buffer of the ring and writes its descriptor.
+ * Then it stores the tail register, the doorbell: once for the packets of a message, or for a burst
+ * of them. One descriptor in `report_threshold` asks for a report. The driver reads no head: when
+ * free descriptors run out, it looks in memory whether the oldest report has come, which frees
+ * `report_threshold` descriptors at once.
  *
- * To receive, the driver polls the next descriptor, which is in its cache until the interface
- * writes it back, and copies the packet out of its buffer. When so many
- * buffers are empty that it is worth a doorbell, they are handed over together. As many descriptors
- * are never handed over: they tell the end of the ring from its beginning.
+ * To receive, the driver polls the next descriptor, which stays in the processor's cache until the
+ * interface writes it back, and copies the packet out of its buffer. It hands empty buffers over
+ * when there are `refill_threshold` of them. It keeps that many descriptors back at all times: if
+ * all were handed over, the tail would be equal to the head, as in an empty ring.
  *
- * Control words, buffers and the tail are stored in the order in which they stand here, because the
- * processor's stores become visible in order (see driver_cachable_queue.c).
+ * Buffers, descriptors and the tail are stored in the order of the program, and the processor's
+ * stores become visible in order (see driver_cachable_queue.c).
  *
- * This driver is in programs that are linked for this interface, or for most of them as by `narthex
- * cc`, beside the drivers that all programs have (FURTHER_DRIVER): its halves go with others. In
- * all other programs it would move code and data, and so the results of the papers' interfaces. */
+ * Programs that are linked for this interface have this driver, and those that are linked for most
+ * of them, as by `narthex cc` (FURTHER_DRIVER). They have the drivers of all programs as well,
+ * because a half of this interface goes with halves of others. In all other programs it would move
+ * code and data, and so the results of the papers' interfaces. */
 #include "messaging/driver.h"
 
 struct descriptor {
     uint64_t address, control;
 };
 
-_Static_assert(sizeof(struct descriptor) == DESCRIPTOR_BYTES, "as the interface has them");
+_Static_assert(sizeof(struct descriptor) == DESCRIPTOR_BYTES, "the interface's descriptors");
 
 struct ring {
     struct descriptor *descriptors;
@@ -94,8 +95,8 @@ static uint64_t untold;     /* descriptors that the interface has not been told 
 static uint64_t unreported; /* descriptors behind the last one that asks for a report */
 static uint64_t reported;   /* number of the next descriptor whose report is awaited */
 
-/* So that packets hit in the cache on the first pass as on all others, whose buffers the interface
- * reads without taking them away. */
+/* Brings the buffers into the cache, so that the first pass over the ring hits like later ones: the
+ * interface reads buffers without taking them away. */
 static void write_every_buffer(const struct narthex_information *machine) {
     char *end = out.buffers + machine->send_entries * buffer_bytes;
     for (char *block = out.buffers; block != end; block += machine->block_bytes)
@@ -115,7 +116,7 @@ static void start_sending(const struct narthex_information *machine) {
     write_every_buffer(machine);
 }
 
-/* So few are free that the descriptors up to the awaited report have all been written. */
+/* Called when so few descriptors are free that the one with the awaited report has been written. */
 static inline void look_for_report(void) {
     if (control_of(&out, reported) & DESCRIPTOR_DONE) {
         available += report_threshold;
@@ -148,7 +149,7 @@ static inline void send(uint64_t header, const void *payload, size_t bytes, size
     describe(&out, out.next, control);
     out.next += 1;
     available -= 1;
-    /* Behind a packet that is not the last of its message another one comes at once. */
+    /* The next packet of a message follows at once, so the last one rings for all. */
     if (++untold == burst || header & HEADER_LAST)
         tell();
 }

@@ -28,7 +28,7 @@ int native_ranks(void) {
     return (int)ranks;
 }
 
-/* Which rank a process is that has ended; -1 if none. */
+/* The rank of a process that has ended; -1 if it is none. */
 static int rank_of(pid_t process, const pid_t *processes, int ranks) {
     for (int rank = 0; rank < ranks; rank++)
         if (processes[rank] == process)
@@ -36,7 +36,7 @@ static int rank_of(pid_t process, const pid_t *processes, int ranks) {
     return -1;
 }
 
-/* Waits for all ranks, or for the first that fails: then no other one can go on. Their exit code.
+/* Waits for all ranks, or for the first that fails, which ends the others. Returns the exit code.
  */
 static int wait_for(const pid_t *processes, int ranks) {
     for (int running = ranks; running > 0; running--) {

@@ -5,15 +5,15 @@
 
 #include <stddef.h>
 
-/* The most that are started: each has a queue from each. */
+/* The most ranks: memory for queues grows with the square of their number. */
 enum { NATIVE_RANKS_LIMIT = 64 };
 
 /* How many ranks the environment variable NARTHEX_RANKS asks for; 1 without it. */
 int native_ranks(void);
 
-/* Starts so many ranks, and returns the number of one in each of them. They share `bytes` of
- * memory, zeros at first, at `*shared`. The process that called waits for them, and ends as they
- * do: once one has failed it says which, and ends the others. */
+/* Starts `ranks` processes, and returns in each of them its rank. They share `bytes` of memory,
+ * zeros at first, at `*shared`. The calling process does not return: it waits for them and exits
+ * with their exit code. If one fails, it says which one, and ends the others. */
 int start_native_ranks(int ranks, size_t bytes, void **shared);
 
 #endif

@@ -51,7 +51,7 @@ impl Attachment {
     ];
 }
 
-/// Which transactions of others on blocks an interface hears of, where it takes part in coherence.
+/// The transactions of others of which a coherent interface is told.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub enum Hearing {
     /// All of them: it snoops a bus.

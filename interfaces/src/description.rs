@@ -40,7 +40,7 @@ pub struct Layout {
     /// Those among them whose home is this half rather than main memory.
     pub home: Vec<Range<u64>>,
     /// It may hold any block of the program for a while, and so snoops transactions
-    /// on all of them; it needs to hear only of those on what it holds.
+    /// on all of them; it needs only those on blocks that it holds.
     pub snoops_all: bool,
     /// Pages of registers and windows that the process accesses uncached, beside its
     /// register page.

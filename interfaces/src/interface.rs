@@ -95,7 +95,7 @@ pub struct Surroundings<'a> {
     pub first_agent: AgentId,
     /// Where the interface is attached.
     pub attachment: Attachment,
-    /// Which transactions of others it hears of there.
+    /// The transactions of others of which it is told there.
     pub hearing: Hearing,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,

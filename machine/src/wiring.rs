@@ -172,7 +172,7 @@ impl MachineConfig {
     }
 }
 
-/// What the halves of a device say of themselves; nothing of a device without halves.
+/// The layouts of a device's halves; none of a device without halves.
 fn layouts(device: &dyn Device) -> Vec<Layout> {
     device.ports().first().map_or_else(Vec::new, |port| device.layouts(port.process))
 }
@@ -184,12 +184,12 @@ fn keeps_blocks(device: &dyn Device) -> bool {
         || device.ports().iter().any(|port| !port.homes.is_empty())
 }
 
-/// Why a device cannot be on a directory of this name, or behind a bridge on it, behind its own
-/// name; none if it can.
+/// Why a device cannot be on a directory of this name, or behind a bridge on it, as a message that
+/// follows the device's name; none if it can.
 ///
 /// A directory tells an agent of the transactions on blocks that it holds, or of which it is the
-/// home, and of no others. To a bridge it forwards none. A half needs no more, wherever the blocks
-/// are that it may hold.
+/// home, and of no others; it forwards none to a bridge. The half of an interface needs no more than
+/// that.
 pub fn lacks_a_bus(device: &dyn Device, directory: &str, is_behind: bool) -> Option<String> {
     let listens_to_all = device.ports().iter().any(|port| port.concern == (0..u64::MAX));
     if listens_to_all && !layouts(device).iter().any(|layout| layout.snoops_all) {

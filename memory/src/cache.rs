@@ -258,7 +258,7 @@ impl Cache {
         self.present().map(|line| self.block_in(line))
     }
 
-    /// The same, the least recently used ones of all sets first.
+    /// The same, the least recently used of each set first.
     pub fn blocks_by_age(&self) -> impl Iterator<Item = u64> {
         let sets = 0..self.front.len();
         let places = (0..self.ways).rev().flat_map(move |place| sets.clone().map(move |set| (set, place)));

@@ -90,7 +90,7 @@ impl HomeMemory {
         HomeReply { data, delay }
     }
 
-    /// The memory's part in a transaction as it is without time; nothing is counted.
+    /// The memory's part in a transaction, without time and without counting it.
     pub fn answer_functionally(&mut self, transaction: &Transaction) -> Option<BlockData> {
         if let Some(data) = &transaction.data {
             self.bytes.write(transaction.address, data);
@@ -103,14 +103,14 @@ impl HomeMemory {
         data
     }
 
-    /// A block is used in the cache in front of it, if it has one, without time.
+    /// Uses a block in the cache in front of it, if there is one, without time.
     pub fn use_third_level(&mut self, address: u64, is_written: bool) {
         if let Some(cache) = self.levels.as_mut().and_then(|levels| levels.third_level.as_mut()) {
             cache.use_functionally(address, is_written);
         }
     }
 
-    /// What the cache in front of it holds.
+    /// The cache in front of it.
     pub fn third_level(&self) -> Option<&ThirdLevel> {
         self.levels.as_ref()?.third_level.as_ref()
     }

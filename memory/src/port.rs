@@ -208,8 +208,10 @@ pub trait Port {
         PortResult::No
     }
 
-    /// Begins what a load will need, without making it: what became of it. [`Outcome::Wait`]: a miss has begun, and
-    /// the owner has to hear of it; [`Outcome::UnderWay`]: its value is not known yet, and nothing has begun.
+    /// Fetches the block of a load without making the access. [`Outcome::Done`] and
+    /// [`Outcome::Filling`]: its value is known; [`Outcome::Wait`]: a miss has begun, and the owner
+    /// has to be told of it; [`Outcome::UnderWay`]: its value is not known yet, and nothing has
+    /// begun.
     fn bring(&mut self, _address: u64, _size: usize) -> Outcome<u64> {
         Outcome::Fault(AccessFault::Unmapped)
     }

@@ -140,15 +140,14 @@ impl ThirdLevel {
         self.access_time
     }
 
-    /// The addresses of its blocks, the least recently used ones of all sets first, and whether its memory
-    /// has older bytes.
+    /// The addresses of its blocks and whether they are dirty, the least recently used of each set first.
     pub fn blocks_by_age(&self) -> impl Iterator<Item = (u64, bool)> {
         let by_age = (0..self.ways).rev();
         let lines = by_age.flat_map(|place| self.sets.iter().filter_map(move |set| set.get(place)));
         lines.map(|line| (line.block * self.block_bytes, line.is_dirty))
     }
 
-    /// A block is used without time, and is not counted.
+    /// Uses a block without time and without counting it.
     pub fn use_functionally(&mut self, address: u64, is_written: bool) {
         let counted = self.statistics.clone();
         self.bring(address, is_written);

@@ -28,7 +28,7 @@ const LONG: Duration = Duration::from_ps(1 << 32);
 /// Entries of each of a bridge's buffers, so that it is often full.
 const BRIDGE_ENTRIES: u32 = 1;
 
-/// How often each number is made as small as the others let it be.
+/// How many times each number is reduced as far as the others allow.
 const PASSES: u32 = 2;
 
 /// The interface and the machine of the small form.
@@ -41,7 +41,7 @@ pub fn small(asked: &Attached, machine: &MachineConfig) -> Result<(Attached, Mac
     config.machine.processors_per_node = 1;
     config.machine.processors_per_process = None;
     if let Some(directory) = &mut config.directory {
-        // A block that is held is answered for at an instant, and none passes.
+        // Blocks are held for a time, and no time passes here.
         directory.hold_time = Duration::ZERO;
     }
     if let Some(bridge) = &mut config.io_bus {
@@ -116,7 +116,7 @@ fn with_least_numbers(interface: &Attached, config: &MachineConfig) -> Option<Ma
         }
         will_do(interface, &config)
     })?;
-    // A number may be bound to be less than another that has still to become so.
+    // A number may have to be less than another one that is reduced later.
     for _ in 0..PASSES {
         for (section, key, _) in &numbers {
             let before = config.interfaces[*section][key].as_u64()?;

@@ -1,11 +1,11 @@
-//! The messages of a directory that are under way: each arrives when it chooses, in any order.
+//! The messages of a directory that are under way: they may arrive in any order.
 //!
-//! While a block's transaction is not over, its home works on no other one of it. So when an
-//! answer to the home comes, or an acknowledgement, makes no difference to anybody else; nor does
-//! when a processor gets what it asked for and waits for. These arrive at once
-//! ([`Messages::take_settled`]), as in the check of the directory itself, which compares that with
-//! every order. What is left to choice are requests, forwards, and answers to the interface, whose
-//! engines do more than wait.
+//! While a block's transaction is not over, its home works on no other transaction of that block. So
+//! the arrival time of an answer to the home, or of an acknowledgement, makes no difference to other
+//! agents. The same holds for what a processor has asked for and waits for. These messages arrive at
+//! once ([`Messages::take_settled`]), as in the check of the directory itself, which compares that
+//! with every order. The check explores every order of requests, forwards, and answers to the
+//! interface, whose engines do not only wait.
 
 use std::hash::{Hash, Hasher};
 
@@ -13,7 +13,7 @@ use narthex_memory::AgentId;
 use narthex_memory::directory::{Body, Carried, Endpoint};
 use narthex_memory::interconnects::InterconnectId;
 
-/// A message on its way: of which directory, to whom, and what it says.
+/// A message on its way: its directory, its receiver, and its content.
 pub type Sent = (InterconnectId, Endpoint, Carried);
 
 /// Those that are under way.
@@ -21,7 +21,7 @@ pub type Sent = (InterconnectId, Endpoint, Carried);
 pub struct Messages(Vec<Sent>);
 
 impl Messages {
-    /// One more leaves.
+    /// A message leaves.
     pub fn send(&mut self, sent: Sent) {
         self.0.push(sent);
     }
@@ -31,13 +31,13 @@ impl Messages {
         self.0.len()
     }
 
-    /// The one with this number arrives.
+    /// The message with this number arrives.
     pub fn take(&mut self, number: usize) -> Sent {
         self.0.remove(number)
     }
 
-    /// One arrives whose order makes no difference, if there is one; `waits` says of an agent that it
-    /// does nothing but wait for what it asked for.
+    /// A message arrives whose order makes no difference, if there is one; `waits` tells whether an
+    /// agent does nothing but wait for what it asked for.
     pub fn take_settled(&mut self, waits: impl Fn(AgentId) -> bool) -> Option<Sent> {
         let is_settled = |(_, to, carried): &Sent| match (to, carried.message.body) {
             (_, Body::Clean | Body::Copy(_) | Body::Done) => true,
@@ -53,7 +53,7 @@ impl Messages {
     }
 }
 
-/// They are the same in whatever order they have left.
+/// The order in which they have left makes no difference.
 impl Hash for Messages {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let mut sorted: Vec<_> = self

@@ -1,10 +1,12 @@
-//! How a processor executes what it keeps nothing of, while it waits: see
+//! How a processor that waits executes later instructions whose results it discards: see
 //! [`reorder`](crate::reorder).
 //!
-//! An [`AheadPort`] stands before the port: stores stay in it, loads find them there, and what a load would
-//! fetch is fetched. The table that looks ahead asks of each instruction whether it has its operands. One
-//! that has them is executed by its own handler; of another one only the result is marked as missing, and a
-//! branch goes where it is predicted to go.
+//! An [`AheadPort`] stands in front of the port: it keeps stores and forwards them to loads, and a
+//! load that misses begins to fetch its block. The table of handlers that looks ahead first asks
+//! whether an instruction has its operands. If so, the instruction's own handler executes it; if not,
+//! its result is marked as missing, and a branch takes its predicted direction.
+
+use std::collections::VecDeque;
 
 use narthex_memory::Port;
 use narthex_memory::port::{AccessFault, CacheBlockOperation, LowerLevelLatency, Outcome};
@@ -16,43 +18,51 @@ use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::Stop;
 use crate::timing::Timing;
 
-/// Stores that are remembered; of more, the oldest are forgotten.
+/// Stores that are remembered; beyond that the oldest is forgotten.
 const MOST_STORES: usize = 256;
 
-/// Marks for the ledger are none of its business.
+/// Markers of the time ledger have no effect when they are executed ahead.
 const MARKER: u16 = number_of("marker");
 
-/// A store that is not made.
+/// A store that stays in the [`AheadPort`].
 #[derive(Clone, Copy, Debug)]
-struct Store {
+pub(crate) struct Store {
     address: u64,
     size: usize,
-    /// None: it is not known.
+    /// None if it is not known.
     value: Option<u64>,
 }
 
 /// The memory of a processor that looks ahead.
 pub(crate) struct AheadPort<'a, P> {
     pub port: &'a mut P,
-    stores: Vec<Store>,
+    stores: VecDeque<Store>,
     /// A miss has begun.
     pub has_begun: bool,
 }
 
 impl<'a, P: Port> AheadPort<'a, P> {
-    pub fn new(port: &'a mut P) -> Self {
-        AheadPort { port, stores: Vec::new(), has_begun: false }
+    /// One without stores, in front of `port`; `buffer` is room for them.
+    pub fn new(port: &'a mut P, mut buffer: VecDeque<Store>) -> Self {
+        buffer.clear();
+        AheadPort { port, stores: buffer, has_begun: false }
+    }
+
+    /// The room for stores, to be used again.
+    pub fn into_buffer(self) -> VecDeque<Store> {
+        self.stores
     }
 
     #[inline(never)]
     fn remember(&mut self, store: Store) {
         if self.stores.len() == MOST_STORES {
-            self.stores.remove(0);
+            self.stores.pop_front();
         }
-        self.stores.push(store);
+        self.stores.push_back(store);
     }
 
-    /// What the last store to these bytes says of them, if there is one: none inside if they are not known.
+    /// The value of these bytes by the last store to any of them, if there is one; `Some(None)` if it
+    /// is not known.
     #[inline(never)]
     fn stored(&self, address: u64, size: usize) -> Option<Option<u64>> {
         let overlaps = |store: &&Store| {
@@ -99,12 +109,12 @@ impl<P: Port> Port for AheadPort<'_, P> {
         Outcome::Wait
     }
 
-    /// Fetches wait for the program to come there.
+    /// A fetch that misses waits until the program itself gets there.
     fn fetch(&mut self, _: u64) -> Outcome<()> {
         Outcome::Wait
     }
 
-    /// Nothing is decoded before the program comes there.
+    /// No code is decoded ahead.
     fn code(&mut self, _: u64) -> Result<u32, AccessFault> {
         Err(AccessFault::Unmapped)
     }
@@ -151,7 +161,7 @@ impl<P: Port, T: Timing> Table<AheadPort<'_, P>, T> {
     pub const AHEAD: Self = Table { handlers: [ahead::<P, T> as Handler<_, _>; super::ENTRIES] };
 }
 
-/// Executes an instruction if it has its operands; else goes on without its result.
+/// Executes an instruction if it has its operands; otherwise goes on without its result.
 fn ahead<'a, P: Port, T: Timing>(
     core: &mut Core<T>,
     cursor: Cursor,
@@ -185,7 +195,8 @@ fn ahead<'a, P: Port, T: Timing>(
     Table::FULL.call(operation.code, core, cursor, port, t, count, table)
 }
 
-/// Goes on behind an instruction whose result is not known: where, and when. None if nobody knows where.
+/// Goes on behind an instruction whose result is not known: the next instruction and its turn. None if the
+/// next instruction is not known.
 pub(crate) fn pass<P: Port, T: Timing>(
     core: &mut Core<T>,
     cursor: Cursor,

@@ -9,7 +9,7 @@ use crate::operation::{Cursor, Operation, SINK};
 use crate::stop::Stop;
 use crate::timing::{Class, Jump, Timing, Unit};
 
-/// The register in which callers leave where they go on.
+/// The register that holds a return address.
 const RETURN_ADDRESS: u8 = 1;
 
 /// How a loaded value is extended to a register.
@@ -165,7 +165,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         let address = self.register(rs1).wrapping_add_signed(immediate);
         match self.port.load_hit::<SIZE>(address) {
             Some(value) => {
-                let at = self.core.timing.depend(at, address);
+                let at = self.core.timing.forwarded_at(at, address);
                 self.loaded::<SIZE, E>(at, rd, value)
             }
             None => load_slowly::<P, T, LENGTH, SIZE, E>(
@@ -298,7 +298,7 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
         self.core.pc = self.core.pc.wrapping_add(LENGTH as u64);
     }
 
-    /// Whether no earlier instruction is under way: so are those executed that have the window to themselves.
+    /// Whether no earlier instruction is under way, as serialising instructions need it.
     #[inline(always)]
     pub fn is_alone(&mut self) -> bool {
         !T::OVERLAPS || self.core.is_alone(self.t)

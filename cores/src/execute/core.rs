@@ -77,8 +77,8 @@ impl Window {
 // is never written.
 unsafe impl Send for Window {}
 
-/// Everything of a processor that handlers change. The timing is last, so that all else is at the same place
-/// whatever it is.
+/// Everything of a processor that handlers change. The timing is last, so that all else is at the
+/// same place whatever it is.
 #[repr(C)]
 pub(crate) struct Core<T> {
     /// The register file; see [`operation`](crate::operation).
@@ -356,8 +356,8 @@ impl<T: Timing> Core<T> {
         drained
     }
 
-    /// If an access with its turn at `made` begins at `at`, and that is later than now, execution stops before
-    /// it: where the dispatch clock stands. What is at hand in the caches is read now.
+    /// Stops execution in front of an access with its turn at `made` that begins at `at`, if that is
+    /// later than now: the dispatch clock then. An access that hits the first level is made now.
     #[inline(never)]
     pub fn put_off<P: Port>(
         &mut self,

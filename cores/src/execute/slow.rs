@@ -168,7 +168,7 @@ pub(super) fn load_slowly<P: Port, T: Timing, const LENGTH: usize, const SIZE: u
 ) {
     let Operation { rd, rs1, immediate, .. } = cursor.get();
     let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
-    let at = if T::OVERLAPS { core.timing.depend(core.timing.ready(made, rs1), address) } else { made };
+    let at = if T::OVERLAPS { core.timing.forwarded_at(core.timing.ready(made, rs1), address) } else { made };
     if let Some((value, late)) = port.load_late::<SIZE>(address) {
         core.registers[rd as usize] = E::extend::<SIZE>(value);
         core.timing.occupy(Unit::Memory, at, Class::Load);

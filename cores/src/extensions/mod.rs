@@ -64,7 +64,7 @@ pub(crate) const fn number_of(name: &str) -> u16 {
     }
 }
 
-/// What a processor has to know of an instruction that it does not execute.
+/// The kind of an instruction, which decides what a processor does that looks ahead without its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It only computes.
@@ -74,7 +74,7 @@ pub(crate) enum Kind {
     /// A branch with a condition.
     Branch,
     Jump,
-    /// Anything else, among it what stands for no instruction.
+    /// Anything else, internal operations included.
     Other,
 }
 
@@ -94,7 +94,7 @@ const KINDS: [Kind; 256] = {
     kinds
 };
 
-/// By the opcode in the last seven bits of an encoding.
+/// The kind by the opcode, the last seven bits of an encoding.
 const fn kind_by(pattern: &[u8]) -> Kind {
     let (mut opcode, mut index) = (0, pattern.len() - 7);
     while index < pattern.len() {
@@ -111,7 +111,7 @@ const fn kind_by(pattern: &[u8]) -> Kind {
     }
 }
 
-/// What an operation with this code does.
+/// The kind of the operation with this code.
 pub(crate) fn kind_of(code: u16) -> Kind {
     KINDS[usize::from(code & (SHORT - 1))]
 }

@@ -1,7 +1,7 @@
 //! What a core with a window does while an instruction waits; see [`reorder`](crate::reorder).
 //!
-//! It keeps nothing but the misses that have begun, so that it may begin anew at any time: behind each event
-//! of its node, and whenever a value has come.
+//! Looking ahead keeps nothing but the misses that it has begun. So it may begin again at any time:
+//! after each event of its node, and whenever a value has come.
 
 use narthex_memory::Port;
 use narthex_memory::processor_memory::misses::MOST_MISSES;
@@ -13,10 +13,10 @@ use crate::reorder::NEVER;
 use crate::stop::Stop;
 use crate::timing::Timing;
 
-/// Registers that hold anything.
+/// Registers that hold a value: integers and floating point.
 const REGISTERS: usize = 2 * FLOAT_REGISTERS as usize;
 
-/// To what it goes back.
+/// The state to which it returns.
 struct Checkpoint {
     registers: [u64; REGISTERS],
     pc: u64,
@@ -63,25 +63,26 @@ impl Checkpoint {
     }
 }
 
-/// How far it has looked.
+/// Why looking ahead has ended.
 enum End {
-    /// Up to the horizon.
+    /// It has reached the horizon.
     Horizon,
     /// A miss has begun.
     Begun,
-    /// As far as it can.
+    /// No later instruction can be executed.
     Blocked,
 }
 
 impl<T: Timing> Processor<T> {
-    /// Looks ahead from an instruction that cannot be executed yet. The reason for which the processor stops;
+    /// Looks ahead from an instruction that cannot be executed yet. Returns why the processor stops;
     /// none if it goes on.
     #[inline(never)]
     pub(super) fn look_ahead<P: Port>(&mut self, port: &mut P) -> Option<Stop> {
         let core = &mut *self.core;
-        let mut wake = core.timing.window()?.take_wake();
+        let window = core.timing.window()?;
+        let (mut wake, buffer) = (window.take_wake(), std::mem::take(&mut window.stores_ahead));
         let checkpoint = Checkpoint::of(core)?;
-        let mut port = AheadPort::new(port);
+        let mut port = AheadPort::new(port, buffer);
         let until = core.outside_until;
         let horizon = core.replace_horizon(until.min(wake));
         let end = execute_ahead(core, &mut port, &mut wake);
@@ -95,6 +96,7 @@ impl<T: Timing> Processor<T> {
             End::Blocked | End::Horizon => (until, Some(Stop::Horizon)),
         };
         let window = core.timing.window()?;
+        window.stores_ahead = port.into_buffer();
         window.come_to(slot);
         core.t = core.t.max(slot);
         if stop == Some(Stop::NotReady) {
@@ -104,8 +106,8 @@ impl<T: Timing> Processor<T> {
     }
 }
 
-/// Executes without effect up to the horizon, or to `wake`, which is the earliest instant at which an access
-/// may begin that it could not begin yet.
+/// Executes ahead up to the horizon, or to `wake`: the earliest instant at which an access may begin that
+/// could not begin yet.
 fn execute_ahead<P: Port, T: Timing>(core: &mut Core<T>, port: &mut AheadPort<'_, P>, wake: &mut u64) -> End {
     loop {
         if core.t >= core.until {

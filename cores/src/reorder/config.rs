@@ -10,14 +10,14 @@ pub const MOST_ENTRIES: u64 = 512;
 pub const MOST_QUEUED: u64 = 256;
 
 /// The most entries of a predictor.
-const MOST_PREDICTED: u64 = 1 << 16;
+const MOST_PREDICTOR_ENTRIES: u64 = 1 << 16;
 
-/// A reorder window: with it, instructions begin when their operands are there.
+/// A reorder window: with it, instructions begin when their operands are ready.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Instructions that are in the processor at a time, up to 512, and no fewer than issue_width: the next one
-    /// waits until the oldest one is complete.
+    /// Instructions that are in the processor at a time, up to 512, and no fewer than issue_width: the next
+    /// one waits until the oldest one is complete.
     #[schemars(range(min = 1, max = 512))]
     pub entries: u64,
     /// Loads among them, 1 to 256.
@@ -26,11 +26,11 @@ pub struct Config {
     /// Stores among them, 1 to 256.
     #[schemars(range(min = 1, max = 256))]
     pub store_queue: u64,
-    /// From the end of a branch that was predicted wrongly to the first instruction of the right path.
+    /// Cycles from the end of a mispredicted branch to the first instruction of the right path.
     #[schemars(range(min = 0, max = 1000))]
     pub mispredict_cycles: u64,
-    /// Whether a load from a device's register waits until all earlier instructions are complete. Later ones wait
-    /// for its value in any case.
+    /// Whether a load from a device's register waits until all earlier instructions are complete. Later
+    /// ones wait for its value in any case.
     pub mmio_loads_serialise: bool,
     /// What predicts branches.
     pub predictor: PredictorConfig,
@@ -42,11 +42,12 @@ pub struct Config {
 pub enum PredictorKind {
     /// A counter of two bits for each branch, found by its address (Smith, ISCA 1981).
     Bimodal,
-    /// The same, found by its address and the directions of the last branches (McFarling, DEC WRL TN-36, 1993).
+    /// The same, found by its address and the directions of the last branches (McFarling, DEC WRL
+    /// TN-36, 1993).
     Gshare,
 }
 
-/// A predictor of branches.
+/// A branch predictor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PredictorConfig {
@@ -58,24 +59,23 @@ pub struct PredictorConfig {
 }
 
 impl Config {
-    /// The first rule that it breaks beside this issue width and these misses: the key within the processor's
-    /// table, its value, and what is allowed.
+    /// The first rule that it breaks with this issue width and this number of miss registers: the key
+    /// within the processor's table, its value, and what is allowed.
     pub fn problem(&self, issue_width: u64, misses: u64) -> Option<(&'static str, u64, String)> {
         let queue = |key, value| {
             (!(1..=MOST_QUEUED).contains(&value)).then(|| (key, value, format!("1 to {MOST_QUEUED}")))
         };
-        let least = issue_width;
-        if !(least..=MOST_ENTRIES).contains(&self.entries) {
-            let allowed = format!("{least} (the issue_width) to {MOST_ENTRIES}");
+        if !(issue_width..=MOST_ENTRIES).contains(&self.entries) {
+            let allowed = format!("{issue_width} (the issue_width) to {MOST_ENTRIES}");
             return Some(("window.entries", self.entries, allowed));
         }
         if misses < 2 {
             return Some(("misses", misses, "2 to 32 with a window, whose loads overlap".into()));
         }
-        let predicted = self.predictor.entries;
-        if !predicted.is_power_of_two() || !(2..=MOST_PREDICTED).contains(&predicted) {
-            let allowed = format!("powers of two from 2 to {MOST_PREDICTED}");
-            return Some(("window.predictor.entries", predicted, allowed));
+        let counters = self.predictor.entries;
+        if !counters.is_power_of_two() || !(2..=MOST_PREDICTOR_ENTRIES).contains(&counters) {
+            let allowed = format!("powers of two from 2 to {MOST_PREDICTOR_ENTRIES}");
+            return Some(("window.predictor.entries", counters, allowed));
         }
         if self.mispredict_cycles > 1_000 {
             return Some(("window.mispredict_cycles", self.mispredict_cycles, "0 to 1000".into()));

@@ -1,62 +1,80 @@
 //! When the instructions of a core with a reorder window begin.
 //!
-//! **What it computes.** Instructions are *dispatched* in order, `issue_width` a cycle, into a window. One
-//! begins when its operands are there and is complete after its latency; it leaves the window when all that
-//! are older are complete. So instruction n is dispatched no sooner than instruction n - `entries` is
-//! complete with all before it, and the loads and stores of the window are limited alike. A result that is
-//! late delays those that need it, and nobody else.
+//! **What it computes.** Instructions are *dispatched* in order, `issue_width` a cycle, into a
+//! window. An instruction begins when its operands are ready and is complete after its latency. It
+//! leaves the window (it *retires*) when it and all older ones are complete. So instruction n is
+//! dispatched no sooner than instruction n - `entries` and all before it are complete. The load queue
+//! and the store queue limit the loads and the stores of the window. A late result delays the
+//! instructions that need it, and no others.
 //!
-//! **How.** Programs are executed in their order, by the same handlers as in order, and time is book-keeping:
+//! **How.** The handlers of the in-order core execute the program in its order, and this module keeps
+//! account of time:
 //!
 //! ```text
 //!   dispatch clock t   ──► next instruction        at = max(t, operands ready)   (the handlers' `at`)
 //!   completed[n]       ──► a ring of the window:   when instruction n is complete, or NEVER
-//!   frontier           ──► when all that have left the window were complete: t is no less
+//!   frontier           ──► when all that have retired were complete: t is no less
 //! ```
 //!
 //! So values are exact by construction, and a processor's accesses are made in its program's order.
 //!
-//! **Where the value is not known** (a load is under way, and an instruction needs it), or a miss begins
-//! later than now, execution stops there, and the processor *looks ahead* (`processor/ahead.rs`): it executes
-//! what follows on copies, without what depends on the missing value, along the predicted path, as far as the
-//! window reaches, and begins the misses that it meets. It keeps nothing of that but the blocks that are on
-//! their way, and goes on at the same instruction when the value is there (runahead, Dundas and Mudge, ICS
-//! 1997). The dispatch clock did not stop meanwhile: what was in the window *has been* dispatched, so that `t`
-//! lags behind the `floor`, the instant to which the processor has come, until it has caught up. What hits
-//! then costs what it cost in the past; what still misses begins at the floor.
+//! **Looking ahead.** Execution stops at an instruction that needs the value of a load under way, and
+//! at a miss that begins later than now. The processor then *looks ahead* (`processor/ahead.rs`): it
+//! executes the instructions behind on a copy of its state, leaves out those that depend on the
+//! missing value, follows the predicted path as far as the window reaches, and begins the misses that
+//! it meets. It discards all of that but the misses, and continues at the same instruction when the
+//! value has come (runahead, Dundas and Mudge, ICS 1997). The dispatch clock does not stop meanwhile:
+//! the instructions in the window *have been* dispatched. So `t` lags behind the `floor`, the instant
+//! that the processor has reached, until it has caught up. An access that hits then takes its time in
+//! the past; one that still misses begins at the floor.
 //!
-//! **What it leaves out.** Units are as many as instructions begin, but for one divider; the port of the
-//! second level is always free. An access that hits reads its value when it is dispatched, not when it
-//! begins. Loads behind an instruction that waits for a value take theirs after it, and only their misses
-//! overlap with it; a block that another processor takes away before its load is reached misses again. Stores
-//! wait for their operands before they ask for a block that is absent. While an access is waited for that
-//! takes no miss register (a store without a queue for it, an atomic, a device's register, a load when all
-//! registers are taken, a fetch), nothing behind it begins. Behind a branch whose operand is on its way the right path is followed
-//! only if it was predicted, as in hardware; behind a jump to a register of that kind nothing is, and returns
-//! are always predicted. Atomics, fences, system calls and what reads or writes a CSR have the window to
-//! themselves. A stored word goes to a later load of the same eight bytes after a cycle, whatever their sizes.
+//! **What it leaves out.**
+//!
+//! - *Units.* There is one divider. Other units are never short, and the second level's port is
+//!   always free.
+//! - *Queues.* The load that fills the load queue stops the dispatch of every instruction behind it,
+//!   not of the next load alone, until the oldest load retires. The same holds for stores.
+//! - *Loads.* One that hits reads its value when it is dispatched, not when it begins. Loads behind
+//!   an instruction that waits for a value take theirs after it, and only their misses overlap with
+//!   it. A block that another processor takes away before its load is reached misses again.
+//! - *Miss registers (MSHRs).* One that lookahead takes again forgets when its former block came. Where
+//!   lookahead needs more of them than there are, the load of that former block may count as a hit.
+//! - *Stores.* One waits for its operands before it asks for a block that is absent. A stored word
+//!   goes to a later load of the same eight bytes after a cycle, whatever the sizes are; the last
+//!   store of 64 words is remembered.
+//! - *Other accesses.* Some take no miss register: a store without a queue for it, an atomic, an
+//!   access to a device's register, a fetch, and a load when all registers are taken. Nothing behind
+//!   one begins while it is waited for.
+//! - *Branches.* Behind a branch whose operand is on its way, lookahead follows the predicted path
+//!   alone. It stops at a jump whose target register is on its way, a return too. All other returns
+//!   are predicted rightly.
+//! - *Serialisation.* Atomics, fences, cache-block operations, system calls and accesses to a CSR have the
+//!   window to themselves.
 
 mod config;
 mod predictor;
 mod timing;
 
+use std::collections::VecDeque;
+
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::processor_memory::misses::MOST_MISSES;
 
 use crate::config::Config as CoreConfig;
+use crate::execute::Store;
 use crate::operation::SINK;
 
 use config::MOST_QUEUED;
 pub use config::{Config, MOST_ENTRIES, PredictorConfig, PredictorKind};
 use predictor::Predictor;
 
-/// When a value comes of which nobody knows it.
+/// When a value comes whose arrival is not known yet.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Registers that exist.
 const REGISTERS: usize = SINK as usize + 1;
 
-/// Words for which a store is remembered, by address.
+/// Words whose last store is remembered, by address.
 const STORES: usize = 64;
 
 /// Loads, or stores, of the window: which instructions they are.
@@ -78,8 +96,8 @@ impl Queue {
         count as usize & (MOST_QUEUED as usize - 1)
     }
 
-    /// Instruction `number` takes an entry: all before this one have left the window when the next one is
-    /// dispatched.
+    /// Instruction `number` takes an entry. All instructions before the returned number have left the
+    /// window when the next one is dispatched.
     #[inline(always)]
     fn take(&mut self, number: u64) -> u64 {
         self.instructions[Self::place(self.count)] = number;
@@ -114,7 +132,7 @@ struct Scoreboard {
     frontier: u64,
     /// When the result of the instruction that is executed is there.
     result: u64,
-    /// It is a load under way.
+    /// The instruction that is executed is a load under way.
     is_under_way: bool,
     /// The next instruction cannot be dispatched before a load under way is over.
     is_full: bool,
@@ -137,23 +155,25 @@ pub struct ReorderWindow {
     latency_slots: [u64; 8],
     tag_change_slots: u64,
     trap_slots: u64,
-    /// Cycles that a taken branch costs which was predicted.
+    /// What a taken branch costs that was predicted rightly.
     taken_slots: u64,
     mispredict_slots: u64,
     entries: u64,
     mmio_loads_serialise: bool,
     board: Scoreboard,
-    /// To which it goes back when it has looked ahead.
+    /// The state to which it returns after it has looked ahead.
     saved: Box<Scoreboard>,
     predictor: Predictor,
-    /// When the instruction began whose handler has handed it on.
+    /// When the instruction began that a handler has passed on to a slower one.
     pub(crate) began: u64,
-    /// When the instruction may begin for which execution has stopped, if that is known.
+    /// When the instruction may begin at which execution has stopped; [`NEVER`] if that is not known.
     wake: u64,
-    /// It has stopped for a load under way.
+    /// Execution has stopped for a load under way.
     awaits_load: bool,
-    /// It looks ahead.
+    /// The processor looks ahead.
     looks_ahead: bool,
+    /// Room for the stores that are executed ahead, so that looking ahead allocates nothing.
+    pub(crate) stores_ahead: VecDeque<Store>,
 }
 
 impl Scoreboard {
@@ -222,12 +242,12 @@ impl ReorderWindow {
         self.board.floor = self.board.floor.max(slot);
     }
 
-    /// Execution stops for an instruction that may begin at `slot`.
+    /// Execution stops at an instruction that may begin at `slot`.
     pub(crate) fn wake_at(&mut self, slot: u64) {
         self.wake = slot;
     }
 
-    /// When the instruction may begin for which execution has stopped; never, if nobody knows.
+    /// When the instruction may begin at which execution has stopped; [`NEVER`] if that is not known.
     pub(crate) fn take_wake(&mut self) -> u64 {
         std::mem::replace(&mut self.wake, NEVER)
     }
@@ -263,7 +283,7 @@ impl ReorderWindow {
         self.board.ready[usize::from(register)] = 0;
     }
 
-    /// The instruction that is executed is dispatched, and nobody knows when it is complete.
+    /// The instruction that is executed is dispatched; when it is complete is not known.
     pub(crate) fn pass(&mut self, t: u64) -> u64 {
         self.board.is_under_way = true;
         self.dispatch_next(t, t)
@@ -275,7 +295,7 @@ impl ReorderWindow {
         *self.saved = self.board;
     }
 
-    /// Goes back. What is on its way is on its way.
+    /// Returns to the saved state. The blocks that were asked for remain on their way.
     pub(crate) fn end_ahead(&mut self) {
         self.saved.blocks = self.board.blocks;
         self.board = *self.saved;

@@ -1,4 +1,4 @@
-//! What foretells where a program goes on.
+//! The branch predictor: directions of branches and targets of indirect jumps.
 
 use narthex_kernel::{Archive, Archived, Damage};
 
@@ -13,7 +13,7 @@ pub(super) struct Predictor {
     targets: Box<[u64]>,
 }
 
-/// Weakly not taken: what each counter begins with.
+/// Weakly not taken: the initial value of each counter.
 const FIRST: u8 = 1;
 
 impl Predictor {

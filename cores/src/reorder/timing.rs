@@ -1,5 +1,7 @@
 //! The window as a [`Timing`].
 
+use std::collections::VecDeque;
+
 use narthex_memory::port::LowerLevelLatency;
 
 use super::{CoreConfig, NEVER, Predictor, ReorderWindow, STORES, Scoreboard};
@@ -31,6 +33,7 @@ impl Timing for ReorderWindow {
             wake: NEVER,
             awaits_load: false,
             looks_ahead: false,
+            stores_ahead: VecDeque::new(),
         }
     }
 
@@ -48,7 +51,7 @@ impl Timing for ReorderWindow {
         t.max(self.board.ready[register as usize])
     }
 
-    /// There are as many units as are needed, but for one divider.
+    /// Only the divider is ever short.
     #[inline(always)]
     fn free(&self, t: u64, unit: Unit) -> u64 {
         if unit == Unit::Divider { t.max(self.board.divider) } else { t }
@@ -170,7 +173,7 @@ impl Timing for ReorderWindow {
     }
 
     #[inline(always)]
-    fn depend(&self, at: u64, address: u64) -> u64 {
+    fn forwarded_at(&self, at: u64, address: u64) -> u64 {
         let word = address >> 3;
         let (stored, there) = self.board.stored[word as usize % STORES];
         if stored == word { at.max(there) } else { at }
@@ -207,7 +210,7 @@ impl Timing for ReorderWindow {
         count
     }
 
-    /// While it has waited for a load that is under way, its window went on.
+    /// While the core waited for a load under way, its dispatch clock went on.
     fn skip(&mut self, _: u64, to: u64) {
         self.board.floor = to;
         if !std::mem::take(&mut self.awaits_load) {
@@ -217,7 +220,7 @@ impl Timing for ReorderWindow {
 }
 
 impl ReorderWindow {
-    /// The result of a load comes as of one that hits at `there`.
+    /// The result of a load comes as that of one that hits at `there`.
     fn come_at(&mut self, register: u8, there: u64) {
         let ready = there + self.latency_slots[Class::Load as usize];
         self.board.ready[register as usize] = ready;

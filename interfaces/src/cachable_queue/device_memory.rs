@@ -3,8 +3,8 @@
 //!
 //! As a home it sees every fetch and every invalidation of its blocks. So it
 //! knows of each whether its own bytes are the latest, and whether a processor
-//! may hold a copy. On a bus it snoops them; on a directory its part of that is here, in the
-//! interface, and tells it of each request in the order in which it works on them.
+//! may hold a copy. On a bus it snoops them; on a directory the part for these blocks is in
+//! the interface, which is told of each request in the order in which the directory works on them.
 
 use std::ops::Range;
 

@@ -22,9 +22,9 @@
 //! are ordinary memory (isca96, Section 3: "regular memory for control and status
 //! information"), which the interface reaches through [`pointers::Pointers`].
 //!
-//! The papers have buses, which an interface snoops. On a directory it hears of requests for
-//! blocks whose home it is, and of what others do to blocks that it holds ([`Hearing`]);
-//! docs/coherence.md goes through what it misses, and what it does instead.
+//! The papers have buses, which an interface snoops. A directory tells it of requests for blocks of
+//! which it is the home, and of transactions of others on blocks that it holds ([`Hearing`]).
+//! docs/coherence.md says what it is not told, and what it does instead.
 
 pub mod copies;
 pub mod deposit;
@@ -82,7 +82,7 @@ pub enum MessageReady {
 pub struct Parts {
     /// Its place on the bus.
     pub agent: AgentId,
-    /// Which transactions of others it hears of.
+    /// The transactions of others of which it is told.
     pub hearing: Hearing,
     /// Where its process's part of the interface lies.
     pub addresses: Addresses,

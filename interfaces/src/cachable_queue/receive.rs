@@ -33,7 +33,7 @@
 //! on its way to memory counts as fetched. So the head costs two reads a pass
 //! ("lazy pointers", isca96, Section 2.2), more often where the queue is small. An
 //! interface that sees no transactions reads the head again and again, with a pause.
-//! What it hears of on a bus, and what on a directory, is in `hearing.rs`.
+//! `hearing.rs` has what the interface is told on a bus and on a directory.
 
 mod hearing;
 

@@ -13,10 +13,10 @@
 //! i-1; the engine reads that one while the processor composes the next. A block
 //! that is written again after it was read is read again.
 //!
-//! On a directory the home of a queue hears of all these requests. An interface that caches a queue
-//! of main memory hears of those for blocks that it still has from the pass before; it reads the
-//! others when the message is announced, which is as right, and later. To hear of a store to the
-//! tail it has to have a copy, so it reads the tail at the beginning, and again after each store.
+//! On a directory the home of a queue is told of all these requests. An interface that caches a queue
+//! of main memory is told of requests for blocks that it still has from the pass before. It reads the
+//! other blocks later, when the message is announced. To be told of a store to the tail it needs a
+//! copy of it, so it reads the tail at the beginning, and again after each store.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -121,7 +121,7 @@ impl CachableQueueSend {
             message_ready,
             announced: 0,
             injected: 0,
-            // To hear of the first store to the tail it has to have a copy.
+            // It needs a copy to be told of the first store to the tail.
             tail_is_stale: message_ready == MessageReady::CachableStore && parts.hearing == Hearing::Held,
             head_shown: 0,
             head_lag,

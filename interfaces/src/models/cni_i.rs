@@ -28,7 +28,7 @@
 //!
 //! Packets wait in the flow control's incoming buffers: the registers hold one.
 //!
-//! It is the home of its registers, so it hears of each request for them, on a bus and on a directory.
+//! It is the home of its registers, so it is told of each request for them, on a bus and on a directory.
 
 use schemars::schema_for;
 use serde_json::json;

@@ -15,9 +15,9 @@
 //! first, read or not; in 1998 a full receive cache is bypassed, and blocks of
 //! dead messages are dropped. Both are an [`Overflow`].
 //!
-//! On a directory the interface's cache is a requester like a processor's. A block that it replaces
-//! as a whole becomes its own by an invalidation, without bytes. It hears of nothing that it
-//! does not hold, so a long send queue is read when messages are announced, not before.
+//! On a directory the interface's cache is a requester like a processor's. An invalidation, which
+//! carries no bytes, gives it the ownership of a block that it replaces as a whole. It is told only
+//! of blocks that it holds, so a long send queue is read when messages are announced, not before.
 //!
 //! **`+Throttle`** "throttles the sender to match the maximum message consumption
 //! rate of the receiving NI" (hpca98, Table 5). The paper does not say how; this

@@ -34,7 +34,7 @@ pub struct Setup<'a> {
     pub addresses: Addresses,
     /// Where the interface is attached; [`Model::attaches`] has allowed it.
     pub attachment: Attachment,
-    /// Which transactions of others it hears of there.
+    /// The transactions of others of which it is told there.
     pub hearing: Hearing,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,

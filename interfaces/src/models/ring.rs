@@ -10,33 +10,34 @@
 //!   driver:    looks for DONE when it runs out            driver:    polls the next descriptor for DONE
 //! ```
 //!
-//! The two are circles of descriptors of 16 bytes in main memory, a pair for each process; whose
-//! a descriptor is, a head and a tail tell, which move round. The driver stores a tail to a
-//! register, the *doorbell*, and never reads a head: what is done it learns from memory. So are
-//! the controllers of Intel programmed since the 8254x: descriptors of 16 bytes with a command bit
-//! "report status" and a status bit "descriptor done", tail registers, thresholds of prefetching
-//! and of writing back (Intel 82599 10 GbE Controller Datasheet, Sections 7.1 and 7.2). What its drivers do
-//! with them is summed up beside the bandwidth model of Neugebauer et al. (Understanding PCIe performance for
-//! end host networking, SIGCOMM 2018; `niantic.py` of pcie-bench/pcie-model): it fetches up to 40
-//! transmit descriptors at a time and writes them back by 8, while a receive descriptor is written back without waiting
-//! for others; a polling driver sends by 32, hands buffers over by 32, takes no interrupts and
-//! reads no heads.
+//! Each process has a pair of rings: circular queues of descriptors of 16 bytes in main memory. A
+//! head and a tail, which move around the ring, tell which descriptors belong to the interface. The
+//! driver stores the tail to a register, the *doorbell*, and never reads a head: it learns from
+//! memory which descriptors are done. Intel's controllers are programmed in this way since the 8254x:
+//! descriptors of 16 bytes with a command bit "report status" and a status bit "descriptor done",
+//! tail registers, and thresholds for prefetching and for writing back (Intel 82599 10 GbE Controller
+//! Datasheet, Sections 7.1 and 7.2). The bandwidth model of Neugebauer et al. (Understanding PCIe
+//! performance for end host networking, SIGCOMM 2018; `niantic.py` of pcie-bench/pcie-model) says how
+//! drivers use them: the controller fetches up to 40 transmit descriptors at a time and writes them
+//! back by 8, and writes a receive descriptor back at once; a polling driver sends by 32, hands
+//! buffers over by 32, takes no interrupts and reads no heads.
 //!
-//! All that the interface moves are whole coherence blocks: it reads without keeping (`read_once`)
-//! and replaces (`write_block`), so it may sit behind an I/O bus or on a directory. On PCIe it could write
+//! The interface moves whole coherence blocks only: it reads without keeping a copy (`read_once`) and
+//! replaces (`write_block`). So it may be behind an I/O bus or on a directory. On PCIe it could write
 //! 16 bytes of a block, which the host would merge with the rest by a read for ownership. Controllers
-//! avoid that where they can: they write back full cache lines of descriptors, and pad packets to whole
-//! lines (the flag IBV_WQ_FLAGS_PCI_WRITE_END_PADDING of libibverbs). This one always does:
+//! avoid that where they can: they write back full cache lines of descriptors, and pad packets to
+//! whole lines (the flag IBV_WQ_FLAGS_PCI_WRITE_END_PADDING of libibverbs). This interface always
+//! does:
 //! - a buffer begins with a block, and the rest of a packet's last block is written with zeros;
-//! - receive descriptors are handed over by whole blocks, so that those of a block that are not done
-//!   are still the interface's own, and it writes them back as it has read them;
+//! - receive descriptors are handed over by whole blocks. So the descriptors of a block that are not
+//!   done still belong to the interface, and it writes them back as it has read them;
 //! - only the last send descriptor of a block may ask for a report.
 //!
-//! What that leaves out is the read for ownership of a part of a block, and nothing else: a batch that is
-//! cut short by the time limit writes its last block again later.
+//! So there is never a read for ownership of a part of a block. A batch that ends within a block, by
+//! its time limit or its size, writes that block again later.
 //!
-//! There are no interrupts: a driver polls, as the messaging library does over all interfaces. And
-//! there is one pair of rings a process, no steering of packets to several.
+//! There are no interrupts: the driver polls, as the messaging library does over all interfaces.
+//! There is one pair of rings for each process, without steering of packets to several.
 
 use std::fmt::Display;
 
@@ -77,13 +78,14 @@ pub struct Config {
     pub register_access_time: Duration,
     /// Time that an engine works on a packet, on each side.
     pub engine_time: Duration,
-    /// Descriptors of each ring that the interface has room for, between their fetch and their packets' end.
+    /// Descriptors of each ring that the interface has room for, from their fetch to the end of their
+    /// packets.
     #[schemars(range(min = 1, max = 8192))]
     pub prefetch: u64,
     /// Descriptors of the send ring: a power of two.
     #[schemars(range(min = 64, max = 8192), extend("half" = "send"))]
     pub send_ring: u64,
-    /// Most packets that the driver tells of by one store to the send ring's tail.
+    /// The most packets that the driver announces by one store to the send ring's tail.
     #[schemars(range(min = 1, max = 8192), extend("half" = "send"))]
     pub send_burst: u64,
     /// Descriptors from one that asks for a report to the next.
@@ -98,10 +100,10 @@ pub struct Config {
     /// Buffers that the driver hands over together.
     #[schemars(range(min = 1, max = 8192), extend("half" = "receive"))]
     pub refill_threshold: u64,
-    /// So many receive descriptors that are done are written back.
+    /// Number of receive descriptors that are done at which they are written back.
     #[schemars(range(min = 1, max = 8192), extend("half" = "receive"))]
     pub write_back_batch: u64,
-    /// Or fewer, when the first of them has been done for so long.
+    /// Time after which fewer are written back, from when the first of them is done.
     #[schemars(extend("half" = "receive"))]
     pub write_back_time: Duration,
 }
@@ -123,7 +125,8 @@ impl Config {
             return problem(
                 key,
                 format!(
-                    "a ring of {entries} descriptors; a power of two is possible, as its registers count modulo it"
+                    "a ring of {entries} descriptors; expected a power of two from {least} on, as its registers count \
+                     modulo it"
                 ),
             );
         }
@@ -296,8 +299,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_together_is_refused_by_the_half_that_it_is_about() {
         for (key, value, half, told) in [
-            ("send_ring", 48, 0, "a ring of 48 descriptors; a power of two"),
-            ("receive_ring", 2, 1, "a ring of 2 descriptors; a power of two"),
+            ("send_ring", 48, 0, "a ring of 48 descriptors; expected a power of two from 4 on"),
+            ("receive_ring", 2, 1, "a ring of 2 descriptors; expected a power of two"),
             ("receive_ring", 32_768, 1, "8912896 bytes; 7831552 are there"),
             ("report_threshold", 6, 0, "a multiple of 4, a block of them, up to 8"),
             ("report_threshold", 12, 0, "up to 8 is possible with send_ring = 16"),

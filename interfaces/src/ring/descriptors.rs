@@ -31,7 +31,7 @@ pub enum RingRegister {
     Head,
     /// The first descriptor that the driver has not handed over.
     Tail,
-    /// What the driver is told of the machine's thresholds.
+    /// The machine's thresholds, for the driver.
     Thresholds,
 }
 
@@ -86,21 +86,20 @@ pub struct Ring {
     block_bytes: u64,
     prefetch: u64,
     thresholds: u64,
-    /// What its registers say; 0 before the driver has stored them.
+    /// The values of its registers; 0 before the driver has stored them.
     base: u64,
     size: u64,
-    /// Running numbers: of the first descriptor that the driver has not handed over, that has not
-    /// been fetched, that the interface is not done with, that has not been written back.
+    /// Running numbers of the first descriptor that has not been handed over, fetched, done, written back.
     tail: u64,
     fetched: u64,
     done: u64,
     written: u64,
-    /// Descriptors from the beginning of the first block on that is not written back as a whole.
+    /// The fetched descriptors from the first block on that is not written back as a whole.
     held: VecDeque<Descriptor>,
 }
 
 impl Ring {
-    /// A ring that the driver has still to name.
+    /// A ring whose place and size the driver has still to store.
     pub fn new(memory: RingMemory, block_bytes: u64, prefetch: u64, thresholds: u64) -> Self {
         let held = VecDeque::new();
         Ring {
@@ -159,11 +158,11 @@ impl Ring {
         }
     }
 
-    /// The driver stores to a register. Of a ring whose blocks the interface writes back while
-    /// descriptors in them are not done, the tail takes whole blocks.
+    /// The driver stores to a register. `whole_blocks`: the tail moves by whole blocks, because the
+    /// interface may write a block back before all of its descriptors are done.
     ///
     /// # Errors
-    /// What the value would have to be, without the register's name.
+    /// Which values are allowed, without the register's name.
     pub fn store(&mut self, register: RingRegister, value: u64, whole_blocks: bool) -> Result<(), String> {
         match register {
             RingRegister::Base => self.store_base(value),
@@ -241,7 +240,7 @@ impl Ring {
         (count > 0 && has_room).then(|| Fetch { address: self.block_with(first), first, count })
     }
 
-    /// A block of descriptors has come; nobody wants it any more if the ring has been given up.
+    /// A block of descriptors has come. It is ignored if the ring has been given up.
     pub fn take_in(&mut self, fetch: Fetch, block: &BlockData) {
         if fetch.first != self.fetched {
             return;
@@ -296,15 +295,14 @@ impl Ring {
         self.done += 1;
     }
 
-    /// Nothing that the driver has handed over is worked on any more, and it hands over no more.
+    /// Stops the work on all that the driver has handed over; it can hand over no more.
     pub fn give_up(&mut self) {
         self.size = 0;
         (self.fetched, self.done, self.written) = (self.tail, self.tail, self.tail);
         self.held.clear();
     }
 
-    /// The next block that is done goes without being written back, if nothing is to be reported
-    /// of it.
+    /// Drops the blocks that are done and of which no report was asked for, without writing them back.
     pub fn drop_unreported(&mut self) {
         let of_block = self.of_block() as usize;
         while self.has_done_block() && self.held[of_block - 1].control & REPORT == 0 {
@@ -317,8 +315,8 @@ impl Ring {
         self.done >= self.first_held() + self.of_block()
     }
 
-    /// The first block that is not written back as a whole: its address, what it holds, and the
-    /// number of the descriptor behind those in it that are done. It has been fetched.
+    /// The first block that is not written back as a whole: its address, its descriptors, and the number of
+    /// the descriptor behind those in it that are done. It has been fetched.
     pub fn block_to_write(&self) -> (u64, BlockData, u64) {
         let mut block = BlockData::zeroed(self.block_bytes as usize);
         for (place, descriptor) in self.held.iter().take(self.of_block() as usize).enumerate() {

@@ -1,6 +1,6 @@
-//! Descriptor rings, seen from the interface's side: [`descriptors::Ring`] is what the
-//! interface knows of a ring, [`send`] and [`receive`] are the engines of the two halves. What
-//! the rings are and how they are programmed stands in [`crate::models::ring`].
+//! Descriptor rings, seen from the interface's side: [`descriptors::Ring`] is what the interface
+//! knows of a ring, [`send`] and [`receive`] are the engines of the two halves.
+//! [`crate::models::ring`] says what the rings are and how they are programmed.
 //!
 //! ```text
 //!            written back       done            fetched               tail
@@ -10,9 +10,9 @@
 //!                │ see it yet    │                 │                    │
 //! ```
 //!
-//! A descriptor's place in the ring is its running number modulo the ring's size. Descriptors
-//! cross the bus by whole coherence blocks, four of 16 bytes in a block of 64: a ring begins
-//! with a block, and what the interface writes back of a block are all of its descriptors.
+//! A descriptor's place in the ring is its running number modulo the ring's size. Descriptors cross
+//! the bus by whole coherence blocks, four of 16 bytes in a block of 64: a ring begins with a block,
+//! and the interface writes back all descriptors of a block together.
 
 pub mod descriptors;
 pub mod receive;
@@ -50,16 +50,16 @@ pub const RECEIVE_REGISTERS: [Register; 5] = [
     ("RECEIVE_RING_THRESHOLDS", 0xe0, "load: buffers that are handed over together"),
 ];
 
-/// The name of the register at an offset, and which of a ring's it is.
+/// The name of the register at an offset, and the register of a ring that it is.
 fn ring_register(registers: &[Register; 5], offset: u64) -> Option<(&'static str, RingRegister)> {
     let place = registers.iter().position(|&(_, register, _)| register == offset)?;
     Some((registers[place].0, RingRegister::ALL[place]))
 }
 
-/// What the driver of a send ring is told, all less than 2^16.
+/// The thresholds that the driver of a send ring reads, all less than 2^16.
 #[derive(Clone, Copy, Debug)]
 pub struct SendThresholds {
-    /// Most packets that a store to the tail tells of.
+    /// The most packets that a store to the tail announces.
     pub burst: u64,
     /// Descriptors from one that asks for a report to the next.
     pub report: u64,
@@ -68,7 +68,7 @@ pub struct SendThresholds {
 }
 
 impl SendThresholds {
-    /// What the register says.
+    /// The value of the register.
     pub fn word(self) -> u64 {
         self.burst | self.report << 16 | self.free << 32
     }
@@ -83,9 +83,9 @@ pub struct Parts {
     pub memory: RingMemory,
     /// Bytes of a coherence block.
     pub block_bytes: u64,
-    /// Descriptors that the interface has room for, between their fetch and their packets' end.
+    /// Descriptors that the interface has room for, from their fetch to the end of their packets.
     pub prefetch: u64,
-    /// What its driver reads of the thresholds.
+    /// The thresholds that its driver reads.
     pub thresholds: u64,
     /// The time that a register access takes beyond the bus's own cycles.
     pub register_delay: Duration,
@@ -93,8 +93,8 @@ pub struct Parts {
     pub engine_time: Duration,
 }
 
-/// The memory that a process and its interface use for a ring: as many descriptors as it is to
-/// have, and behind them a buffer for each.
+/// The memory that a process and its interface use for a ring: its descriptors, and behind them a
+/// buffer for each.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct RingMemory {
     /// Where it begins.
@@ -115,7 +115,7 @@ impl RingMemory {
         self.start..self.buffers() + self.entries * self.buffer_bytes
     }
 
-    /// What a half says of it, with the names of the ring and of its buffers.
+    /// The layout that a half gives of it, with the names of the ring and of its buffers.
     fn layout(&self, ring: &'static str, buffers: &'static str) -> Layout {
         let descriptors =
             Region { name: ring, addresses: self.start..self.buffers(), parts: RegionParts::Blocks };

@@ -7,12 +7,12 @@
 //!   or the first of them since write_back_time
 //! ```
 //!
-//! A packet stays in the flow control's incoming buffers until there is a descriptor for it, so
-//! none is ever dropped for want of one: the flow control holds the senders back.
+//! A packet stays in the flow control's incoming buffers until there is a descriptor for it. So no
+//! packet is dropped for want of a descriptor: the flow control holds the senders back.
 //!
-//! Buffers are written by whole blocks, zeros behind the packet's end, and so are descriptors:
-//! of the last block those that are not done are written as they were read. They are the
-//! interface's own, because they are handed over by whole blocks.
+//! Buffers are written by whole blocks, with zeros behind the packet's end. Descriptors are written
+//! back by whole blocks too: those that are not done are written as they were read. They still belong
+//! to the interface, because the driver hands them over by whole blocks.
 
 use narthex_fabrics::{Header, Packet};
 use narthex_kernel::statistics::StatisticSet;
@@ -44,13 +44,13 @@ narthex_kernel::statistics! {
 /// The rule that can be left out: a descriptor is done when its buffer has been written.
 const BUFFER_FIRST: &str = "buffer-first";
 
-/// What it has on the bus.
+/// Its transaction on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Job {
     Descriptors(Fetch),
     /// The next block of the packet's buffer.
     Buffer,
-    /// A block of descriptors, which are done up to this one.
+    /// A block of descriptors that are done up to this number.
     WriteBack {
         until: u64,
     },
@@ -60,7 +60,7 @@ enum Job {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Deposit {
     packet: Box<Packet>,
-    /// When the engine has looked at it, and that it has.
+    /// When the engine has prepared it, and whether it has.
     ready: Time,
     is_prepared: bool,
     /// Where its next block goes.
@@ -87,9 +87,9 @@ impl Deposit {
 /// When descriptors are written back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct WriteBack {
-    /// As soon as so many are done.
+    /// As soon as this many are done.
     pub batch: u64,
-    /// Or the first of them is done since then.
+    /// Or when the first of them has been done for this time.
     pub time: Duration,
 }
 
@@ -107,18 +107,18 @@ pub struct RingReceive {
     deposit: Option<Deposit>,
     /// Until when a descriptor that is done waits for others.
     waits_until: Option<Time>,
-    /// Descriptors are written back until none is left that is done.
+    /// Whether descriptors are being written back, until none that is done is left.
     writes_back: bool,
-    /// The packet that waits has been counted as one without a descriptor.
+    /// Whether the packet that waits has been counted as one without a descriptor.
     is_counted: bool,
     job: Option<Job>,
-    /// [`BUFFER_FIRST`] is left out.
+    /// Whether [`BUFFER_FIRST`] is left out.
     done_first: bool,
     statistics: Statistics,
 }
 
 impl RingReceive {
-    /// A half to which no descriptor has been handed over; the driver is told how many to hand over together.
+    /// A half without descriptors. Its thresholds are the number that the driver hands over together.
     pub fn new(parts: Parts, write_back: WriteBack) -> Self {
         let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time } = parts;
         RingReceive {
@@ -203,7 +203,7 @@ impl RingReceive {
         }
     }
 
-    /// What it needs the bus for.
+    /// The next transaction that it needs.
     fn next_job(&self) -> Option<Job> {
         if self.writes_back {
             return Some(Job::WriteBack { until: self.ring.block_to_write().2 });
@@ -331,8 +331,8 @@ impl HalfDescription for RingReceive {
         &mut self.statistics
     }
 
-    /// The driver keeps as many descriptors as it hands over together; what it handed over beyond
-    /// all others tells of packets that it has read.
+    /// The driver always keeps back as many descriptors as it hands over together. Each one that it
+    /// has handed over beyond the others is that of a packet that it has read.
     fn queue(&self) -> QueueState {
         let usable = self.ring.memory().entries.saturating_sub(self.refill);
         let read = self.ring.handed_over().saturating_sub(usable);

@@ -6,8 +6,8 @@
 //!                                                           report asked for: write_block ◄┘
 //! ```
 //!
-//! Of a block of descriptors nothing is written back unless the last of them asks for a report;
-//! then all of it is. One packet waits for the flow control while the next one's buffer is read.
+//! A block of descriptors is written back only if its last descriptor asks for a report. One packet
+//! may wait for the flow control while the next one's buffer is read.
 
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
@@ -33,15 +33,15 @@ narthex_kernel::statistics! {
     }
 }
 
-/// What it has on the bus.
+/// Its transaction on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Job {
     Descriptors(Fetch),
-    /// The next block of the packet that is gathered.
+    /// The next block of the packet that is being gathered.
     Buffer {
         block: u64,
     },
-    /// A block of descriptors that are done, up to this one.
+    /// A block of descriptors that are done, up to this number.
     Report {
         until: u64,
     },
@@ -96,7 +96,7 @@ impl RingSend {
         }
     }
 
-    /// Goes on as far as possible without the bus.
+    /// Advances as far as possible without the bus.
     fn advance(&mut self, context: &mut Context<'_>) {
         loop {
             self.inject(context);
@@ -112,7 +112,7 @@ impl RingSend {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(fault) => {
-                    // Nothing more is sent for this process, and nothing more is wanted.
+                    // Nothing more is sent for this process.
                     context.faults.push(fault);
                     (self.gathering, self.leaving) = (None, None);
                     self.ring.give_up();
@@ -213,8 +213,7 @@ impl InterfaceHalf for RingSend {
         ring_register(&SEND_REGISTERS, access.offset).map(|_| false)
     }
 
-    /// A ring that is empty fills with a store to its tail. Whatever the half learns of a packet,
-    /// its engine works on it before it leaves.
+    /// An empty ring fills by a store to its tail. The engine works on every packet before it leaves.
     fn time_to_send(&self) -> TimeToSend {
         let cause = if self.ring.left() == 0 { Trigger::Access } else { Trigger::Anything };
         TimeToSend { time: self.engine_time, cause, awaits_room: self.leaving.is_some() }
@@ -224,7 +223,7 @@ impl InterfaceHalf for RingSend {
         self.register_delay
     }
 
-    /// When a packet has left that waits, it is reported, and the engine goes on with the next.
+    /// When a packet that waits has left, its report may be written at once, and the next buffer read.
     fn time_to_interconnect(&self) -> Duration {
         if self.leaving.is_some() { Duration::ZERO } else { Duration::MAX }
     }

@@ -292,7 +292,7 @@ impl DeviceDescription for RtlFifo {
         if self.has_bus_port() {
             for layout in &mut layouts {
                 layout.transactions.extend(TRANSACTIONS);
-                // It may need more than what concerns the blocks that it holds: its ports say so.
+                // It may need transactions on blocks that it does not hold: its ports say so.
                 layout.snoops_all = false;
             }
         }

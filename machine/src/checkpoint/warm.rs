@@ -4,8 +4,8 @@
 //! what belongs to the programs: memory, registers, the books of their system calls, what they have
 //! reported, where their time went. It is made where all processes have come to the same point and
 //! no message is under way, so there is nothing in the interface that would be missed. A run that
-//! starts from it has a machine of its own, whose clock stands where that of the other one stood. Its caches are
-//! filled with what those of the other one held, or empty, and the messaging library opens its interface anew.
+//! starts from it has a machine of its own, whose clock continues that of the first. Its caches are filled with what
+//! those of the first machine held, or empty, and the messaging library opens its interface again.
 //!
 //! [`node::warm`](crate::node::warm) takes a node's programs out and puts them in.
 

@@ -185,7 +185,7 @@ impl super::MachineConfig {
         }
     }
 
-    /// Which transactions of others an interface hears of where it is: on a directory not all.
+    /// The transactions of others of which an interface is told at its place.
     fn hearing(&self, chosen: &Attached) -> Hearing {
         let places = self.node.place(chosen).unwrap_or_default();
         if places.iter().any(|name| self.has_places(name)) { Hearing::Held } else { Hearing::All }

@@ -185,7 +185,7 @@ impl MemoryPart {
 pub struct InterfacePart {
     /// The interconnects of its ports; one for all of them, or one for each.
     pub on: Vec<String>,
-    /// The one of a run that names none; CNI32Qm if not given.
+    /// The interface of a run that names none; CNI32Qm if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// Its place on the network on chip, where it is on a directory.

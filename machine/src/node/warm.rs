@@ -5,9 +5,10 @@
 //!   a new node, of another machine ──► its processes take over ──► the library opens its interface
 //! ```
 //!
-//! A process waits *before* the call at which it meets the others: it makes it when it goes on.
-//! What a program's memory holds is read through the caches. Which blocks of it they hold comes along,
-//! so that those of the new node can be filled ([`super::warm_caches`]); what queues and buses hold does not.
+//! A process waits *before* the call at which it meets the others: it makes it when it goes on. What
+//! a program's memory holds is read through the caches. Which blocks of it they hold comes along, so
+//! that those of the new node can be filled ([`super::warm_caches`]); what queues and buses hold does
+//! not.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,12 +1,14 @@
 //! What the caches of a warm checkpoint held, and how those of another machine are filled with it.
 //!
-//! The accesses that each processor made last ([`HeldBlock`]) are made again, without time and uncounted, before
-//! its program goes on. Their transactions cross no interconnect: other processors' caches of the same memory are
-//! asked in turn, and then the memory. One that has a newer block gives it to memory and keeps a clean copy, as on a
-//! bus whose owner pushes; every protocol allows that. Memory has the newest bytes anyway, since a warm checkpoint
-//! is of these.
+//! Before its program goes on, the last accesses of each processor ([`HeldBlock`]) are replayed,
+//! without time and without counting them. Their transactions cross no interconnect: the caches of
+//! other processors with the same memory are snooped one after the other, and then the memory
+//! answers. A cache with a newer block gives it to the memory and keeps a clean copy, as on a bus
+//! whose owner pushes; every protocol allows that. The memory has the newest bytes in any case,
+//! because a warm checkpoint consists of these.
 //!
-//! Filled are the blocks of programs: not those of the old interface's queues, which lie among the devices' addresses.
+//! Only blocks of programs are filled, not those of the old interface's queues, whose addresses are
+//! the devices'.
 
 use narthex_interfaces::registers::NODE_MEMORY;
 use narthex_memory::home_memory::HomeMemory;
@@ -21,9 +23,9 @@ use super::{Node, NodeProcessor, Process};
 /// What is cached of a process's memory, by its own addresses, the least recently used blocks first.
 #[derive(Serialize, Deserialize)]
 pub struct CachedBlocks {
-    /// By the caches of its processor.
+    /// What the caches of its processor hold.
     held: Vec<HeldBlock>,
-    /// By the cache in front of the memory.
+    /// What the cache in front of the memory holds.
     third_level: Vec<HeldBlock>,
 }
 
@@ -46,7 +48,7 @@ impl Node {
         }
     }
 
-    /// Fills caches, which are empty, with what was cached of its processes' memory.
+    /// Fills the empty caches with what was cached of each process's memory.
     pub(super) fn fill_caches(&mut self, of_processes: &[CachedBlocks]) {
         let Node { processors, processes, memories, .. } = self;
         for (process, cached) in processes.iter().zip(of_processes) {
@@ -79,7 +81,8 @@ impl CachedBlocks {
     }
 }
 
-/// Whether a block is in the memory of the process with this translation, or in what all of its node share.
+/// Whether a block is in the memory of the process with this translation, or in the memory that its
+/// node shares.
 fn is_of_program(translation: &Translation, address: u64) -> bool {
     !translation.is_common(address) || NODE_MEMORY.contains(&address)
 }

@@ -67,7 +67,8 @@ impl Shape {
         }
     }
 
-    /// A directory knows the copies of so many agents, and tells each only of what concerns it.
+    /// A directory records the copies of a limited number of agents, and tells each agent only of its
+    /// own blocks.
     pub(super) fn check_directory(
         &self,
         on: InterconnectId,
@@ -96,7 +97,7 @@ impl Shape {
         }
     }
 
-    /// The same of a device with its ports.
+    /// The same for a device with its ports.
     fn check_on_directory(
         &self,
         on: InterconnectId,

@@ -197,7 +197,7 @@ fn a_tile_gets_blocks_of_the_interface_from_it_and_upgrades_them_there() {
     };
     let read = message(1) + LOOKUP + 120 + block(1) + SECOND_LEVEL;
     assert_eq!(cycles("", "ld a0"), read);
-    // It got a copy, and not the right to write, though nobody else has the block.
+    // It got a copy without the right to write, though no other cache has the block.
     let upgrade = message(1) + LOOKUP + message(1) + SECOND_LEVEL;
     assert_eq!(cycles("ld t0, 0(s2)", "sd s8"), upgrade);
 }

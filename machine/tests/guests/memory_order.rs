@@ -232,7 +232,7 @@ enum UnderWay {
     Stores(u32, &'static str),
     /// The same, out of order, and blocks that are prefetched.
     Prefetches(u32),
-    /// So many loads that miss, of a core with a window, and stores that wait in a queue with this order.
+    /// A core with a window and this many miss registers, and a store queue with this order.
     Window(u32, &'static str),
 }
 

@@ -27,8 +27,8 @@ fn chip() -> RunRequest {
     windowed(settings.iter().fold(alone("chip"), |request, setting| with(request, setting)))
 }
 
-/// The cycles of some instructions, all of which are complete, the second time, when they are in the instruction
-/// cache. They have other blocks each time at s2, and s5 is 0, then 1.
+/// The cycles of some instructions, all of which are complete, the second time, when they are in the
+/// instruction cache. They have other blocks each time at s2, and s5 is 0, then 1.
 fn cycles(request: &RunRequest, instructions: &str) -> (i64, Value) {
     let source = format!(
         "
@@ -92,7 +92,8 @@ fn a_chain_of_loads_that_miss_takes_their_sum() {
 
 #[test]
 fn misses_behind_a_branch_begin_on_the_path_that_is_predicted() {
-    // The loaded word is zero; that the branch is not taken is predicted, rightly, or wrongly the second time.
+    // The loaded word is zero; that the branch is not taken is predicted, rightly, or wrongly the
+    // second time.
     let program = |decides: &str| {
         format!(
             "ld a0, 64(s2)\n add a0, a0, {decides}\n bnez a0, there\n ld a1, 128(s2)\n add a1, a1, a1\n there:\n"
@@ -124,8 +125,8 @@ fn a_poll_loop_reads_its_register_once_a_turn() {
     let ((own, loads), (in_order, loads_in_order)) =
         (of(windowed(with(alone("hpca98"), "processor.misses=4"))), of(alone("hpca98")));
     assert_eq!(loads, loads_in_order);
-    // Both wait for each load, 92 ns and the bus's next edge. With a window it waits for the branch before it, too,
-    // so that it misses an edge of the bus, and two branches are mispredicted.
+    // Both wait for each load, 92 ns and the bus's next edge. With a window it waits for the branch
+    // before it, too, so that it misses an edge of the bus, and two branches are mispredicted.
     assert!((60..=110).contains(&(own - in_order)), "{own} cycles, and {in_order} in order");
 }
 

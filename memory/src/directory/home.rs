@@ -160,9 +160,9 @@ impl Entry {
     /// What the table says of a request, on which it works from now on; `home` is the agent whose
     /// memory the block's is.
     ///
-    /// Such an agent counts as a sharer of a block that nobody has: who reads it gets a copy that
-    /// others have, too, so that the home hears of a store to it. One that invalidates a block of
-    /// another home is about to replace all of it, and owns it from then on.
+    /// Such an agent counts as a sharer of a block that no cache has: a reader gets a shared copy, so
+    /// that the home is told of the next store to it. An agent that invalidates a block of another
+    /// home is about to replace all of it, and owns it from then on.
     fn request(
         &mut self,
         table: &Table,
@@ -248,8 +248,8 @@ impl Entry {
         self.note(actions)
     }
 
-    /// Makes the copies of all others go, of the owner too if `of_owner`; how many. The agent whose
-    /// memory it is has heard of the request.
+    /// Invalidates the copies of all others, of the owner too if `of_owner`; how many. The agent
+    /// whose memory it is has been told of the request already.
     fn withdraw<D: Copy>(
         &self,
         of_owner: bool,

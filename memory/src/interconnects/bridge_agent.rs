@@ -4,14 +4,15 @@
 //!   interconnect above ── wants, issue, complete, access ── bridge ── interconnect behind it
 //! ```
 //!
-//! A bridge has two ports. Behind it, it is the interconnect itself, to the agents there. Above it is an
-//! [`Agent`] like any other: it issues what comes from behind, and takes accesses to what is there, which it
-//! may hold. So the interconnect above need not know that it is a bridge, and is of any kind that lets it
-//! hold accesses. What it does stands with the interconnect behind it
-//! ([`InterconnectModel::issue_above`](super::InterconnectModel::issue_above) and its like).
+//! A bridge has two ports. Behind it, it is the interconnect itself, to the agents there. Above it is
+//! an [`Agent`] like any other: it issues the transactions that come from behind, takes accesses to
+//! what is behind, and may hold them. So the interconnect above need not know that it is a bridge,
+//! and may be of any kind that lets agents hold accesses. The interconnect behind defines what the
+//! bridge does ([`InterconnectModel::issue_above`](super::InterconnectModel::issue_above) and the
+//! functions beside it).
 //!
-//! The bridge to an I/O bus is none of these: it holds two buses at one instant, which one agent's
-//! transactions cannot ([`super::bridged_bus`]).
+//! The bridge to an I/O bus is not of this type: it holds two buses at the same instant, which an agent's
+//! transaction cannot do ([`super::bridged_bus`]).
 
 use narthex_kernel::Time;
 
@@ -27,14 +28,15 @@ pub struct BridgeAgent<'a, C> {
 }
 
 impl AgentId {
-    /// That of the bridge in front of an interconnect, on both sides: bridges come behind all other agents.
+    /// The agent that the bridge in front of an interconnect is on both sides. Numbers of bridges
+    /// count down from the largest, so that they follow all other agents.
     pub fn of_bridge(behind: InterconnectId) -> AgentId {
         AgentId(u8::MAX - (behind.0 - 1))
     }
 }
 
 impl<'a, C: InterconnectHost> BridgeAgent<'a, C> {
-    /// The bridge with this number, lent its composition.
+    /// The bridge with this number, which borrows its composition.
     pub fn new(composition: &'a mut C, bridge: AgentId) -> Self {
         let behind = InterconnectId(u8::MAX - bridge.0 + 1);
         let wants = composition.interconnect(behind).wants_above();

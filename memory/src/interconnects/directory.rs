@@ -21,15 +21,15 @@
 //! It works on one transaction of a block at a time; of those that wait the oldest is next.
 //! Memories may share the blocks among them, by address; a device or another memory is the
 //! home of its own addresses. The agent of a block's home may have copies of it like any
-//! other. It hears of each request of others for its blocks ([`Agent::snoop`]) when the home begins to
-//! work on it, for that part of the directory is in it; it acts at once, and the look-up and its
-//! memory's time are the answer's.
+//! other. It is told of each request of others for its blocks ([`Agent::snoop`]) when the home begins
+//! to work on it, because that part of the directory is in it. It acts at once; the time of the look-up and
+//! of its memory is part of the answer.
 //!
 //! **Holding.** A cache that has just got the right to write a block keeps it for
 //! `hold_time`: what is forwarded to it meanwhile is answered then. So an LR and SC in a
 //! loop, or a few stores, are not torn apart for ever by others that do the same.
 //!
-//! Agents hear of a transaction only if they have a copy, or are the home: one that listens to all
+//! Agents are told of a transaction only if they have a copy, or are the home: one that listens to all
 //! of them, or refuses some, needs a bus.
 //!
 //! **A bridge** to another interconnect is a requester, and the home of the addresses behind it; see

@@ -160,7 +160,7 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(_) => $file::$name::OVERLAPS,)* }
             }
 
-            /// Whether accesses to registers may be under way on it for which no agent waits.
+            /// Whether it posts accesses to registers: see [`InterconnectModel::POSTS_ACCESSES`].
             pub fn posts_accesses(&self) -> bool {
                 match self { $(Interconnect::$name(_) => $file::$name::POSTS_ACCESSES,)* }
             }

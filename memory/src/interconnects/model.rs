@@ -33,7 +33,7 @@ pub trait InterconnectModel: Sized {
     /// Whether transactions of several agents are under way on it at once.
     const OVERLAPS: bool = false;
 
-    /// Whether accesses to registers may be under way on it for which no agent waits.
+    /// Whether it posts accesses to registers: they may be under way while no agent waits for them.
     const POSTS_ACCESSES: bool = false;
 
     /// Asks for the interconnect in the name of an agent that wants it.
@@ -188,7 +188,7 @@ pub trait InterconnectModel: Sized {
         false
     }
 
-    /// That bridge was granted the interconnect above: what it issues, if still anything.
+    /// That bridge was granted the interconnect above: what it issues, if it still wants to.
     fn issue_above<C: InterconnectHost>(
         _composition: &mut C,
         _now: Time,
@@ -197,7 +197,7 @@ pub trait InterconnectModel: Sized {
         None
     }
 
-    /// What it has issued there is over.
+    /// A transaction that it has issued there is over.
     fn complete_above<C: InterconnectHost>(
         _composition: &mut C,
         _now: Time,
@@ -208,7 +208,7 @@ pub trait InterconnectModel: Sized {
         unreachable!("no bridge that is an agent has issued {transaction:?}")
     }
 
-    /// It takes an access from above to what is behind it, or holds it.
+    /// An access from above to what is behind it: it carries the access out, or holds it.
     fn access_from_above<C: InterconnectHost>(
         _composition: &mut C,
         _now: Time,

@@ -33,7 +33,7 @@ pub struct Admits {
     pub caches: bool,
     /// Bridges that hold it and another interconnect at once.
     pub bridges: bool,
-    /// Root complexes of links: it goes on with others while an access is held.
+    /// Root complexes of links: it carries other transactions while an access is held.
     pub root_complexes: bool,
     /// DMA engines.
     pub dma_engines: bool,
@@ -110,13 +110,13 @@ pub trait InterconnectKind {
     }
 
     /// Whether it is a link: the bridge in front of it is an agent above like any other
-    /// ([`BridgeAgent`](super::BridgeAgent)), and tells what is behind it nothing of transactions there. Else the
-    /// interconnect above knows the bridge.
+    /// ([`BridgeAgent`](super::BridgeAgent)), and passes no transactions of others on to what is behind it.
+    /// Otherwise the interconnect above knows the bridge.
     fn is_link(&self) -> bool {
         false
     }
 
-    /// What the bridge in front of it is, to people, and what lets it sit on an interconnect.
+    /// The name of the bridge in front of it in messages, and whether an interconnect admits that bridge.
     fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {
         ("bridges", |admits| admits.bridges)
     }

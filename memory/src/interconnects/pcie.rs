@@ -5,38 +5,53 @@
 //!                          (an agent)   ◄══ up:   writes, read requests, completions ══
 //! ```
 //!
-//! Transactions become packets ([`packets`]): what a processor stores to a device, and what it flushes from a
-//! write-combining or block buffer, is a *memory write*, which nobody answers (posted). Its load is a *memory
-//! read* (non-posted), which a *completion* answers. A block that a device writes is a memory write upwards,
-//! one that it reads is a read request upwards and completions downwards.
+//! Transactions become packets ([`packets`]). A processor's store to a device, and a flush of a
+//! write-combining or block buffer, is a *memory write*, which is posted: it has no completion. A
+//! processor's load is a *memory read*, which is non-posted: a *completion* answers it. A block that
+//! a device writes is a memory write upwards; one that it reads is a read request upwards and
+//! completions downwards.
 //!
-//! | what | rule |
-//! | --- | --- |
-//! | a write | is split into packets of at most `max_payload` (MPS) |
-//! | a device's read | asks for at most `max_read_request` (MRRS) at once, each with a tag of its own; completions end at a `read_completion_boundary` (RCB), as soon as the bytes up to it are there, and have at most MPS |
-//! | a packet | takes the wires for (header + data) / (rate x lanes x encoding x (1 - share)), then `root_complex_latency` + `link_latency` + `switch_latency` + `endpoint_latency`, whichever way it goes |
-//! | credits | of each class, headers and units of 16 bytes: a packet goes when the other end has the buffers; they are free when it has done its work there, and known so after `link_latency` |
-//! | order | a write stays behind writes; reads and completions stay behind writes; all else passes ([`packets::Class::waits_for`]) |
+//! **Writes** are split into packets of at most `max_payload` (MPS).
 //!
-//! **The root complex** is an agent of the host's interconnect ([`super::BridgeAgent`]): the home of the
-//! devices' registers, whose accesses it holds until they are answered; and a requester, whose reads and writes
-//! of blocks the host's caches snoop like those of any other. It carries out what has come in the order in
-//! which it came, as far as that matters: one write after the other, each block when the one before is in the
-//! host's memory; a read, or an answer for a processor, when all writes before it are. So a processor that sees
-//! a flag sees what the device wrote before, and one that has loaded a register sees everything that the device
-//! wrote before it answered. Reads that have begun go on beside each other and beside later writes.
+//! **Reads of a device** are split into requests of at most `max_read_request` (MRRS), each with a
+//! tag of its own. A completion has at most MPS, and ends at a `read_completion_boundary` (RCB) or
+//! with its request. It is sent as soon as the bytes up to there have been read.
 //!
-//! **A store is over for its processor**, and a write for its device, when the link has credits for all of its
-//! packets. So neither waits for the other end, and neither gets further ahead than the other end's buffers.
+//! **Time.** A packet takes the wires for (overhead + data) / (rate x lanes x encoding x (1 -
+//! share)), and then `root_complex_latency` + `link_latency` + `switch_latency` + `endpoint_latency`,
+//! in either direction. The overhead is framing, header and checksums.
 //!
-//! **Tags.** A port of a device issues a transaction as soon as it wants one and no read of its own waits for
-//! a tag, so several are under way if the device issues several, each with its own
-//! [`TransactionTag`](crate::transaction::TransactionTag). The interfaces that there are ask for one block at a
-//! time with each port; their halves share the link's tags.
+//! **Credits** count headers and units of 16 bytes of data, for each class. A packet goes when the
+//! other end has the buffers for it. A buffer is free when the other end has finished with the
+//! packet, and the sender knows that after `link_latency`.
 //!
-//! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses, byte enables
-//! (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches (they are a latency), the
-//! boundaries of flits in generation 6 (their bytes are), IOMMU, DDIO, MSI.
+//! **Order.** Packets of one class stay in order. Reads and completions stay behind writes, and pass
+//! each other; writes pass both ([`packets::Class::waits_for`]).
+//!
+//! **The root complex** is an agent of the host's interconnect ([`super::BridgeAgent`]) in two roles.
+//! As the home of the devices' registers it holds accesses to them until they are answered. As a
+//! requester it reads and writes blocks, and the host's caches snoop these transactions like those of
+//! any other agent. It handles what comes from the link in the order of arrival, with this much
+//! overlap: a write begins when the one before it is complete, and each of its blocks when the block
+//! before is in the host's memory; a read, or the answer to a processor, waits until all writes in
+//! front of it are complete. So a processor that sees a flag sees what the device wrote before it,
+//! and one that has loaded a register sees everything that the device wrote before it answered. Reads
+//! that have begun overlap with each other and with later writes.
+//!
+//! **A store is complete for its processor**, and a write for its device, when the link has the
+//! credits for all of its packets. So neither waits for the other end, and neither gets further ahead
+//! than the other end's buffers allow.
+//!
+//! **Tags.** A port of a device issues a transaction as soon as it wants one, unless a read of its
+//! own waits for a tag or a write of its own for credits. So a device may have several transactions
+//! under way, each with its own [`TransactionTag`](crate::transaction::TransactionTag). The
+//! interfaces of this simulator ask for one block at a time with each port; their halves share the
+//! link's tags.
+//!
+//! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses,
+//! byte enables (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches
+//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), IOMMU,
+//! DDIO, MSI.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -81,7 +96,7 @@ use root_complex::RootComplex;
 narthex_kernel::statistics! {
     /// What crossed a link.
     pub struct Statistics {
-        packets: Tally<PacketKind>, "packets", "packets", "transaction layer packets, by what they are and their direction: down is to the device";
+        packets: Tally<PacketKind>, "packets", "packets", "transaction layer packets, by kind and direction: down is to the device";
         payload: Tally<Way>, "payload", "bytes", "data in them, by direction";
         overhead: Tally<Way>, "overhead", "bytes", "bytes of them besides data: framing, headers and checksums";
         busy: Tally<Way>, "busy", "ps", "time for which they had the wires, with the link layer's share";
@@ -94,7 +109,7 @@ narthex_kernel::statistics! {
 #[derive(Clone, Debug)]
 pub struct Pcie {
     names: Names,
-    /// The host's interconnect, and what the root complex is among the agents there.
+    /// The host's interconnect, and the root complex as an agent there.
     above: (InterconnectId, AgentId),
     link: Link,
     /// The most bytes of data in a packet, and of a read.
@@ -156,12 +171,12 @@ impl Pcie {
         }
     }
 
-    /// The most bytes of a transaction that one write in the other end's memory has: whole blocks.
+    /// The most bytes that the root complex writes to memory as one transfer: whole blocks.
     fn write_bytes(&self) -> u32 {
         self.max_payload.max(self.block_bytes)
     }
 
-    /// Lets everything go on that may at `now`, and has a step scheduled for what comes next.
+    /// Advances all that may advance at `now`, and schedules the next step.
     fn go_on<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         loop {
             let Pcie { state: State { down, up, .. }, link, statistics, .. } = Self::of(composition, on);
@@ -197,7 +212,7 @@ impl Pcie {
         }
     }
 
-    /// Tells of a transaction that is over.
+    /// Reports to observers that a transaction is over.
     fn observe_end<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -306,7 +321,7 @@ impl InterconnectModel for Pcie {
         self.names.name
     }
 
-    /// A nanosecond is a cycle: a link has no clock that its devices could see.
+    /// One nanosecond: a link has no clock that its devices could see.
     fn occupancy_clock(&self) -> Clock {
         self.clock()
     }

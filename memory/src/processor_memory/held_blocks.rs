@@ -1,19 +1,20 @@
-//! What a processor's caches hold, and how other caches come to hold it: functional, without time.
+//! What a processor's caches hold, and how other caches are filled with it: functional, without time.
 //!
 //! ```text
 //!   caches of one machine ── held_blocks ──► accesses, oldest first ── replay ──► caches of another
 //! ```
 //!
-//! Each block stands for its last access. To replay these accesses in their order leaves, in caches that
-//! replace the least recently used block, what a replay of the whole run's accesses would leave, as far as the caches
-//! have as many sets or more, and no further than the former caches went: a larger cache has room left. No cache
-//! knows the order of accesses to different sets; here all sets' oldest blocks come first, then all second oldest. So
-//! caches with fewer sets get about the blocks that they would have. With two levels the second one's blocks
-//! come before the first one's, which are thus its most recent ones.
+//! Each block stands for the last access to it, and these accesses are replayed in their order. In
+//! caches that replace the least recently used block, and that have at least as many sets, this
+//! leaves what a replay of the whole run would leave, but no more blocks than the former caches held:
+//! the rest of a larger cache stays empty. A cache does not record the order of accesses to different
+//! sets; here the oldest block of each set comes first, then the second oldest of each. So caches
+//! with fewer sets get about the blocks that they would have. With two levels the blocks of the
+//! second level come before those of the first, which are thus its most recently used ones.
 //!
-//! A replayed access asks its caches as one of the processor does, and forms the transactions that these need; so all
-//! levels, sizes and protocols are filled by their own rules. What carries the transactions is the caller's affair.
-//! Prefetchers learn nothing of it.
+//! A replayed access asks its caches as an access of the processor does, and forms the transactions
+//! that they need. So all levels, sizes and protocols are filled by their own rules. The caller
+//! carries out the transactions. Prefetchers do not learn from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,42 +25,42 @@ use crate::cache::Cache;
 use crate::pages::{PageAttributes, PageKind};
 use crate::protocols::{Access, State};
 
-/// Transactions that an access to a block takes at most: it, and the write-backs of what makes room
-/// in both levels.
+/// The most transactions of an access to a block: its own, and write-backs of blocks that make room in both
+/// levels.
 const MOST_TRANSACTIONS: usize = 4;
 
 /// The last access to a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum LastAccess {
-    /// It is as its home has it.
+    /// The home has the same bytes.
     Load,
     /// No other cache has it, and its home has older bytes.
     Store,
-    /// A cache of instructions has it.
+    /// An instruction cache has it.
     Fetch,
 }
 
 /// A block that a cache holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HeldBlock {
-    /// Its address, of the process.
+    /// Its address in the process.
     pub address: u64,
     /// Its length.
     pub bytes: u16,
-    /// What was done to it last.
+    /// The last access to it.
     pub last: LastAccess,
 }
 
 impl ProcessorMemory {
-    /// The blocks that its caches hold, those that have been used last at the end.
+    /// The blocks that its caches hold, the most recently used ones last.
     pub fn held_blocks(&self) -> Vec<HeldBlock> {
         let below = self.second.iter().flat_map(|second| held_by(&second.cache, LastAccess::Load));
         let code = self.instructions.iter().flat_map(|cache| held_by(cache, LastAccess::Fetch));
         below.chain(code).chain(held_by(&self.data, LastAccess::Load)).collect()
     }
 
-    /// Makes the last accesses to a block of a page again, as far as that allows them; `carry` carries out
-    /// the transaction that they need next.
+    /// Replays the last access to a block of a page, if the page allows it; `carry` carries out the
+    /// transaction that the caches need next.
     pub fn replay(&mut self, held: &HeldBlock, page: PageAttributes, mut carry: impl FnMut(&mut Self)) {
         let (is_allowed, cache) = match held.last {
             LastAccess::Load => (page.readable, Some(&self.data)),
@@ -80,7 +81,7 @@ impl ProcessorMemory {
         }
     }
 
-    /// What an access to the block of `address` would have to wait for, if anything.
+    /// What an access to the block of `address` has to wait for, if anything.
     fn lacks(&mut self, address: u64, last: LastAccess, page: PageAttributes) -> Option<Pending> {
         let (access, most) = match last {
             LastAccess::Load => (Access::Load, Tag::Read),
@@ -104,8 +105,8 @@ impl ProcessorMemory {
     }
 }
 
-/// The blocks of a cache from the least to the most recently used ones of its sets, those that are as
-/// their home has them with `clean` as their last access.
+/// The blocks of a cache, the least recently used of each set first; the last access to a clean block is
+/// `clean`.
 fn held_by(cache: &Cache, clean: LastAccess) -> impl Iterator<Item = HeldBlock> {
     let bytes = cache.block_bytes() as u16;
     cache.blocks_by_age().map(move |address| {

@@ -1,7 +1,8 @@
-//! Misses of loads that a processor sees coming: it looks ahead while it waits for another load.
+//! Misses that a processor begins while it waits for another load and looks ahead (runahead).
 //!
-//! They take miss registers as loads do, but no value: the load makes the access when the program comes to
-//! it, and takes over the register then, or finds its block filling, or in the data cache.
+//! Such a miss takes a miss register as a load does, but no value. The load itself makes the access
+//! when the program gets to it: it takes over the register, or finds the block filling, or in the
+//! data cache.
 
 use super::{ProcessorMemory, ProcessorPort};
 use crate::access_tags::Tag;
@@ -9,7 +10,7 @@ use crate::pages::{PageAttributes, PageKind};
 use crate::port::{AccessFault, Outcome};
 
 impl ProcessorMemory {
-    /// The same for a processor that looks ahead, and has more than one miss register.
+    /// The same for a processor that looks ahead and has several miss registers.
     pub fn with_look_ahead(mut self) -> Self {
         if let Some(misses) = &mut self.misses {
             misses.tell_of_all();
@@ -19,7 +20,7 @@ impl ProcessorMemory {
 }
 
 impl ProcessorPort<'_> {
-    /// As [`Port::bring`](crate::Port::bring). Nothing of it shows but what is brought.
+    /// As [`Port::bring`](crate::Port::bring), without effect but on the block that is fetched.
     pub(super) fn bring_ahead(&mut self, address: u64, size: usize) -> Outcome<u64> {
         let is_cachable = |page: PageAttributes| page.kind == PageKind::Cachable;
         if !self.check_page(address, Tag::Read).is_ok_and(is_cachable) || self.split(address, size).0 < size {

@@ -79,7 +79,7 @@ pub(super) struct MissRegisters {
     /// Of the load that came last.
     age: u64,
     arrivals: Vec<Arrival>,
-    /// The processor hears of blocks that it has not claimed, too: it looks ahead.
+    /// Whether the processor is told of blocks that it has not claimed, too, because it looks ahead.
     tells_of_all: bool,
     pub statistics: Statistics,
 }
@@ -95,7 +95,7 @@ impl MissRegisters {
         }
     }
 
-    /// The processor hears of all blocks that have come.
+    /// The processor is told of all blocks that have come.
     pub fn tell_of_all(&mut self) {
         self.tells_of_all = true;
     }

@@ -74,8 +74,8 @@ impl ProcessorMemory {
         obtained
     }
 
-    /// Whether the second level has a block that the data cache cannot take before a dirty one, for which
-    /// the second level has no room, has gone home.
+    /// Whether the second level has a block that the data cache cannot take yet: first a dirty block,
+    /// for which the second level has no room, has to be written back.
     pub(super) fn is_kept_below(&self, address: u64) -> bool {
         self.second.as_ref().is_some_and(|second| second.cache.holds(address)) && !self.data.holds(address)
     }

@@ -359,7 +359,7 @@ fn queue_order(queue: &Option<Box<StoreQueue>>) -> DrainOrder {
 }
 
 impl ProcessorMemory {
-    /// What the queue has of a load's bytes, if anything: none inside if it has only some.
+    /// A load's value if the queue has any of its bytes; `Some(None)` if it has only some.
     pub(super) fn queued_value(&self, address: u64, size: usize) -> Option<Option<u64>> {
         match self.store_queue.as_ref()?.look_up(address, size) {
             Overlap::Nothing => None,

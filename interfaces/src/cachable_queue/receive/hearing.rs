@@ -1,15 +1,17 @@
-//! What a receive engine does because of what it hears that the processor does.
+//! How a receive engine reacts to transactions of the processor. On a bus it snoops all of them; on a
+//! directory it is told of some.
 //!
-//! | what the processor does | on a bus | on a directory |
-//! | --- | --- | --- |
-//! | stores to the head | takes away a copy that the engine has, or not | the same: a full engine has just read the head, so it has one |
-//! | fetches a message | is seen | is heard if the message is in the interface: in its own memory, or in its cache |
-//! | fetches an empty entry whose dead block was dropped | is seen | is heard: the home takes the interface for the owner still |
+//! - *The processor stores to the head.* A full engine has just read the head, so it has a copy, and
+//!   is told when the store takes the copy away.
+//! - *The processor fetches a message.* On a directory the engine is told if the message is in the
+//!   interface: in its own memory, or in its cache.
+//! - *The processor fetches an empty entry whose dead block was dropped.* The directory still takes
+//!   the interface for the owner, and forwards the fetch to it.
 //!
-//! So a full engine waits for the fetch of the message behind a batch only if it will hear of that,
-//! and else looks after each store to the head that it hears of. A dropped block that has been
-//! written back, or replaced, is up to date in main memory: there the last message of its entry
-//! is not valid in the pass that comes, and no answer is needed.
+//! So a full engine waits for the fetch of the message behind a batch only if it will be told of that
+//! fetch; otherwise it reads the head after each store to it. A dropped block that has been written
+//! back, or replaced, is up to date in main memory: the last message of its entry there is not valid
+//! in the next pass, and no answer is needed.
 
 use narthex_fabrics::Header;
 use narthex_memory::protocols::State;
@@ -29,8 +31,8 @@ impl CachableQueueReceive {
         }
     }
 
-    /// Whether it will hear that the processor fetches the message behind a batch. A directory says
-    /// so if it is in the interface's cache; of one in main memory nobody hears.
+    /// Whether the interface will be told when the processor fetches the message behind a batch: on a
+    /// directory it is not if the message is in main memory.
     fn hears_of_batch(&self) -> bool {
         let first_block = self.queue.block(self.unread.behind_batch(), 0);
         self.hearing == Hearing::All || self.copies.is_home() || self.copies.latest(first_block).is_some()
@@ -53,7 +55,8 @@ impl CachableQueueReceive {
         }
         let mut data = BlockData::zeroed(self.queue.block_bytes as usize);
         data.set_word(0, Header::default().with_sense(!self.unread.awaited_sense(entry)).0);
-        // A directory takes the interface for the owner of what it has dropped, and awaits an owner's answer.
+        // A directory still takes the interface for the owner of a dropped block, and awaits an
+        // owner's answer.
         let as_owner = cache.protocol().snoop(State::Modified, transaction.kind.snoop()?);
         let updates_home = self.hearing == Hearing::Held && as_owner.updates_home;
         Some(SnoopReply { supplies: Some(data), delay: *access_time, updates_home, ..SnoopReply::default() })

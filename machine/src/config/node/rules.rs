@@ -69,7 +69,7 @@ impl NodeShape {
         problems
     }
 
-    /// What keeps a run from the interface that it gets where it names none.
+    /// What is wrong with the default interface.
     fn default_problem(&self) -> Option<Broken> {
         let key = "node.interface.default";
         let chosen = match self.interface.default.as_ref()?.parse::<Attached>() {

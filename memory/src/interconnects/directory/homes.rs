@@ -63,8 +63,8 @@ impl Directory {
 }
 
 impl Directory {
-    /// The agent that is a block's home hears of each request for it, in the order in which the
-    /// home works on them: its directory is in it.
+    /// Tells the agent that is a block's home of a request for it. Its part of the directory is in
+    /// it, so it is told of all requests in the order in which the home works on them.
     fn tell_home<C: InterconnectHost>(composition: &mut C, now: Time, part: Part, message: &Message<Slot>) {
         if let (Part::Agent(agent), Body::Request { kind, .. }) = (part, message.body)
             && agent != message.requester

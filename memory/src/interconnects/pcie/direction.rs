@@ -1,4 +1,5 @@
-//! One direction of a link: packets that wait for credits, those on the wires, and credits on their way back.
+//! One direction of a link: packets that wait for credits, those on the wires, and credits on their
+//! way back.
 //!
 //! ```text
 //!   send ─► waiting ── credits, order ──► wires (one packet after the other) ── latency ──► the other end
@@ -6,9 +7,9 @@
 //!              └──────────────────────── credits ◄── latency of the wires ◄── a buffer is free ──┘
 //! ```
 //!
-//! A packet goes onto the wires when the other end has buffers for it, and no older packet waits that it may
-//! not pass. So what is behind a packet on the wires follows it in every case: order and blocking are matters
-//! of the queue in front alone.
+//! A packet goes onto the wires when the other end has buffers for it, and no older packet waits that
+//! it may not pass. On the wires packets stay in order, and all of them arrive. So order and blocking
+//! concern only the queue in front of the wires.
 
 use std::collections::VecDeque;
 
@@ -23,22 +24,22 @@ use super::packets::{Class, Content, Credits, Packet, PacketKind, Way};
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Direction {
     way: Way,
-    /// What the other end has room for, by class.
+    /// The free buffers of the other end, by class.
     credits: [Credits; 3],
-    /// Packets without credits, or behind such, with when they came; the oldest first.
+    /// Packets that wait for credits or behind others, with the times of their arrival; the oldest first.
     waiting: VecDeque<(Time, Packet)>,
     /// When the last packet is off the wires.
     free_at: Time,
-    /// Packets, with when they are at the other end.
+    /// Packets, with the times at which they reach the other end.
     under_way: VecDeque<(Time, Packet)>,
-    /// Buffers of the other end that are free, with when that is known here.
+    /// Credits on their way back, with the times at which they arrive here.
     returning: VecDeque<(Time, Class, Credits)>,
-    /// Writes whose last packet went onto the wires, and of which nobody has taken note yet.
+    /// Writes whose last packet went onto the wires since this was last reset.
     pub taken: u32,
 }
 
 impl Direction {
-    /// An idle one, to an end with these buffers by class.
+    /// An idle direction to an end with these buffers, by class.
     pub fn new(way: Way, credits: [Credits; 3]) -> Self {
         Direction {
             way,
@@ -56,7 +57,7 @@ impl Direction {
         self.waiting.push_back((now, packet));
     }
 
-    /// Lets every packet go that may.
+    /// Puts every packet onto the wires that may go.
     pub fn advance(&mut self, now: Time, link: &Link, statistics: &mut Statistics) {
         while self.returning.front().is_some_and(|(at, ..)| *at <= now) {
             let (_, class, Credits { headers, data }) = self.returning.pop_front().expect("it is there");
@@ -101,24 +102,24 @@ impl Direction {
         is_there.then(|| self.under_way.pop_front()).flatten().map(|(_, packet)| packet)
     }
 
-    /// The other end has emptied buffers, which takes a while to be known here.
+    /// The other end has freed buffers: it returns the credits.
     pub fn free(&mut self, now: Time, class: Class, credits: Credits, link: &Link) {
         self.returning.push_back((now + link.credit_latency, class, credits));
     }
 
-    /// When the next packet or credit is there.
+    /// When the next packet or credit arrives.
     pub fn next_time(&self) -> Option<Time> {
         let arrival = self.under_way.front().map(|(at, _)| *at);
         let credit = self.returning.front().map(|(at, ..)| *at);
         arrival.into_iter().chain(credit).min()
     }
 
-    /// How many packets of a class wait.
+    /// The number of packets of a class that wait.
     pub fn waiting(&self, class: Class) -> usize {
         self.waiting.iter().filter(|(_, packet)| packet.class() == class).count()
     }
 
-    /// Whether nothing is on it at `now`.
+    /// Whether it is empty at `now`.
     pub fn is_idle_at(&self, now: Time) -> bool {
         self.waiting.is_empty() && self.next_time().is_none() && self.free_at <= now
     }

@@ -1,8 +1,8 @@
 //! The devices' end of a link.
 //!
-//! It issues what the ports of devices want: a write is split and sent, a read is split into requests, each
-//! of which needs a tag. It serves what the host asks of devices, one access after the other in the order in
-//! which they came; a load that its device holds lets the others go on.
+//! It issues the transactions of the devices' ports: a write is split and sent, a read is split into
+//! requests, each of which needs a tag. It serves the host's accesses to devices one at a time, in
+//! the order of their arrival; an access that its device holds does not stop those behind it.
 
 use std::collections::VecDeque;
 
@@ -18,10 +18,10 @@ use crate::transaction::{AccessReply, AgentId, BlockData, Response, Transaction,
 /// What the devices' end remembers.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Endpoint {
-    /// Ports of devices that will be granted, and when.
+    /// Ports of devices that will be granted, with the times.
     asked: Vec<(Time, AgentId)>,
     free_tags: VecDeque<u16>,
-    /// Requests that wait for a tag, since when.
+    /// Requests that wait for a tag, with the times since which they do.
     untagged: VecDeque<(Time, PartOfRead)>,
     /// Requests that are under way, by tag, and the bytes that are missing.
     outstanding: Vec<(u16, PartOfRead)>,
@@ -29,12 +29,12 @@ pub(super) struct Endpoint {
     reads: Vec<DeviceRead>,
     /// Devices' writes that wait for credits, the oldest first.
     writes: VecDeque<Transaction>,
-    /// What the host asks of devices, the oldest first, and when the first one is over.
+    /// The host's accesses to devices, the oldest first, and when the first one is over.
     requests: VecDeque<Packet>,
     serving: Option<Time>,
     /// Accesses that their devices hold.
     held: Vec<Crossing>,
-    /// Answers to such, and when they are given.
+    /// Answers to these, with the times at which they are given.
     answers: Vec<(Time, (AgentId, TransactionTag), Response)>,
 }
 
@@ -50,7 +50,7 @@ struct PartOfRead {
     bytes: u32,
 }
 
-/// A read of a device, and what is there of it.
+/// A read of a device, and the data that have come.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct DeviceRead {
     crossing: Crossing,
@@ -65,7 +65,7 @@ impl DeviceRead {
 }
 
 impl Endpoint {
-    /// One with so many tags.
+    /// An idle end with this many tags.
     pub fn with_tags(tags: u16) -> Self {
         Endpoint {
             asked: Vec::new(),
@@ -102,13 +102,13 @@ impl Endpoint {
         self.answers.push((at, access, response));
     }
 
-    /// Whether something of a port waits for a tag or for credits, which it does not get ahead of.
+    /// Whether a transaction of a port waits for a tag or for credits; the port then issues no other.
     fn keeps_back(&self, agent: AgentId) -> bool {
         self.untagged.iter().any(|(_, part)| part.reader.0 == agent)
             || self.writes.iter().any(|write| write.agent == agent)
     }
 
-    /// When it does something next by itself.
+    /// When it next does something by itself.
     pub fn next_time(&self) -> Option<Time> {
         self.answers.iter().map(|(at, ..)| *at).chain(self.serving).min()
     }
@@ -165,7 +165,7 @@ impl Pcie {
         self.give_tags(now);
     }
 
-    /// Requests that wait for a tag get those that are free; the port of the last one that got one.
+    /// Gives the free tags to requests that wait; the port of the last request that got one.
     fn give_tags(&mut self, now: Time) -> Option<AgentId> {
         let Endpoint { free_tags, untagged, outstanding, .. } = &mut self.state.endpoint;
         let mut served = None;
@@ -199,7 +199,7 @@ impl Pcie {
         }
     }
 
-    /// So many writes of devices are on the wires, and over for them.
+    /// The oldest `count` writes of devices are on the wires, and complete for their devices.
     pub(super) fn end_writes<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -213,7 +213,7 @@ impl Pcie {
         }
     }
 
-    /// Does what is due at the devices' end; whether anything was.
+    /// Does what is due at the devices' end; whether anything was due.
     pub(super) fn work_at_endpoint<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -250,7 +250,7 @@ impl Pcie {
         state.down.free(now, class, cost, link);
     }
 
-    /// Bytes that a device has asked for are there.
+    /// A completion for a device's read has come.
     fn receive<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -283,7 +283,7 @@ impl Pcie {
         }
     }
 
-    /// A device carries out the oldest access, if that is due, or begins with it; whether one is over.
+    /// Begins the oldest access, or carries it out if its time has come; whether one is over.
     fn serve<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
         let own = Self::of(composition, on);
         let Some(packet) = own.state.endpoint.requests.front() else { return false };
@@ -332,7 +332,7 @@ impl Pcie {
         }
     }
 
-    /// A load's answer leaves, and its request's buffer is free.
+    /// Sends a load's answer, and frees the buffer of its request.
     fn send_answer(&mut self, now: Time, crossing: Crossing, response: Response) {
         let bytes = payload_of(&crossing.transaction);
         let last = Content::Answer(crossing, response);
@@ -341,7 +341,7 @@ impl Pcie {
         state.down.free(now, Class::NonPosted, Credits { headers: 1, data: 0 }, link);
     }
 
-    /// The next answer of a device to an access that it has held; whether there was one.
+    /// Passes on the next answer of a device to an access that it has held; whether there was one.
     fn give_answer<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
         let own = Self::of(composition, on);
         let Endpoint { answers, held, .. } = &mut own.state.endpoint;
@@ -357,12 +357,12 @@ impl Pcie {
     }
 }
 
-/// Bytes of data of an access, in words of four bytes.
+/// The payload of an access, in whole words of four bytes.
 pub(super) fn payload_of(transaction: &Transaction) -> u32 {
     u32::from(transaction.size).next_multiple_of(4).max(4)
 }
 
-/// Sends so many bytes in packets of at most `most`, the last of which has the content.
+/// Sends `bytes` in packets of at most `most`; the last one carries the content.
 pub(super) fn send_in_parts(
     last: Content,
     (bytes, most): (u32, u32),

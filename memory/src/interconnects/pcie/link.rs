@@ -1,4 +1,5 @@
-//! What a packet takes on the wires: generations, lanes, and what of the rate is left for packets.
+//! The time of a packet on the wires: generations, lanes, and the share of the rate that is left for
+//! packets.
 
 use narthex_kernel::Duration;
 
@@ -8,11 +9,11 @@ use super::part::Keys;
 struct Generation {
     /// Bits a second, in units of 100 Mb/s.
     rate: u64,
-    /// So many bits, or bytes of a flit, are on the wires ...
+    /// Bits (generation 6: bytes of a flit) on the wires for each `useful` ones.
     sent: u64,
-    /// ... for so many that belong to packets.
+    /// Those of them that belong to packets.
     useful: u64,
-    /// Tags that a requester has at most: 8, 10 and 14 bits of the field.
+    /// The most tags of a requester: a field of 8, 10 or 14 bits.
     tags: u32,
 }
 
@@ -34,19 +35,18 @@ pub(super) fn most_tags(generation: u32) -> Option<u32> {
     Some(GENERATIONS.get(generation.checked_sub(1)? as usize)?.tags)
 }
 
-/// Parts of the rate: shares are counted in millionths.
+/// The whole rate, of which shares are counted in millionths.
 const WHOLE: u64 = 1_000_000;
 
 /// A link in one direction, without its queues.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// A byte takes so many picoseconds ...
+    /// The time of a byte in picoseconds, times `divisor`.
     picoseconds: u64,
-    /// ... divided by this.
     divisor: u64,
     /// From the end of a packet on the wires until the other end works on it.
     pub latency: Duration,
-    /// From a buffer that is free at one end to the credit at the other.
+    /// From the release of a buffer at one end to the arrival of its credit at the other.
     pub credit_latency: Duration,
     /// Bytes of a request besides its payload.
     request_overhead: u32,
@@ -55,7 +55,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// That of a machine's file.
+    /// The link that a machine's file describes.
     pub fn new(keys: &Keys) -> Self {
         let Generation { rate, sent, useful, .. } = GENERATIONS[keys.generation as usize - 1];
         let left = WHOLE - (keys.link_layer_share * WHOLE as f64).round() as u64;
@@ -75,7 +75,7 @@ impl Link {
         }
     }
 
-    /// What bytes take on the wires, in whole picoseconds.
+    /// The time of this many bytes on the wires, in whole picoseconds.
     pub fn time(&self, bytes: u32) -> Duration {
         Duration::from_ps((u64::from(bytes) * self.picoseconds).div_ceil(self.divisor))
     }

@@ -27,12 +27,13 @@ pub struct Keys {
     pub lanes: u32,
     /// The most bytes of data in a packet (MPS): a power of two, 128B to 4096B.
     pub max_payload: Bytes,
-    /// The most bytes that one read asks for (MRRS): a power of two, 128B to 4096B, and no less than a block.
+    /// The most bytes that one read asks for (MRRS): a power of two, 128B to 4096B, and no less than
+    /// a block.
     pub max_read_request: Bytes,
-    /// Where completions of one read end but for the last (RCB): 64B or 128B.
+    /// Boundary at which every completion of a read ends but the last (RCB): 64B or 128B.
     pub read_completion_boundary: Bytes,
     /// Bytes of a write or a read request besides its data: framing, sequence number, header and link
-    /// checksum. 24B with addresses of 64 bits.
+    /// checksum; 24B with addresses of 64 bits.
     pub request_header: Bytes,
     /// The same of a completion: 20B.
     pub completion_header: Bytes,
@@ -41,12 +42,12 @@ pub struct Keys {
     /// The share of the rate that acknowledgements and flow control take, 0 to 0.5: about 0.04.
     #[schemars(range(min = 0, max = 0.5))]
     pub link_layer_share: f64,
-    /// Reads that devices have under way at most: 256 up to generation 3, 768 up to 5, 15360 in 6.
+    /// The most read requests of devices under way: up to 256 until generation 3, 768 until 5, 15360 in 6.
     #[schemars(range(min = 1, max = 15360))]
     pub tags: u32,
-    /// Buffers of the root complex for what devices send.
+    /// Buffers of the root complex for packets of devices.
     pub root_complex_credits: ReceiveBuffers,
-    /// Buffers of the device's end for what the host sends.
+    /// Buffers of the device's end for packets of the host.
     pub endpoint_credits: ReceiveBuffers,
     /// Time of each packet in the root complex, either way.
     pub root_complex_latency: Duration,
@@ -89,7 +90,7 @@ impl ReceiveBuffers {
         ]
     }
 
-    /// The rules that they break: a packet of the largest payload has to fit.
+    /// The rules that they break: a packet with the largest payload has to fit.
     fn problems(&self, table: &str, max_payload: Bytes) -> Vec<Broken> {
         let least = (max_payload.as_u64() / u64::from(CREDIT_BYTES)).max(1);
         let why =
@@ -118,8 +119,8 @@ impl InterconnectKind for Keys {
         true
     }
 
-    /// A load keeps what it crosses until its completion comes, and that may come behind writes that have to
-    /// cross the same.
+    /// A snooping bus is held by a load until its completion comes, and that completion may stay
+    /// behind writes of devices that need the same bus: a deadlock.
     fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {
         ("root complexes, whose answers may wait for writes of devices,", |admits| admits.root_complexes)
     }

@@ -1,13 +1,13 @@
 //! The host's end of a link: the root complex, an agent of the host's interconnect.
 //!
 //! ```text
-//!   from the link ─► arrivals, in order ─┬─ write: its blocks, one after the other, before anything behind it
-//!                                        ├─ read request: begins; its blocks are read beside each other
+//!   from the link ─► arrivals, in order ─┬─ write: its blocks, one after the other; what is behind it waits
+//!                                        ├─ read request: begins; its blocks are read in parallel
 //!                                        └─ answer: goes to the processor
 //! ```
 //!
-//! So only writes keep others back, and nothing keeps a write back but writes: reads that have begun are no
-//! longer in the line. Of one block one transaction at a time is under way.
+//! So only a write delays what is behind it, and only writes delay a write: a read leaves `arrivals`
+//! when it begins. One transaction of a block is under way at a time.
 
 use std::collections::VecDeque;
 
@@ -26,17 +26,17 @@ use crate::transaction::{
 /// What the root complex remembers.
 #[derive(Clone, Hash, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RootComplex {
-    /// What has come from the link, the oldest first.
+    /// Packets that have come from the link, the oldest first.
     arrivals: VecDeque<Packet>,
-    /// Bytes of the first one, a write, that are in the host's memory.
+    /// Bytes of the first arrival that are in the host's memory, if it is a write.
     written: u32,
     /// Reads that have begun.
     reads: Vec<HostRead>,
-    /// Blocks of which a transaction of its own is under way.
+    /// Blocks of its transactions that are under way.
     under_way: Vec<u64>,
-    /// Stores that wait for credits, or are about to get them.
+    /// Processors' stores that wait for credits, or are about to get them.
     stores: VecDeque<(AgentId, TransactionTag)>,
-    /// Loads that wait for their answer.
+    /// Processors' loads that wait for their answers.
     loads: usize,
 }
 
@@ -45,11 +45,11 @@ pub(super) struct RootComplex {
 struct HostRead {
     request: ReadRequest,
     data: BlockData,
-    /// Bytes whose blocks were asked for.
+    /// Bytes whose blocks have been asked for.
     issued: u32,
-    /// The blocks that are there.
+    /// The blocks that have been read.
     blocks: BlockSet,
-    /// Bytes from the beginning on that are there.
+    /// Bytes from the beginning on that have been read.
     there: u32,
     /// Bytes that have been sent.
     sent: u32,
@@ -117,7 +117,7 @@ impl RootComplex {
         Some(transaction)
     }
 
-    /// A block that it has read is there: which of its reads it is of.
+    /// A block that it has read is there: the place of its read among `reads`.
     fn receive(&mut self, block: u64, data: &BlockData) -> usize {
         let block_bytes = data.len() as u32;
         let number = |read: &HostRead| (block.wrapping_sub(read.request.address) / data.len() as u64) as u32;
@@ -174,7 +174,7 @@ impl Pcie {
             state.down.send(now, Packet { content: Content::Load(crossing), payload: 0 });
         }
         state.down.advance(now, link, statistics);
-        // Stores are taken in their order, and older ones have been already.
+        // Stores go in order, and older ones have gone: what was taken is this store.
         let is_taken = std::mem::take(&mut state.down.taken) > 0;
         if is_taken {
             state.root_complex.stores.pop_back();
@@ -183,7 +183,7 @@ impl Pcie {
         if is_taken { AccessReply::Done } else { AccessReply::Held }
     }
 
-    /// So many stores that have waited are on the wires, and over for their processors.
+    /// The oldest `count` stores that have waited are on the wires, and complete for their processors.
     pub(super) fn end_stores<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -198,7 +198,7 @@ impl Pcie {
         }
     }
 
-    /// Does what can be done with what has come from the link; whether there was anything.
+    /// Handles the packets that have come from the link; whether there were any.
     pub(super) fn work_at_root_complex<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -215,7 +215,7 @@ impl Pcie {
         has_worked
     }
 
-    /// Takes the oldest arrival, unless it is a write, which stays until it is in the host's memory.
+    /// Takes the oldest arrival, unless it is a write: that stays until it is in the host's memory.
     fn next_arrival(&mut self) -> Option<Packet> {
         let arrivals = &mut self.state.root_complex.arrivals;
         match arrivals.front()?.content {
@@ -285,7 +285,7 @@ impl Pcie {
         }
     }
 
-    /// Sends what may be sent of a read.
+    /// Sends the completions of a read that may be sent.
     fn send_data(&mut self, now: Time, place: usize) {
         let Pcie { boundary, max_payload, state, link, .. } = self;
         let HostRead { request, data, there, sent, .. } = &mut state.root_complex.reads[place];

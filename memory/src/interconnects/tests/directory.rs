@@ -327,8 +327,8 @@ fn a_device_is_the_home_of_its_blocks_and_makes_copies_of_them_go() {
     assert_eq!(chip.finished[1], done(2_052, 0, DEVICE_VALUE));
 }
 
-/// Its directory is in it, so that it hears of each request; and nobody gets a block of it alone by
-/// a read, so that it hears of the next store.
+/// Its directory is in it, so that it is told of each request. No reader gets a block of it
+/// exclusively, so that it is told of the next store.
 #[test]
 fn a_device_that_is_a_home_hears_of_each_request_of_others_for_its_blocks() {
     let mut chip = Chip::new("MESI", 2);
@@ -337,7 +337,7 @@ fn a_device_that_is_a_home_hears_of_each_request_of_others_for_its_blocks() {
     assert_eq!(chip.directory().entry(DEVICE_BLOCK).holders(), Holders::Sharers);
     chip.begin(1_000, 0, Store(DEVICE_BLOCK, 7));
     chip.run();
-    // 10, 2, 10: nobody else has it.
+    // 10, 2, 10: no other cache has it.
     assert_eq!(chip.finished[1], done(1_022, 0, 7));
     chip.device(2_000, Transaction::block(chip.device_id(), Kind::Read, DEVICE_BLOCK));
     chip.run();
@@ -345,7 +345,7 @@ fn a_device_that_is_a_home_hears_of_each_request_of_others_for_its_blocks() {
     assert_eq!(chip.of_device, [(2_037, Some(7))]);
     chip.begin(3_000, 1, Store(DEVICE_BLOCK, 8));
     chip.run();
-    // The device has a copy by its read, and has heard that it loses it. 10, 2, 30 in the device, 10;
+    // The device has a copy by its read, and is told that it loses it. 10, 2, 30 in the device, 10;
     // the first processor's acknowledgement comes before.
     assert_eq!(chip.finished[2], done(3_052, 1, 8));
     assert_eq!(chip.heard, [Kind::Read, Kind::Upgrade, Kind::ReadExclusive]);

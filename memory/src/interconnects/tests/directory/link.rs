@@ -1,8 +1,8 @@
 //! Timed scenarios of a PCIe link whose root complex is on a directory, and litmus tests of its order.
 //!
-//! The link has four lanes of the first generation, so that a byte takes a nanosecond: a request of 24 bytes
-//! 24 ns besides its data, a completion 20. A packet takes 150 ns after that, a credit 5 ns. The device takes
-//! 30 ns for an access.
+//! The link has four lanes of the first generation, so that a byte takes a nanosecond: a request of
+//! 24 bytes 24 ns besides its data, a completion 20. A packet takes 150 ns after that, a credit 5 ns.
+//! The device takes 30 ns for an access.
 
 use super::super::super::directory::{Directory, Homes};
 use super::super::super::pcie::{Keys, Pcie, ReceiveBuffers};
@@ -71,7 +71,7 @@ fn read(chip: &Chip, tag: u8, address: u64, bytes: u16) -> Transaction {
     Transaction { tag: TransactionTag(tag), size: bytes, ..read }
 }
 
-/// A write of the device of so many bytes that are all 7.
+/// A write of the device of this many bytes, all of them 7.
 fn write(chip: &Chip, address: u64, bytes: usize) -> Transaction {
     Transaction::carrying(chip.device_id(), Kind::WriteBlock, address, BlockData::from_bytes(&vec![7; bytes]))
 }
@@ -244,8 +244,8 @@ fn a_load_brings_what_the_device_has_written_before() {
     // The device answers at 314.
     chip.device(313, write(&chip, BLOCK, 64));
     chip.run();
-    // The write is at the root complex at 551, and over when the processor's copy is gone: 10 + 2 + 10 + 10 ns
-    // later. The answer came behind it, at 579.
+    // The write is at the root complex at 551, and over when the processor's copy is gone: 10 + 2 +
+    // 10 + 10 ns later. The answer came behind it, at 579.
     let answered = chip.finished[1].at;
     assert!(answered >= 583 + 10, "{answered}");
     chip.begin(answered, 0, Load(BLOCK));
