@@ -35,6 +35,11 @@
 //! What that leaves out is the read for ownership of a part of a block, and nothing else: a batch that is
 //! cut short by the time limit writes its last block again later.
 //!
+//! Where its interconnect carries several transactions of a port (a link, a directory), the send half may have
+//! several reads under way ([`send`](crate::ring::send)), as those controllers have: over a link it is the way that
+//! takes the time, and the blocks of a packet wait for it together. The receive half writes, and over a link nobody
+//! waits for writes; it has one transaction under way.
+//!
 //! There are no interrupts: a driver polls, as the messaging library does over all interfaces. And
 //! there is one pair of rings a process, no steering of packets to several.
 
@@ -80,6 +85,10 @@ pub struct Config {
     /// Descriptors of each ring that the interface has room for, between their fetch and their packets' end.
     #[schemars(range(min = 1, max = 8192))]
     pub prefetch: u64,
+    /// Reads of the send half under way at most, and packets whose buffers it has room for beside the one that
+    /// leaves. A bus carries one at a time.
+    #[schemars(range(min = 1, max = 64), extend("half" = "send"))]
+    pub reads: u64,
     /// Descriptors of the send ring: a power of two.
     #[schemars(range(min = 64, max = 8192), extend("half" = "send"))]
     pub send_ring: u64,
@@ -171,7 +180,15 @@ impl Config {
     }
 
     fn check_send(&self, setup: &Setup<'_>) -> Result<(), Problem> {
-        let &Config { send_ring, send_burst, report_threshold, free_threshold, .. } = self;
+        let &Config { reads, send_ring, send_burst, report_threshold, free_threshold, .. } = self;
+        if reads > 1 && !setup.overlaps {
+            return problem(
+                "reads",
+                format!(
+                    "{reads} reads under way; a bus carries one transaction of an interface at a time, expected 1"
+                ),
+            );
+        }
         Self::check_ring(setup, "send_ring", send_ring)?;
         self.check_prefetch(setup)?;
         let ring = format!("send_ring = {send_ring}");
@@ -223,7 +240,7 @@ fn send(setup: &Setup<'_>) -> Built {
         free: config.free_threshold,
     };
     let ring = (setup.addresses.send_queue(), config.send_ring);
-    Ok(Box::new(RingSend::new(config.parts(setup, ring, thresholds.word()))))
+    Ok(Box::new(RingSend::new(config.parts(setup, ring, thresholds.word()), config.reads as u8)))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
@@ -253,6 +270,7 @@ pub static MODEL: Model = Model {
             "register_access_time": "60ns",
             "engine_time": "40ns",
             "prefetch": 8,
+            "reads": 1,
             "send_ring": 16,
             "send_burst": 4,
             "report_threshold": 4,
@@ -286,6 +304,7 @@ mod tests {
             addresses: Addresses::of_process(0),
             attachment: Attachment::MemoryBus,
             hearing: Hearing::All,
+            overlaps: false,
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,
@@ -302,6 +321,7 @@ mod tests {
             ("report_threshold", 6, 0, "a multiple of 4, a block of them, up to 8"),
             ("report_threshold", 12, 0, "up to 8 is possible with send_ring = 16"),
             ("free_threshold", 13, 0, "13 is not up to 12"),
+            ("reads", 2, 0, "2 reads under way; a bus carries one transaction"),
             ("send_burst", 17, 0, "17 is more than send_ring = 16"),
             ("refill_threshold", 0, 1, "a multiple of 4"),
             ("write_back_batch", 17, 1, "more than receive_ring = 16"),
