@@ -31,8 +31,8 @@
 //!
 //! **Tags.** A port of a device issues a transaction as soon as it wants one and no read of its own waits for
 //! a tag, so several are under way if the device issues several, each with its own
-//! [`TransactionTag`](crate::transaction::TransactionTag). The interfaces that there are ask for one block at a
-//! time with each port; their halves share the link's tags.
+//! [`TransactionTag`](crate::transaction::TransactionTag). The send half of descriptor rings may; the other
+//! interfaces ask for one block at a time with each port. All share the link's tags.
 //!
 //! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses, byte enables
 //! (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches (they are a latency), the
