@@ -97,6 +97,8 @@ pub struct Surroundings<'a> {
     pub attachment: Attachment,
     /// The transactions of others of which it is told there.
     pub hearing: Hearing,
+    /// Whether a port may have several transactions under way there.
+    pub overlaps: bool,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -401,10 +403,20 @@ fn half(
     builder: fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn InterfaceHalf>, InterfaceError> {
     let config = section(name, node)?;
-    let Surroundings { attachment, hearing, protocol, block_bytes, packet_bytes, .. } = *node;
+    let Surroundings { attachment, hearing, overlaps, protocol, block_bytes, packet_bytes, .. } = *node;
     let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
-    let setup =
-        Setup { name, config, agent, addresses, attachment, hearing, protocol, block_bytes, packet_bytes };
+    let setup = Setup {
+        name,
+        config,
+        agent,
+        addresses,
+        attachment,
+        hearing,
+        overlaps,
+        protocol,
+        block_bytes,
+        packet_bytes,
+    };
     builder(&setup).map_err(|problem| refused(name, problem))
 }
 
@@ -454,6 +466,7 @@ pub(crate) mod tests {
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
             hearing: Hearing::All,
+            overlaps: false,
             protocol: protocols::by_name("MOESI").expect("it is built in"),
             block_bytes: 64,
             packet_bytes: 256,

@@ -286,6 +286,7 @@ mod tests {
             first_agent: AgentId(1),
             attachment: Attachment::MemoryBus,
             hearing: Hearing::All,
+            overlaps: false,
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

@@ -36,6 +36,8 @@ pub struct Setup<'a> {
     pub attachment: Attachment,
     /// The transactions of others of which it is told there.
     pub hearing: Hearing,
+    /// Whether a port may have several transactions under way there.
+    pub overlaps: bool,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.

@@ -36,6 +36,11 @@
 //! So there is never a read for ownership of a part of a block. A batch that ends within a block, by
 //! its time limit or its size, writes that block again later.
 //!
+//! Where its interconnect carries several transactions of a port (a link, a directory), the send half
+//! may have several reads under way ([`send`](crate::ring::send)), as those controllers have: a read
+//! over a link takes long, and the blocks of a packet are read at the same time. The receive half has
+//! one transaction under way; over a link its writes are posted.
+//!
 //! There are no interrupts: the driver polls, as the messaging library does over all interfaces.
 //! There is one pair of rings for each process, without steering of packets to several.
 
@@ -82,6 +87,10 @@ pub struct Config {
     /// packets.
     #[schemars(range(min = 1, max = 8192))]
     pub prefetch: u64,
+    /// Reads of the send half under way at most, and packets whose buffers it has room for beside the one that
+    /// leaves. A bus carries one at a time.
+    #[schemars(range(min = 1, max = 64), extend("half" = "send"))]
+    pub reads: u64,
     /// Descriptors of the send ring: a power of two.
     #[schemars(range(min = 64, max = 8192), extend("half" = "send"))]
     pub send_ring: u64,
@@ -174,7 +183,15 @@ impl Config {
     }
 
     fn check_send(&self, setup: &Setup<'_>) -> Result<(), Problem> {
-        let &Config { send_ring, send_burst, report_threshold, free_threshold, .. } = self;
+        let &Config { reads, send_ring, send_burst, report_threshold, free_threshold, .. } = self;
+        if reads > 1 && !setup.overlaps {
+            return problem(
+                "reads",
+                format!(
+                    "{reads} reads under way; a bus carries one transaction of an interface at a time, expected 1"
+                ),
+            );
+        }
         Self::check_ring(setup, "send_ring", send_ring)?;
         self.check_prefetch(setup)?;
         let ring = format!("send_ring = {send_ring}");
@@ -226,7 +243,7 @@ fn send(setup: &Setup<'_>) -> Built {
         free: config.free_threshold,
     };
     let ring = (setup.addresses.send_queue(), config.send_ring);
-    Ok(Box::new(RingSend::new(config.parts(setup, ring, thresholds.word()))))
+    Ok(Box::new(RingSend::new(config.parts(setup, ring, thresholds.word()), config.reads as u8)))
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
@@ -256,6 +273,7 @@ pub static MODEL: Model = Model {
             "register_access_time": "60ns",
             "engine_time": "40ns",
             "prefetch": 8,
+            "reads": 1,
             "send_ring": 16,
             "send_burst": 4,
             "report_threshold": 4,
@@ -289,6 +307,7 @@ mod tests {
             addresses: Addresses::of_process(0),
             attachment: Attachment::MemoryBus,
             hearing: Hearing::All,
+            overlaps: false,
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,
@@ -305,6 +324,7 @@ mod tests {
             ("report_threshold", 6, 0, "a multiple of 4, a block of them, up to 8"),
             ("report_threshold", 12, 0, "up to 8 is possible with send_ring = 16"),
             ("free_threshold", 13, 0, "13 is not up to 12"),
+            ("reads", 2, 0, "2 reads under way; a bus carries one transaction"),
             ("send_burst", 17, 0, "17 is more than send_ring = 16"),
             ("refill_threshold", 0, 1, "a multiple of 4"),
             ("write_back_batch", 17, 1, "more than receive_ring = 16"),

@@ -1,5 +1,6 @@
 //! A ring of descriptors in the process's memory, and those of them that the interface holds.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -89,19 +90,22 @@ pub struct Ring {
     /// The values of its registers; 0 before the driver has stored them.
     base: u64,
     size: u64,
-    /// Running numbers of the first descriptor that has not been handed over, fetched, done, written back.
+    /// Running numbers of the first descriptor that has not been handed over, asked for, fetched,
+    /// done, written back.
     tail: u64,
+    asked: u64,
     fetched: u64,
     done: u64,
     written: u64,
     /// The fetched descriptors from the first block on that is not written back as a whole.
     held: VecDeque<Descriptor>,
+    /// Blocks that have come before others that were asked for earlier.
+    early: Vec<(Fetch, BlockData)>,
 }
 
 impl Ring {
     /// A ring whose place and size the driver has still to store.
     pub fn new(memory: RingMemory, block_bytes: u64, prefetch: u64, thresholds: u64) -> Self {
-        let held = VecDeque::new();
         Ring {
             memory,
             block_bytes,
@@ -110,10 +114,12 @@ impl Ring {
             base: 0,
             size: 0,
             tail: 0,
+            asked: 0,
             fetched: 0,
             done: 0,
             written: 0,
-            held,
+            held: VecDeque::new(),
+            early: Vec::new(),
         }
     }
 
@@ -234,17 +240,31 @@ impl Ring {
     /// interface has room for those of the block.
     pub fn next_fetch(&self) -> Option<Fetch> {
         let of_block = self.of_block();
-        let first = self.fetched;
+        let first = self.asked;
         let count = (of_block - first % of_block).min(self.tail - first);
         let has_room = first - self.done + count <= self.prefetch;
         (count > 0 && has_room).then(|| Fetch { address: self.block_with(first), first, count })
     }
 
-    /// A block of descriptors has come. It is ignored if the ring has been given up.
+    /// The next block of descriptors is being read.
+    pub fn ask(&mut self, fetch: Fetch) {
+        self.asked += fetch.count;
+    }
+
+    /// A block of descriptors has come, in any order. It is ignored if the ring has been given up.
     pub fn take_in(&mut self, fetch: Fetch, block: &BlockData) {
-        if fetch.first != self.fetched {
-            return;
+        match fetch.first.cmp(&self.fetched) {
+            Ordering::Less => return,
+            Ordering::Equal => self.hold(fetch, block),
+            Ordering::Greater => self.early.push((fetch, block.clone())),
         }
+        while let Some(next) = self.early.iter().position(|(fetch, _)| fetch.first == self.fetched) {
+            let (fetch, block) = self.early.swap_remove(next);
+            self.hold(fetch, &block);
+        }
+    }
+
+    fn hold(&mut self, fetch: Fetch, block: &BlockData) {
         let first = (fetch.first % self.of_block() * DESCRIPTOR_BYTES) as usize;
         let places = (0..fetch.count as usize).map(|place| first + place * DESCRIPTOR_BYTES as usize);
         self.held
@@ -298,8 +318,9 @@ impl Ring {
     /// Stops the work on all that the driver has handed over; it can hand over no more.
     pub fn give_up(&mut self) {
         self.size = 0;
-        (self.fetched, self.done, self.written) = (self.tail, self.tail, self.tail);
+        (self.asked, self.fetched, self.done, self.written) = (self.tail, self.tail, self.tail, self.tail);
         self.held.clear();
+        self.early.clear();
     }
 
     /// Drops the blocks that are done and of which no report was asked for, without writing them back.

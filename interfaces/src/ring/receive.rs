@@ -262,6 +262,7 @@ impl InterfaceHalf for RingReceive {
         self.job = Some(job);
         let (address, block) = match job {
             Job::Descriptors(fetch) => {
+                self.ring.ask(fetch);
                 return Some(Transaction::block(self.agent, Kind::ReadOnce, fetch.address));
             }
             Job::Buffer => {

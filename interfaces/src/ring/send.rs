@@ -6,13 +6,21 @@
 //!                                                           report asked for: write_block ◄┘
 //! ```
 //!
-//! A block of descriptors is written back only if its last descriptor asks for a report. One packet
-//! may wait for the flow control while the next one's buffer is read.
+//! A block of descriptors is written back only if its last descriptor asks for a report. Packets
+//! whose buffers are being read may wait behind one that waits for the flow control.
+//!
+//! Up to `reads` transactions are under way at once, each with a tag, on an interconnect that lets a
+//! port have several. They are issued in the order of the packets: a report before blocks of buffers,
+//! and blocks of descriptors when all buffers that are known have been asked for. The answers come in
+//! any order. A packet is whole when its last block is there, and goes to the engine when those
+//! before it have left. There is room for the buffers of `reads` packets behind the one that leaves.
+
+use std::collections::VecDeque;
 
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{AgentId, Kind, Response, Transaction};
+use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction, TransactionTag};
 use serde::{Deserialize, Serialize};
 
 use super::descriptors::{DONE, Fetch, REPORT, Ring, RingRegister};
@@ -33,13 +41,14 @@ narthex_kernel::statistics! {
     }
 }
 
-/// Its transaction on the bus.
+/// What it has under way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Job {
     Descriptors(Fetch),
-    /// The next block of the packet that is being gathered.
+    /// A block of the buffer of the descriptor with this number.
     Buffer {
-        block: u64,
+        number: u64,
+        offset: usize,
     },
     /// A block of descriptors that are done, up to this number.
     Report {
@@ -50,10 +59,14 @@ enum Job {
 /// A packet whose buffer is being read, or has been.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Gathering {
-    length: usize,
-    /// The next block of its buffer.
-    next: u64,
+    /// Of its descriptor.
+    number: u64,
+    address: u64,
     bytes: Vec<u8>,
+    /// Where the first block of its buffer begins that has not been asked for.
+    asked: usize,
+    /// Bytes that are not there.
+    missing: usize,
 }
 
 /// A packet on its way to the network.
@@ -73,15 +86,17 @@ pub struct RingSend {
     block_bytes: u64,
     register_delay: Duration,
     engine_time: Duration,
-    gathering: Option<Gathering>,
+    /// The next packets, without gaps.
+    gathering: VecDeque<Gathering>,
     leaving: Option<Leaving>,
-    job: Option<Job>,
+    /// A place for each transaction that may be under way; the places are their tags.
+    jobs: Vec<Option<Job>>,
     statistics: Statistics,
 }
 
 impl RingSend {
-    /// A half with nothing to send.
-    pub fn new(parts: Parts) -> Self {
+    /// A half with nothing to send, and with so many reads under way at most.
+    pub fn new(parts: Parts, reads: u8) -> Self {
         let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time } = parts;
         RingSend {
             agent,
@@ -89,9 +104,9 @@ impl RingSend {
             block_bytes,
             register_delay,
             engine_time,
-            gathering: None,
+            gathering: VecDeque::new(),
             leaving: None,
-            job: None,
+            jobs: vec![None; reads.into()],
             statistics: Statistics::default(),
         }
     }
@@ -100,12 +115,10 @@ impl RingSend {
     fn advance(&mut self, context: &mut Context<'_>) {
         loop {
             self.inject(context);
-            let is_gathered =
-                self.gathering.as_ref().is_some_and(|packet| packet.bytes.len() == packet.length);
-            let step = match is_gathered {
-                true if self.leaving.is_none() => self.prepare(context),
-                true => return,
-                false if self.gathering.is_none() => self.begin(),
+            let is_gathered = self.gathering.front().is_some_and(|packet| packet.missing == 0);
+            let step = match is_gathered && self.leaving.is_none() {
+                true => self.prepare(context),
+                false if self.gathering.len() < self.jobs.len() => self.begin(),
                 false => return,
             };
             match step {
@@ -114,7 +127,8 @@ impl RingSend {
                 Err(fault) => {
                     // Nothing more is sent for this process.
                     context.faults.push(fault);
-                    (self.gathering, self.leaving) = (None, None);
+                    self.gathering.clear();
+                    self.leaving = None;
                     self.ring.give_up();
                     return;
                 }
@@ -137,7 +151,7 @@ impl RingSend {
 
     /// Begins with the next descriptor's buffer; false if there is none.
     fn begin(&mut self) -> Result<bool, RegisterFault> {
-        let number = self.ring.done() + u64::from(self.leaving.is_some());
+        let number = self.ring.done() + u64::from(self.leaving.is_some()) + self.gathering.len() as u64;
         let Some(descriptor) = self.ring.descriptor(number) else { return Ok(false) };
         let (length, most) = (descriptor.length(), self.ring.memory().buffer_bytes);
         let least = Header::BYTES as u64;
@@ -154,14 +168,16 @@ impl RingSend {
             );
             return Err(self.ring.fault(number, &problem));
         }
-        let bytes = Vec::with_capacity(length as usize);
-        self.gathering = Some(Gathering { length: length as usize, next: descriptor.address, bytes });
+        let (bytes, missing) = (vec![0; length as usize], length as usize);
+        let address = descriptor.address;
+        self.gathering.push_back(Gathering { number, address, bytes, asked: 0, missing });
         Ok(true)
     }
 
     /// The gathered packet goes to the engine.
     fn prepare(&mut self, context: &mut Context<'_>) -> Result<bool, RegisterFault> {
-        let Some(Gathering { length, mut bytes, .. }) = self.gathering.take() else { return Ok(false) };
+        let Some(Gathering { number, mut bytes, .. }) = self.gathering.pop_front() else { return Ok(false) };
+        let length = bytes.len();
         let header = Header::of(&bytes).with_sense(false);
         context.check(header, length - Header::BYTES)?;
         if header.payload_bytes() + Header::BYTES != length {
@@ -169,7 +185,7 @@ impl RingSend {
             let problem = format!(
                 "{length} bytes, and the packet's header says {payload} bytes of payload behind its own 8"
             );
-            return Err(self.ring.fault(self.ring.done(), &problem));
+            return Err(self.ring.fault(number, &problem));
         }
         bytes.drain(..Header::BYTES);
         self.leaving = Some(Leaving { header, payload: bytes, ready: context.timer_after(self.engine_time) });
@@ -177,13 +193,30 @@ impl RingSend {
     }
 
     fn next_job(&self) -> Option<Job> {
-        if self.ring.has_done_block() {
+        let is_reporting = || self.jobs.iter().flatten().any(|job| matches!(job, Job::Report { .. }));
+        if self.ring.has_done_block() && !is_reporting() {
             return Some(Job::Report { until: self.ring.block_to_write().2 });
         }
-        match &self.gathering {
-            Some(packet) if packet.bytes.len() < packet.length => Some(Job::Buffer { block: packet.next }),
-            _ => self.ring.next_fetch().map(Job::Descriptors),
+        match self.gathering.iter().find(|packet| packet.asked < packet.bytes.len()) {
+            Some(&Gathering { number, asked, .. }) => Some(Job::Buffer { number, offset: asked }),
+            None => self.ring.next_fetch().map(Job::Descriptors),
         }
+    }
+
+    /// The packet of a descriptor, unless it has been given up.
+    fn packet(&mut self, number: u64) -> Option<&mut Gathering> {
+        let first = self.gathering.front()?.number;
+        self.gathering.get_mut((number - first) as usize)
+    }
+
+    /// A block of a buffer is there.
+    fn take_in(&mut self, number: u64, offset: usize, block: &BlockData) {
+        self.statistics.payload_blocks.increment();
+        let Some(packet) = self.packet(number) else { return };
+        let rest = &mut packet.bytes[offset..];
+        let part = rest.len().min(block.len());
+        rest[..part].copy_from_slice(&block[..part]);
+        packet.missing -= part;
     }
 }
 
@@ -229,39 +262,42 @@ impl InterfaceHalf for RingSend {
     }
 
     fn wants_bus(&self) -> bool {
-        self.job.is_none() && self.next_job().is_some()
+        self.jobs.iter().any(Option::is_none) && self.next_job().is_some()
     }
 
     fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
+        let place = self.jobs.iter().position(Option::is_none)?;
         let job = self.next_job()?;
-        self.job = Some(job);
-        Some(match job {
-            Job::Descriptors(fetch) => Transaction::block(self.agent, Kind::ReadOnce, fetch.address),
-            Job::Buffer { block } => Transaction::block(self.agent, Kind::ReadOnce, block),
+        self.jobs[place] = Some(job);
+        let transaction = match job {
+            Job::Descriptors(fetch) => {
+                self.ring.ask(fetch);
+                Transaction::block(self.agent, Kind::ReadOnce, fetch.address)
+            }
+            Job::Buffer { number, offset } => {
+                let next = offset + self.block_bytes as usize;
+                let packet = self.packet(number).expect("it is gathered");
+                packet.asked = next;
+                let block = packet.address + offset as u64;
+                Transaction::block(self.agent, Kind::ReadOnce, block)
+            }
             Job::Report { .. } => {
                 let (address, block, _) = self.ring.block_to_write();
                 Transaction::carrying(self.agent, Kind::WriteBlock, address, block)
             }
-        })
+        };
+        Some(Transaction { tag: TransactionTag(place as u8), ..transaction })
     }
 
-    fn complete(&mut self, context: &mut Context<'_>, _transaction: &Transaction, response: &Response) {
+    fn complete(&mut self, context: &mut Context<'_>, transaction: &Transaction, response: &Response) {
         let data = || response.data.as_ref().expect("a read brings data");
-        match self.job.take().expect("a job is on the bus") {
+        match self.jobs[usize::from(transaction.tag.0)].take().expect("it is under way") {
             Job::Descriptors(fetch) => {
                 self.ring.take_in(fetch, data());
                 self.statistics.descriptor_blocks.increment();
                 self.statistics.descriptors.add(fetch.count());
             }
-            Job::Buffer { block } => {
-                self.statistics.payload_blocks.increment();
-                if let Some(packet) = &mut self.gathering {
-                    let missing = packet.length - packet.bytes.len();
-                    let part = missing.min(self.block_bytes as usize);
-                    packet.bytes.extend_from_slice(&data()[..part]);
-                    packet.next = block + self.block_bytes;
-                }
-            }
+            Job::Buffer { number, offset } => self.take_in(number, offset, data()),
             Job::Report { until } => {
                 self.ring.mark_written(until);
                 self.statistics.reports.increment();
@@ -300,7 +336,7 @@ impl HalfDescription for RingSend {
 
     fn engine(&self, now: Time) -> Option<Engine> {
         let is_prepared = |leaving: &Leaving| leaving.ready <= now;
-        let doing = match self.job {
+        let doing = match self.jobs.iter().flatten().next() {
             Some(Job::Descriptors(_)) => Some("reads descriptors"),
             Some(Job::Buffer { .. }) => Some("reads a buffer"),
             Some(Job::Report { .. }) => Some("reports what is sent"),
@@ -313,3 +349,6 @@ impl HalfDescription for RingSend {
         Some(Engine { doing, messages: self.ring.left() })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,6 +48,7 @@ fn a_block_of_which_nothing_is_to_be_reported_is_not_written_back() {
     ring.store(RingRegister::Tail, 8, false).unwrap();
     for controls in [[0; 4], [0, 0, 0, REPORT]] {
         let fetch = ring.next_fetch().expect("a block");
+        ring.ask(fetch);
         ring.take_in(fetch, &block(0, controls));
         for control in controls {
             ring.finish(control | DONE);
@@ -76,7 +77,7 @@ proptest! {
     /// descriptor that the driver has.
     #[test]
     fn every_descriptor_passes_once_and_in_order(
-        steps in proptest::collection::vec(0u8..6, 1..600), prefetch in 4u64..20, whole_blocks: bool,
+        steps in proptest::collection::vec(0u8..7, 1..600), prefetch in 4u64..20, whole_blocks: bool,
     ) {
         let mut ring = ring(prefetch);
         let mut memory = vec![Descriptor { address: 0, control: 0 }; SIZE as usize];
@@ -100,7 +101,8 @@ proptest! {
                         read += all;
                     }
                 }
-                2 => if fetching.is_empty() && let Some(fetch) = ring.next_fetch() {
+                2 => if let Some(fetch) = ring.next_fetch() {
+                    ring.ask(fetch);
                     let first = ((fetch.address - START) / DESCRIPTOR_BYTES) as usize;
                     let mut block = BlockData::zeroed(64);
                     for (place, descriptor) in memory[first..first + 4].iter().enumerate() {
@@ -110,6 +112,8 @@ proptest! {
                     fetching.push_back((fetch, block));
                 },
                 3 => if let Some((fetch, block)) = fetching.pop_front() { ring.take_in(fetch, &block) },
+                // The one that was asked for last comes first.
+                6 => if let Some((fetch, block)) = fetching.pop_back() { ring.take_in(fetch, &block) },
                 4 => if let Some(descriptor) = ring.descriptor(ring.done()) {
                     prop_assert_eq!(descriptor, Descriptor { address: ring.done(), control: REPORT });
                     ring.finish(REPORT | DONE);
@@ -128,7 +132,7 @@ proptest! {
                 _ => {}
             }
             prop_assert!(ring.held.len() as u64 <= prefetch + OF_BLOCK + SIZE);
-            prop_assert!(ring.fetched - ring.done <= prefetch);
+            prop_assert!(ring.asked - ring.done <= prefetch);
             prop_assert!(read <= ring.done() && ring.done() <= given);
         }
     }

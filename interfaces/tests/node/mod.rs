@@ -147,6 +147,7 @@ impl Node {
             share: Share::WHOLE,
             first_agent: FIRST_SIDE,
             attachment: interface.attachment,
+            overlaps: interface.directory.is_some(),
             hearing: if interface.directory.is_some() { Hearing::Held } else { Hearing::All },
             protocol: protocol(interface),
             block_bytes: BLOCK_BYTES,

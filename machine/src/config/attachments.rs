@@ -165,6 +165,7 @@ impl super::MachineConfig {
             first_agent,
             attachment,
             hearing: self.hearing(chosen),
+            overlaps: self.overlaps(chosen),
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
@@ -189,6 +190,13 @@ impl super::MachineConfig {
     fn hearing(&self, chosen: &Attached) -> Hearing {
         let places = self.node.place(chosen).unwrap_or_default();
         if places.iter().any(|name| self.has_places(name)) { Hearing::Held } else { Hearing::All }
+    }
+
+    /// Whether a port of an interface may have several transactions under way where it is: a bus carries one
+    /// at a time.
+    fn overlaps(&self, chosen: &Attached) -> bool {
+        let places = self.node.place(chosen).unwrap_or_default();
+        places.iter().any(|name| self.has_places(name) || self.node.is_link(name))
     }
 
     /// What the program's processors are to a device with a part in each of their tiles.

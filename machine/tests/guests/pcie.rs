@@ -4,10 +4,15 @@
 use narthex_interfaces::registers::{Addresses, STATUS};
 use narthex_machine::{RunRequest, config};
 
+use crate::rings;
 use crate::support::exchange::ping_pong;
-use crate::support::{failure, request, result, statistic};
+use crate::support::{failure, request, result, statistic, with};
+use crate::timing::measure;
 
-const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/pcie.toml");
+pub const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/pcie.toml");
+
+/// What a packet takes beside its time on the wires, in picoseconds.
+const WAY: u64 = 205_000;
 
 /// What a load of the interface's status takes, in picoseconds.
 fn status(machine: &str) -> u64 {
@@ -20,21 +25,49 @@ fn status(machine: &str) -> u64 {
     (time(24) - time(16)) / 8
 }
 
+/// What so many bytes take on the wires, 7.56 a nanosecond, in picoseconds.
+fn wires(bytes: f64) -> f64 {
+    bytes / (8.0 * 128.0 / 130.0 * 0.96) * 1_000.0
+}
+
+/// Of a packet of 248 bytes the descriptor is read, then its four blocks, which have one home here.
+#[test]
+fn with_several_reads_the_blocks_of_a_packet_wait_for_the_way_together() {
+    let prepared = format!("li t4, 0xf80000\n li t5, 256\n{}", rings::PREPARED);
+    let cycles = [1, 8].map(|reads| {
+        let request = RunRequest { nodes: Some(1), ..request(MACHINE, "Ring") };
+        let request = with(request, "directory.interleave=4KiB");
+        measure(&with(request, &format!("interfaces.ring.reads={reads}")), &prepared, rings::SEND, 0).0
+    });
+    // The root complex, at place 1, asks the home at place 3, which looks the block up for 3 ns and asks the
+    // cache at place 0, which supplies it in 10. A message takes 3 ns for each switch and link, and a
+    // nanosecond for each 16 bytes: 5 for a block.
+    let message = |hops: u64, flits: u64| 3_000 * (hops + 1) + 1_000 * flits;
+    let on_chip = message(2, 1) + 3_000 + message(3, 1) + 10_000 + message(1, 5);
+    let [request, completion] = [24.0, 84.0].map(|bytes| wires(bytes) as u64);
+    // A request leaves when the completion before has come, and waits for the directory's next cycle.
+    let one_read = (WAY + request + on_chip + WAY + completion).next_multiple_of(1_000);
+    // Of those under way together the completions of three follow the first one's on the wires.
+    let saved = 3 * one_read - 3 * completion;
+    assert_eq!(cycles[0] - cycles[1], saved / 1_000);
+}
+
 #[test]
 fn a_load_takes_the_messages_two_packets_and_the_register() {
-    // Beyond what it takes on the chip: twice 205 ns, and 24 and 28 bytes at 7.56 bytes a nanosecond, until
-    // the processor's next cycle.
-    let packets = [24.0, 28.0].map(|bytes| bytes / (8.0 * 128.0 / 130.0 * 0.96) * 1_000.0);
-    let link = 2 * 205_000 + packets.iter().sum::<f64>() as u64;
+    // Beyond what it takes on the chip: twice the way, and 24 and 28 bytes on the wires, until the processor's
+    // next cycle.
+    let packets = [24.0, 28.0].map(wires);
+    let link = 2 * WAY + packets.iter().sum::<f64>() as u64;
     assert_eq!(status(MACHINE) - status("chip"), link.next_multiple_of(1_000));
 }
 
 #[test]
 fn interfaces_behind_a_link_exchange_messages() {
-    for interface in ["NI2w", "NI16w+Blkbuf", "CNI0Qm"] {
+    for interface in ["NI2w", "NI16w+Blkbuf", "CNI0Qm", "Ring"] {
         let documents = [1, 2].map(|threads| {
             let request = RunRequest { threads, nodes: Some(2), ..request(MACHINE, interface) };
-            result(&request, &ping_pong(5, 200))
+            let guest = ping_pong(5, 200);
+            result(&request, &if interface == "Ring" { guest.over_ring() } else { guest })
         });
         assert_eq!(documents[0].to_string(), documents[1].to_string(), "{interface}");
         assert_eq!(statistic(&documents[0], 0, "packets_delivered"), 5, "{interface}");
@@ -42,7 +75,7 @@ fn interfaces_behind_a_link_exchange_messages() {
         let loads = packets["memory_read_down"].as_u64().unwrap();
         assert_eq!(loads, packets["completion_up"].as_u64().unwrap(), "{interface}");
         let reads = packets["memory_read_up"].as_u64().unwrap_or_default();
-        assert_eq!(reads > 0, interface == "CNI0Qm", "{interface}");
+        assert_eq!(reads > 0, ["CNI0Qm", "Ring"].contains(&interface), "{interface}");
     }
 }
 
@@ -75,6 +108,11 @@ fn what_no_link_carries_is_refused_with_its_key() {
 fn a_link_tells_nobody_of_others_transactions_and_needs_a_host_that_goes_on() {
     let refused = failure(&request(MACHINE, "CNI512Q"), &ping_pong(1, 8)).to_string();
     assert!(refused.contains("keeps copies of blocks, or is the home of some"), "{refused}");
+    for place in ["Ring", "Ring on io-bus"] {
+        let several = with(request("isca96", place), "interfaces.ring.reads=2");
+        let refused = failure(&several, "exit 0").to_string();
+        assert!(refused.contains("interfaces.ring.reads: 2 reads under way; a bus carries one"), "{refused}");
+    }
     let link = std::fs::read_to_string(MACHINE).expect("it is there");
     let on_a_bus = link.replace("base = \"chip\"", "base = \"hpca98\"").replace("\"directory\"", "\"bus\"");
     let refused = config::load_text("bus.toml", &on_a_bus).map(drop).unwrap_err().to_string();

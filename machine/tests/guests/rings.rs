@@ -7,8 +7,9 @@ use crate::timing::measure;
 use narthex_machine::{Failure, RunRequest};
 
 /// Names both rings, of 64 descriptors, hands over a block of receive buffers, describes a packet
-/// of 64 bytes to this node, and waits until the receive descriptors have been read.
-const PREPARED: &str = "
+/// to this node whose header is t4 and which has t5 bytes, and waits until the receive descriptors have been
+/// read.
+pub const PREPARED: &str = "
     li   t0, 64
     sd   s7, 0xc0(s4)           # RECEIVE_RING, RECEIVE_RING_SIZE
     sd   t0, 0xc8(s4)
@@ -23,10 +24,10 @@ const PREPARED: &str = "
     li   t0, 4
     sd   t0, 0xd8(s4)           # RECEIVE_RING_TAIL
     add  t3, s8, t1
-    li   t4, 0x400000           # 64 bytes to node 0
     sd   t4, 0(t3)
     sd   t4, 64(t3)
-    li   t5, 72
+    sd   t4, 128(t3)
+    sd   t4, 192(t3)
     sd   t3, 0(s8)
     sd   t5, 8(s8)
     li   a2, 0x100000000        # DESCRIPTOR_DONE
@@ -36,8 +37,11 @@ waiting:
     bnez t6, waiting
     li   t6, 1";
 
+/// A packet of 64 bytes to node 0.
+const BYTES_64: &str = "li t4, 0x400000\n li t5, 72\n";
+
 /// The doorbell, and polls of the receive descriptor until it is done.
-const SEND: &str = "
+pub const SEND: &str = "
     sd   t6, 0x98(s4)           # SEND_RING_TAIL
 poll:
     ld   a0, 8(s7)
@@ -47,7 +51,7 @@ poll:
 #[test]
 fn a_packet_of_64_bytes_takes_three_reads_three_writes_and_two_engines() {
     let request = RunRequest { nodes: Some(1), ..fixed_hpca98("Ring") };
-    let (cycles, document) = measure(&request, PREPARED, SEND, 0);
+    let (cycles, document) = measure(&request, &format!("{BYTES_64}{PREPARED}"), SEND, 0);
     // The store is over 96 ns behind E. Then a block of descriptors and the two of header and
     // payload come from the processor's cache, 28 ns each; the engine works, the network carries, and
     // the other engine works. Two blocks of the buffer and one of descriptors go to memory, 16 + 120
@@ -119,6 +123,7 @@ fn what_a_program_stores_or_describes_wrongly_ends_it_with_register_or_descripto
             ld   s7, 96(s4)
             ld   s8, 80(s4)
             ld   s4, 40(s4)
+            {BYTES_64}
             {PREPARED}
             {wrong}
             li   t0, 10000

@@ -45,8 +45,8 @@
 //! **Tags.** A port of a device issues a transaction as soon as it wants one, unless a read of its
 //! own waits for a tag or a write of its own for credits. So a device may have several transactions
 //! under way, each with its own [`TransactionTag`](crate::transaction::TransactionTag). The
-//! interfaces of this simulator ask for one block at a time with each port; their halves share the
-//! link's tags.
+//! send half of descriptor rings may have several; the other interfaces ask for one block at a time
+//! with each port. All share the link's tags.
 //!
 //! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses,
 //! byte enables (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches
