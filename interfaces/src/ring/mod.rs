@@ -26,8 +26,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::address_names::{Region, RegionParts};
 use crate::description::Layout;
+use crate::half::RegisterFault;
 use crate::programming::Register;
-use descriptors::{DESCRIPTOR_BYTES, RingRegister};
+use descriptors::{DESCRIPTOR_BYTES, Ring, RingRegister};
 
 /// The registers of the send ring.
 pub const SEND_REGISTERS: [Register; 5] = [
@@ -54,6 +55,20 @@ pub const RECEIVE_REGISTERS: [Register; 5] = [
 fn ring_register(registers: &[Register; 5], offset: u64) -> Option<(&'static str, RingRegister)> {
     let place = registers.iter().position(|&(_, register, _)| register == offset)?;
     Some((registers[place].0, RingRegister::ALL[place]))
+}
+
+/// The driver stores to the register at an offset, if that is one of the ring's: whether it is a
+/// doorbell, and what is wrong with it. `whole_blocks` is as for [`Ring::store`].
+fn store_to_register(
+    ring: &mut Ring,
+    registers: &[Register; 5],
+    (offset, value): (u64, u64),
+    whole_blocks: bool,
+) -> Option<(bool, Result<(), RegisterFault>)> {
+    let (name, register) = ring_register(registers, offset)?;
+    let stored = ring.store(register, value, whole_blocks);
+    let stored = stored.map_err(|problem| RegisterFault(format!("{name} is stored with {problem}")));
+    Some((register == RingRegister::Tail, stored))
 }
 
 /// The thresholds that the driver of a send ring reads, all less than 2^16.

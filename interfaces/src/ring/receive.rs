@@ -20,8 +20,8 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::descriptors::{DONE, Fetch, Ring, RingRegister};
-use super::{Parts, RECEIVE_REGISTERS, ring_register};
+use super::descriptors::{DONE, Fetch, Ring};
+use super::{Parts, RECEIVE_REGISTERS, ring_register, store_to_register};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
 use crate::queue::QueueState;
@@ -225,13 +225,11 @@ impl InterfaceHalf for RingReceive {
         offset: u64,
         value: u64,
     ) -> Option<Result<(), RegisterFault>> {
-        let (name, register) = ring_register(&RECEIVE_REGISTERS, offset)?;
-        if register == RingRegister::Tail {
-            self.statistics.doorbells.increment();
-        }
-        let stored = self.ring.store(register, value, true);
+        let (is_doorbell, stored) =
+            store_to_register(&mut self.ring, &RECEIVE_REGISTERS, (offset, value), true)?;
+        self.statistics.doorbells.add(is_doorbell.into());
         self.accept(context);
-        Some(stored.map_err(|problem| RegisterFault(format!("{name} is stored with {problem}"))))
+        Some(stored)
     }
 
     /// A tail may make it ask for the bus.

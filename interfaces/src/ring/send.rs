@@ -23,8 +23,8 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction, TransactionTag};
 use serde::{Deserialize, Serialize};
 
-use super::descriptors::{DONE, Fetch, REPORT, Ring, RingRegister};
-use super::{Parts, SEND_REGISTERS, ring_register};
+use super::descriptors::{DONE, Fetch, REPORT, Ring};
+use super::{Parts, SEND_REGISTERS, ring_register, store_to_register};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
@@ -232,13 +232,11 @@ impl InterfaceHalf for RingSend {
         offset: u64,
         value: u64,
     ) -> Option<Result<(), RegisterFault>> {
-        let (name, register) = ring_register(&SEND_REGISTERS, offset)?;
-        if register == RingRegister::Tail {
-            self.statistics.doorbells.increment();
-        }
-        let stored = self.ring.store(register, value, false);
+        let (is_doorbell, stored) =
+            store_to_register(&mut self.ring, &SEND_REGISTERS, (offset, value), false)?;
+        self.statistics.doorbells.add(is_doorbell.into());
         self.advance(context);
-        Some(stored.map_err(|problem| RegisterFault(format!("{name} is stored with {problem}"))))
+        Some(stored)
     }
 
     /// A tail may make it ask for the bus.
