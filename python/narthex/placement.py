@@ -23,7 +23,8 @@ def naming_machines(machine: str, settings: Sequence[str], interface: str) -> It
         if str(error) != _refusal(machine, settings, interface):
             raise
         others = machines_with(interface)
-        if not others or not _has_another(machine, settings):
+        # A machine that can have it is refused for its settings: no other machine helps.
+        if not others or machine in others or not _has_another(machine, settings):
             raise
         *some, last = others
         names = f"{', '.join(some)} and {last} have it" if some else f"{last} has it"

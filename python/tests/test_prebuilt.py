@@ -1,6 +1,7 @@
 """Programs that a wheel brings compiled, and packages that are not installed."""
 
 import importlib.util
+import shutil
 import zipfile
 
 import pytest
@@ -10,20 +11,30 @@ from narthex import NarthexError, compiler, extras, health, prebuilt, toolchain
 NO_COMPILER = "there is no compiler"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """An archive of one program, and the program as it is compiled."""
+    archive = tmp_path_factory.mktemp("wheel") / "prebuilt.zip"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "program_names", lambda: ["hello"])
+        patch.setattr(compiler, "firmware_names", list)
+        patch.delenv("CC", raising=False)
+        patch.delenv("NARTHEX_CC", raising=False)
+        prebuilt.make(archive)
+        return archive, compiler.program_path("hello").read_bytes()
+
+
 @pytest.fixture
-def a_wheel(tmp_path, monkeypatch):
-    """An archive of two programs, on a machine without a compiler and with an empty cache."""
+def a_wheel(made, tmp_path, monkeypatch):
+    """The archive on a machine without a compiler and with an empty cache."""
     archive = tmp_path / "prebuilt.zip"
-    monkeypatch.setattr(compiler, "program_names", lambda: ["hello"])
-    monkeypatch.setattr(compiler, "firmware_names", list)
+    shutil.copyfile(made[0], archive)
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.delenv("NARTHEX_CC", raising=False)
-    prebuilt.make(archive)
-    expected = compiler.program_path("hello").read_bytes()
     monkeypatch.setattr(prebuilt, "ARCHIVE", archive)
     monkeypatch.setenv("NARTHEX_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(toolchain, "_zig", without_compiler)
-    return archive, expected
+    return archive, made[1]
 
 
 def without_compiler(_notice=""):

@@ -1,8 +1,6 @@
 //! What instructions do, one extension after the other.
 
-mod common;
-
-use common::{float_result, run, run_to_fault};
+use crate::common::{float_result, run, run_to_fault};
 use narthex_cores::FaultKind;
 
 const INVALID: u32 = 16;

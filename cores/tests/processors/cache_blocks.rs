@@ -1,9 +1,7 @@
 //! Cache-block operations as instructions: their encoding, their time, and what they do
 //! to memory without caches.
 
-mod common;
-
-use common::{DATA, cycles, prepared, run_to_fault};
+use crate::common::{DATA, cycles, prepared, run_to_fault};
 use narthex_cores::assemble::encode;
 use narthex_cores::{Config, FaultKind, Functional, Stop};
 use narthex_kernel::Time;

@@ -1,8 +1,6 @@
 //! When the instructions of a core with a reorder window begin, to the cycle.
 
-mod common;
-
-use common::{DATA, prepared, windowed};
+use crate::common::{DATA, prepared, windowed};
 use narthex_cores::{Config, PredictorConfig, PredictorKind, ReorderWindow, Stop, WindowConfig};
 use narthex_kernel::Time;
 

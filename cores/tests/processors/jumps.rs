@@ -1,9 +1,7 @@
 //! The handlers' last calls must be jumps: a call for each of millions of
 //! instructions would need gigabytes of stack.
 
-mod common;
-
-use common::prepared;
+use crate::common::prepared;
 use narthex_cores::{Config, Functional, InOrder, Stop, Timing};
 use narthex_kernel::Time;
 

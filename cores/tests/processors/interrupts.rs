@@ -1,9 +1,7 @@
 //! Interrupts and waiting for them, to the cycle: when a handler begins, what it
 //! sees, what is masked meanwhile, and what no handler can take.
 
-mod common;
-
-use common::{DATA, TEXT, prepared};
+use crate::common::{DATA, TEXT, prepared};
 use narthex_cores::{Config, FaultKind, FlatMemory, Functional, InOrder, Processor, Stop, Timing};
 use narthex_kernel::Time;
 use proptest::prelude::*;

@@ -1,8 +1,6 @@
 //! Exact cycles of short programs on in-order processors.
 
-mod common;
-
-use common::{DATA, TEXT, cycles, prepared, slots};
+use crate::common::{DATA, TEXT, cycles, prepared, slots};
 use narthex_cores::assemble::assemble;
 use narthex_cores::linux::{GuestMemory, Protection};
 use narthex_cores::{Code, Config, FlatMemory, Functional, InOrder, Processor, Stop};
