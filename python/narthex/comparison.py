@@ -6,6 +6,7 @@ with the reason. So is one of "all" that the machine cannot have.
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from narthex.report.parts import Chart
 
 SIMULATED_TIME = "simulated time"
+
+_PERCENTILE = re.compile(r"(?P<of>.*), p[\d.]+")
+"""The name of a report that is a percentile (guest/messaging/latencies.h)."""
 
 Status = Literal["ranked", "failed", "left out"]
 """Of an interface: it has a value; the program ran and has no result; it was not run."""
@@ -98,6 +102,18 @@ class Comparison(Loaded):
     def measured(self, result: Result) -> float:
         """Return the value by which a run is ranked."""
         return result.simulated_us if self.measure == SIMULATED_TIME else result.value(self.measure)
+
+    @property
+    def percentiles(self) -> list[str]:
+        """The other percentiles of what is ranked: "latency, p99" where that is "latency, p50"."""
+        ranked = _PERCENTILE.fullmatch(self.measure)
+        names = dict.fromkeys(report["name"] for report in self.results[0].document["reports"])
+        return [
+            name
+            for name in names
+            if ranked and name != self.measure
+            if (found := _PERCENTILE.fullmatch(name)) and found["of"] == ranked["of"]
+        ]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each interface: rank, interface, status, value, unit, times the best.

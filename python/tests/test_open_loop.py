@@ -135,3 +135,10 @@ def test_a_load_that_cannot_be_is_refused(tmp_path, words, told):
         narthex.run("open-loop", *words, nodes=2, files=files)
     assert told in str(error.value)
     assert error.value.exit_code == 2
+
+
+def test_a_comparison_has_the_percentiles_beside_each_other():
+    words = ["open-loop", 100, 64, 200, 50]
+    found = narthex.compare(*words, interfaces=["NI2w", "CNI4"], by="latency, p90", nodes=2)
+    assert found.percentiles == ["latency, p50", "latency, p99"]
+    assert narthex.compare("roundtrip", 8, 2, interface="NI2w", nodes=2).percentiles == []

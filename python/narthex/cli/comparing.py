@@ -106,16 +106,19 @@ def _show_ranking(found: "Comparison", machine: str) -> None:
     """Print the interfaces, best first, and why others have no value."""
     from narthex.comparison import RANKED
 
+    beside = found.percentiles
     rows = [
-        (row["rank"], row["interface"], notation.text(row["value"]), row["unit"], _ratio(row))
-        for row in found.rows()
+        (row["rank"], row["interface"], notation.text(row["value"]),
+         *(notation.text(result.value(name)) for name in beside), row["unit"], _ratio(row))
+        for row, result in zip(found.rows(), found.results, strict=False)
         if row["status"] == RANKED
-    ]
-    columns = ["rank", "interface", found.measure, "unit", "from the best"]
+    ]  # fmt: skip
+    names = [found.measure, *(name.rpartition(", ")[2] for name in beside)]
+    columns = ["rank", "interface", *names, "unit", "from the best"]
     first = found.document["runs"][0]
     words = " ".join([first["program"], *first["arguments"]])
     title = f"{words} on {machine}, by {found.measure}"
-    print_table(title, columns, rows, ["rank", found.measure, "from the best"])
+    print_table(title, columns, rows, ["rank", *names, "from the best"])
     _show_unranked(found)
 
 
