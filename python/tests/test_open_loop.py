@@ -12,6 +12,7 @@ import pytest
 
 import narthex
 from narthex.assets import GUEST
+from narthex.validation import plots
 
 MEASURES = """
 #include <stdio.h>
@@ -142,3 +143,52 @@ def test_a_comparison_has_the_percentiles_beside_each_other():
     found = narthex.compare(*words, interfaces=["NI2w", "CNI4"], by="latency, p90", nodes=2)
     assert found.percentiles == ["latency, p50", "latency, p99"]
     assert narthex.compare("roundtrip", 8, 2, interface="NI2w", nodes=2).percentiles == []
+
+
+LOADED = """
+title = "Latency under load"
+source = "no paper"
+program = "open-loop"
+machine = "chip"
+report = "latency, p90"
+unit = "us"
+curves = "{curve} @ {panel} at {x} thousand requests/s"
+over = "achieved rate"
+interfaces = ["NI2w"]
+
+[[workload]]
+name = "p50 at 100 thousand requests/s"
+args = ["100", "64", "50", "5"]
+report = "latency, p50"
+
+[[workload]]
+name = "p90 at 100 thousand requests/s"
+args = ["100", "64", "50", "5"]
+"""
+
+
+def test_latencies_are_drawn_over_the_achieved_rate(tmp_path):
+    file = tmp_path / "loaded.toml"
+    file.write_text(LOADED)
+    outcome = narthex.experiment(str(file), machine="hpca98")
+    done = narthex.run("open-loop", 100, 64, 50, 5, interface="NI2w", nodes=2)
+    drawn = plots.curve_rows(outcome)
+    names = ["latency, p50", "latency, p90"]
+    assert [row["value"] for row in drawn] == [done.value(name) / 1000 for name in names]
+    assert [row["panel"] for row in drawn] == ["p50", "p90"]
+    assert {row["x"] for row in drawn} == {done.value("achieved rate")}
+    assert plots.chart(outcome).description.endswith("over achieved rate, requests/s")
+
+
+@pytest.mark.parametrize(("kept", "told"), [
+    ('report = "latency, p90"\nover = "achieved rate"', "'over' needs 'curves' and 'report'"),
+    ('ledger = ["send"]\nover = "achieved rate"', "'over' needs 'curves' and 'report'"),
+    ('ledger = ["send"]', "has 'report', and the experiment has not"),
+])  # fmt: skip
+def test_a_report_of_an_experiment_that_has_none_is_refused(tmp_path, kept, told):
+    head = LOADED.index('report = "latency, p90"')
+    tail = LOADED.index("interfaces")
+    middle = f'{kept}\nunit = "us"\n'
+    (tmp_path / "wrong.toml").write_text(LOADED[:head] + middle + LOADED[tail:])
+    with pytest.raises(narthex.NarthexError, match=told):
+        narthex.experiment(str(tmp_path / "wrong.toml"))
