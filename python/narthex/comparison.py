@@ -279,7 +279,7 @@ def compare(
     >>> found.frame["interface"].to_list()
     ['CNI32Qm', 'NI2w']
     """
-    names, unranked = _chosen(
+    names, unranked = chosen(
         arguments.either(interface, interfaces), options["machine"], options["set"]
     )
     guest = find(program)
@@ -308,22 +308,22 @@ def compare(
     return rank(results, by, [*failed, *unranked])
 
 
-def _chosen(
-    chosen: list[str] | None,
+def chosen(
+    given: list[str] | None,
     machine: str | Path,
     set: Settings,  # noqa: A002 - the option's name on the command line
 ) -> tuple[list[str], list[Unranked]]:
     """Return the interfaces to run over, and those of "all" that the machine cannot have."""
-    if chosen is None or [name.casefold() for name in chosen] == ["all"]:
+    if given is None or [name.casefold() for name in given] == ["all"]:
         names, left_out = interfaces_of(machine, set)
         return names, [Unranked(name, LEFT_OUT, reason, USAGE) for name, reason in left_out.items()]
-    if not chosen:
+    if not given:
         raise NarthexError("compare needs at least one interface")
     place, settings = arguments.text("machine", machine), arguments.settings(set)
-    for name in chosen:
+    for name in given:
         with naming_machines(place, settings, name):
             _native.machine_settings(place, settings, name)
-    return chosen, []
+    return given, []
 
 
 def _nothing_to_rank(failed: list[Unranked]) -> NarthexError:

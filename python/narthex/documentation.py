@@ -52,6 +52,7 @@ from narthex.goal import Comparison, compare
 from narthex.listing import entries
 from narthex.options import DEFAULT_MACHINE
 from narthex.running import run
+from narthex.side_by_side import explain_all
 from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
 from narthex.validation.outcome import label
 from narthex.validation.rows import Row as ExperimentRow
@@ -461,6 +462,11 @@ def message_life() -> str:
     return _drawn(explain("CNI32Qm", 64))
 
 
+def lives_side_by_side() -> str:
+    """Draw a message over each interface of chip, as `narthex explain all --diagram` does."""
+    return explain_all("all", 64, machine="chip").svg()
+
+
 def tile_lives() -> dict[Path, str]:
     """Draw what goes from tile to tile, as `narthex explain SARC --of ... --diagram` does."""
     machine = "sarc-prototype"
@@ -499,6 +505,7 @@ RANKED = ["NI2w", "CNI4", "CNI16Qm", "CNI32Qm", "CNI512Q", "NI16w+Blkbuf", "NI64
 
 LIFE, RANKING = DOCS / "life.svg", DOCS / "ranking.svg"
 """The README's pictures."""
+SIDE_BY_SIDE = DOCS / "side-by-side.svg"
 
 
 def main() -> None:
@@ -515,6 +522,7 @@ def main() -> None:
             renew(FIDELITY)
         return
     LIFE.write_text(message_life(), encoding="utf-8")
+    SIDE_BY_SIDE.write_text(lives_side_by_side(), encoding="utf-8")
     ranking(RANKING)
     for file, drawn in (machine_pictures() | tile_lives() | hardware_waves()).items():
         file.parent.mkdir(exist_ok=True)

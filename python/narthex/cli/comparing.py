@@ -31,7 +31,9 @@ from narthex.cli.terminal import say
 from narthex.options import ProgramOptions
 
 if TYPE_CHECKING:
-    from narthex.comparison import Comparison
+    from collections.abc import Sequence
+
+    from narthex.comparison import Comparison, Unranked
 
 
 def register(app: typer.Typer) -> None:
@@ -119,15 +121,15 @@ def _show_ranking(found: "Comparison", machine: str) -> None:
     words = " ".join([first["program"], *first["arguments"]])
     title = f"{words} on {machine}, by {found.measure}"
     print_table(title, columns, rows, ["rank", *names, "from the best"])
-    _show_unranked(found)
+    show_unranked(found.unranked)
 
 
-def _show_unranked(found: "Comparison") -> None:
+def show_unranked(unranked: "Sequence[Unranked]") -> None:
     """Print the interfaces without a value, those of the same reason together."""
     from narthex.comparison import grouped
 
-    for status in dict.fromkeys(each.status for each in found.unranked):
-        reasons = {each.interface: each.reason for each in found.unranked if each.status == status}
+    for status in dict.fromkeys(each.status for each in unranked):
+        reasons = {each.interface: each.reason for each in unranked if each.status == status}
         for names, reason in grouped(reasons):
             first, _, more = reason.partition("\n")
             all_of_it = f" ('narthex run' with -i '{names[0]}' says more)" if more else ""
