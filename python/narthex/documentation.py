@@ -23,12 +23,15 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `mpi` | | the functions that `mpi.h` declares |
 | `mpi-model` | interfaces of hpca98 | `narthex fit logp`, and the experiments mpi/* over hpca98 |
 | `calls` | MACHINE/INTERFACE, several | `narthex run roundtrip` and `shmem-latency` |
+| `hosts` | interfaces, `bytes` (several), `machine` | `narthex.host_costs`: a minute |
+| `hosts-sensitivity` | the same; a row for each `set` instead of all at once | the same |
 | `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
 The pictures of the README, of the machines and of SARC's transfers are made likewise.
 
-All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted.
+All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted. The machine
+of `hosts` may be a file that a page shows: `machine=pcie.md:nic.toml`.
 """
 
 import json
@@ -40,7 +43,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from narthex import extras, mpi, reference
+from narthex import extras, host_pages, mpi, reference
 from narthex.assets import experiment_names
 from narthex.compiler import driver_apart
 from narthex.errors import NarthexError, unknown
@@ -383,6 +386,14 @@ def calls(directive: Directive) -> list[str]:
     return markdown_table(["machine", "interface", *numbers], rows, right=numbers)
 
 
+def hosts(directive: Directive) -> list[str]:
+    """Say what interfaces give a host and what they cost it, or how that changes."""
+    tables = host_pages.costs if directive.kind == "hosts" else host_pages.sensitivity
+    machine = host_pages.shown_machine(directive.machine, DOCS)
+    made = tables(machine, directive.sizes, directive.names, directive.set)
+    return "\n\n".join("\n".join(_lines(each)) for each in made).splitlines()
+
+
 def machine_pictures() -> dict[Path, str]:
     """Return the pictures of the machines, as `narthex machine show --diagram` draws them."""
     from narthex import _native
@@ -420,6 +431,8 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "mpi": mpi_functions,
     "mpi-model": mpi_model,
     "fidelity": fidelity_of,
+    "hosts": hosts,
+    "hosts-sensitivity": hosts,
     "area": area_of,
     "calls": calls,
 }
