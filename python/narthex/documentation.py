@@ -56,7 +56,7 @@ from narthex.listing import entries
 from narthex.options import DEFAULT_MACHINE
 from narthex.running import run
 from narthex.side_by_side import explain_all
-from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
+from narthex.validation import Claim, Outcome, experiment, fidelity, load, plots, wording
 from narthex.validation.outcome import label
 from narthex.validation.rows import Row as ExperimentRow
 
@@ -518,7 +518,7 @@ RANKED = ["NI2w", "CNI4", "CNI16Qm", "CNI32Qm", "CNI512Q", "NI16w+Blkbuf", "NI64
 
 LIFE, RANKING = DOCS / "life.svg", DOCS / "ranking.svg"
 """The README's pictures."""
-SIDE_BY_SIDE = DOCS / "side-by-side.svg"
+SIDE_BY_SIDE, UNDER_LOAD = DOCS / "side-by-side.svg", DOCS / "load-latency.svg"
 
 
 def main() -> None:
@@ -536,6 +536,7 @@ def main() -> None:
         return
     LIFE.write_text(message_life(), encoding="utf-8")
     SIDE_BY_SIDE.write_text(lives_side_by_side(), encoding="utf-8")
+    plots.write(outcome("modern/load-latency"), UNDER_LOAD)
     ranking(RANKING)
     for file, drawn in (machine_pictures() | tile_lives() | hardware_waves()).items():
         file.parent.mkdir(exist_ok=True)
