@@ -77,7 +77,6 @@ def experiment(
         "",
         "--machine",
         "-m",
-        metavar="NAME",
         help="A machine in the place of the experiment's: a preset or a TOML file.",
         autocompletion=completion.machines,
     ),
