@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from narthex.loads import NetworkLoad, network
     from narthex.results import Result, load
     from narthex.running import run
+    from narthex.side_by_side import SideBySide, explain_all
     from narthex.sweeps.execution import sweep
     from narthex.sweeps.plots import plot_sweep
     from narthex.validation import Experiments, Outcome, experiment
@@ -57,12 +58,14 @@ __all__ = [
     "NetworkLoad",
     "Outcome",
     "Result",
+    "SideBySide",
     "catalogue",
     "compare",
     "compile",
     "diff",
     "experiment",
     "explain",
+    "explain_all",
     "fit_logp",
     "interfere",
     "load",
@@ -81,6 +84,7 @@ _HOMES = {
     "Interference": "narthex.interference",
     "Outcome": "narthex.validation",
     "Result": "narthex.results",
+    "SideBySide": "narthex.side_by_side",
     "__version__": "narthex._native",
     "catalogue": "narthex.listing",
     "compare": "narthex.comparison",
@@ -88,6 +92,7 @@ _HOMES = {
     "diff": "narthex.differences",
     "experiment": "narthex.validation",
     "explain": "narthex.explanation",
+    "explain_all": "narthex.side_by_side",
     "fit_logp": "narthex.fitting",
     "interfere": "narthex.interference",
     "load": "narthex.results",

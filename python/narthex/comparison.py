@@ -6,6 +6,7 @@ with the reason. So is one of "all" that the machine cannot have.
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from narthex.report.parts import Chart
 
 SIMULATED_TIME = "simulated time"
+
+_PERCENTILE = re.compile(r"(?P<of>.*), p[\d.]+")
+"""The name of a report that is a percentile (guest/messaging/latencies.h)."""
 
 Status = Literal["ranked", "failed", "left out"]
 """Of an interface: it has a value; the program ran and has no result; it was not run."""
@@ -98,6 +102,18 @@ class Comparison(Loaded):
     def measured(self, result: Result) -> float:
         """Return the value by which a run is ranked."""
         return result.simulated_us if self.measure == SIMULATED_TIME else result.value(self.measure)
+
+    @property
+    def percentiles(self) -> list[str]:
+        """The other percentiles of what is ranked: "latency, p99" where that is "latency, p50"."""
+        ranked = _PERCENTILE.fullmatch(self.measure)
+        names = dict.fromkeys(report["name"] for report in self.results[0].document["reports"])
+        return [
+            name
+            for name in names
+            if ranked and name != self.measure
+            if (found := _PERCENTILE.fullmatch(name)) and found["of"] == ranked["of"]
+        ]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each interface: rank, interface, status, value, unit, times the best.
@@ -263,7 +279,7 @@ def compare(
     >>> found.frame["interface"].to_list()
     ['CNI32Qm', 'NI2w']
     """
-    names, unranked = _chosen(
+    names, unranked = chosen(
         arguments.either(interface, interfaces), options["machine"], options["set"]
     )
     guest = find(program)
@@ -292,22 +308,22 @@ def compare(
     return rank(results, by, [*failed, *unranked])
 
 
-def _chosen(
-    chosen: list[str] | None,
+def chosen(
+    given: list[str] | None,
     machine: str | Path,
     set: Settings,  # noqa: A002 - the option's name on the command line
 ) -> tuple[list[str], list[Unranked]]:
     """Return the interfaces to run over, and those of "all" that the machine cannot have."""
-    if chosen is None or [name.casefold() for name in chosen] == ["all"]:
+    if given is None or [name.casefold() for name in given] == ["all"]:
         names, left_out = interfaces_of(machine, set)
         return names, [Unranked(name, LEFT_OUT, reason, USAGE) for name, reason in left_out.items()]
-    if not chosen:
+    if not given:
         raise NarthexError("compare needs at least one interface")
     place, settings = arguments.text("machine", machine), arguments.settings(set)
-    for name in chosen:
+    for name in given:
         with naming_machines(place, settings, name):
             _native.machine_settings(place, settings, name)
-    return chosen, []
+    return given, []
 
 
 def _nothing_to_rank(failed: list[Unranked]) -> NarthexError:

@@ -23,12 +23,15 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `mpi` | | the functions that `mpi.h` declares |
 | `mpi-model` | interfaces of hpca98 | `narthex fit logp`, and the experiments mpi/* over hpca98 |
 | `calls` | MACHINE/INTERFACE, several | `narthex run roundtrip` and `shmem-latency` |
+| `hosts` | interfaces, `bytes` (several), `machine` | `narthex.host_costs`: a minute |
+| `hosts-sensitivity` | the same; a row for each `set` instead of all at once | the same |
 | `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
 The pictures of the README, of the machines and of SARC's transfers are made likewise.
 
-All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted.
+All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted. The machine
+of `hosts` may be a file that a page shows: `machine=pcie.md:nic.toml`.
 """
 
 import json
@@ -40,7 +43,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from narthex import extras, mpi, reference
+from narthex import extras, host_pages, mpi, reference
 from narthex.assets import experiment_names
 from narthex.compiler import driver_apart
 from narthex.errors import NarthexError, unknown
@@ -52,7 +55,8 @@ from narthex.goal import Comparison, compare
 from narthex.listing import entries
 from narthex.options import DEFAULT_MACHINE
 from narthex.running import run
-from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
+from narthex.side_by_side import explain_all
+from narthex.validation import Claim, Outcome, experiment, fidelity, load, plots, wording
 from narthex.validation.outcome import label
 from narthex.validation.rows import Row as ExperimentRow
 
@@ -382,6 +386,14 @@ def calls(directive: Directive) -> list[str]:
     return markdown_table(["machine", "interface", *numbers], rows, right=numbers)
 
 
+def hosts(directive: Directive) -> list[str]:
+    """Say what interfaces give a host and what they cost it, or how that changes."""
+    tables = host_pages.costs if directive.kind == "hosts" else host_pages.sensitivity
+    machine = host_pages.shown_machine(directive.machine, DOCS)
+    made = tables(machine, directive.sizes, directive.names, directive.set)
+    return "\n\n".join("\n".join(_lines(each)) for each in made).splitlines()
+
+
 def machine_pictures() -> dict[Path, str]:
     """Return the pictures of the machines, as `narthex machine show --diagram` draws them."""
     from narthex import _native
@@ -419,6 +431,8 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "mpi": mpi_functions,
     "mpi-model": mpi_model,
     "fidelity": fidelity_of,
+    "hosts": hosts,
+    "hosts-sensitivity": hosts,
     "area": area_of,
     "calls": calls,
 }
@@ -461,6 +475,11 @@ def message_life() -> str:
     return _drawn(explain("CNI32Qm", 64))
 
 
+def lives_side_by_side() -> str:
+    """Draw a message over each interface of chip, as `narthex explain all --diagram` does."""
+    return explain_all("all", 64, machine="chip").svg()
+
+
 def tile_lives() -> dict[Path, str]:
     """Draw what goes from tile to tile, as `narthex explain SARC --of ... --diagram` does."""
     machine = "sarc-prototype"
@@ -499,6 +518,7 @@ RANKED = ["NI2w", "CNI4", "CNI16Qm", "CNI32Qm", "CNI512Q", "NI16w+Blkbuf", "NI64
 
 LIFE, RANKING = DOCS / "life.svg", DOCS / "ranking.svg"
 """The README's pictures."""
+SIDE_BY_SIDE, UNDER_LOAD = DOCS / "side-by-side.svg", DOCS / "load-latency.svg"
 
 
 def main() -> None:
@@ -515,6 +535,8 @@ def main() -> None:
             renew(FIDELITY)
         return
     LIFE.write_text(message_life(), encoding="utf-8")
+    SIDE_BY_SIDE.write_text(lives_side_by_side(), encoding="utf-8")
+    plots.write(outcome("modern/load-latency"), UNDER_LOAD)
     ranking(RANKING)
     for file, drawn in (machine_pictures() | tile_lives() | hardware_waves()).items():
         file.parent.mkdir(exist_ok=True)

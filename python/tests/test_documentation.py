@@ -22,8 +22,10 @@ def test_the_lives_on_a_page_are_those_of_the_simulator(page):
 
 
 @pytest.mark.skipif("CC" in os.environ, reason="another compiler makes other programs")
-def test_the_readmes_pictures_are_those_of_the_simulator(tmp_path):
+def test_the_pictures_of_messages_are_those_of_the_simulator(tmp_path):
     assert documentation.message_life() == documentation.LIFE.read_text(), "run `make pages`"
+    drawn = documentation.SIDE_BY_SIDE.read_text()
+    assert documentation.lives_side_by_side() == drawn, "run `make pages`"
     documentation.ranking(tmp_path / "ranking.svg")
     drawn = (tmp_path / "ranking.svg").read_text()
     assert drawn == documentation.RANKING.read_text(), "run `make pages`"

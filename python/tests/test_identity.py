@@ -18,6 +18,8 @@ SHORT = {
     "bandwidth": (248, 60),
     "all-to-all": (64, 2),
     "neighbours": (200, 3),
+    "open-loop": (200, 64, 40, 8),
+    "key-value": (200, 64, 40, 8),
 }
 """The programs, each with arguments for a run of less than a second."""
 

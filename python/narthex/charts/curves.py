@@ -69,8 +69,8 @@ def curves(
     """Draw a curve for each of the `names` of `interface`; a row has `x` and `value` besides.
 
     `x` and `series` are the words at the axis and the legend; without a series, one
-    curve has no legend. `is_joined` draws lines between the points. Values that
-    span two decades have an axis by ratio.
+    curve has no legend. `is_joined` draws lines between the points, from left to right or as
+    rows have an `order`. Values that span two decades have an axis by ratio.
     """
     from narthex.extras import altair as alt
 
@@ -92,7 +92,9 @@ def curves(
     points = base.mark_point(filled=True, size=45, **hand).encode(y=value).add_params(chosen)
     layers = beside(base, rows, along="y", fill="var(--surface)")
     if is_joined:
-        layers.insert(0, base.mark_line(strokeWidth=2).encode(y=value, strokeDash=_dashes(rows)))
+        order = {"order": alt.Order("order:Q")} if any("order" in row for row in rows) else {}
+        line = base.mark_line(strokeWidth=2).encode(y=value, strokeDash=_dashes(rows), **order)
+        layers.insert(0, line)
     layered = alt.layer(*layers, points, data=alt.Data(values=completed(rows)))
     layered = layered.properties(height=PANEL_HEIGHT if panels else CURVES_HEIGHT)
     order = list(dict.fromkeys(row.get(panels, "") for row in rows))

@@ -31,7 +31,9 @@ from narthex.cli.terminal import say
 from narthex.options import ProgramOptions
 
 if TYPE_CHECKING:
-    from narthex.comparison import Comparison
+    from collections.abc import Sequence
+
+    from narthex.comparison import Comparison, Unranked
 
 
 def register(app: typer.Typer) -> None:
@@ -106,25 +108,28 @@ def _show_ranking(found: "Comparison", machine: str) -> None:
     """Print the interfaces, best first, and why others have no value."""
     from narthex.comparison import RANKED
 
+    beside = found.percentiles
     rows = [
-        (row["rank"], row["interface"], notation.text(row["value"]), row["unit"], _ratio(row))
-        for row in found.rows()
+        (row["rank"], row["interface"], notation.text(row["value"]),
+         *(notation.text(result.value(name)) for name in beside), row["unit"], _ratio(row))
+        for row, result in zip(found.rows(), found.results, strict=False)
         if row["status"] == RANKED
-    ]
-    columns = ["rank", "interface", found.measure, "unit", "from the best"]
+    ]  # fmt: skip
+    names = [found.measure, *(name.rpartition(", ")[2] for name in beside)]
+    columns = ["rank", "interface", *names, "unit", "from the best"]
     first = found.document["runs"][0]
     words = " ".join([first["program"], *first["arguments"]])
     title = f"{words} on {machine}, by {found.measure}"
-    print_table(title, columns, rows, ["rank", found.measure, "from the best"])
-    _show_unranked(found)
+    print_table(title, columns, rows, ["rank", *names, "from the best"])
+    show_unranked(found.unranked)
 
 
-def _show_unranked(found: "Comparison") -> None:
+def show_unranked(unranked: "Sequence[Unranked]") -> None:
     """Print the interfaces without a value, those of the same reason together."""
     from narthex.comparison import grouped
 
-    for status in dict.fromkeys(each.status for each in found.unranked):
-        reasons = {each.interface: each.reason for each in found.unranked if each.status == status}
+    for status in dict.fromkeys(each.status for each in unranked):
+        reasons = {each.interface: each.reason for each in unranked if each.status == status}
         for names, reason in grouped(reasons):
             first, _, more = reason.partition("\n")
             all_of_it = f" ('narthex run' with -i '{names[0]}' says more)" if more else ""

@@ -42,6 +42,7 @@ def register(app: typer.Typer) -> None:
             "narthex experiment hpca98/macro-fifo --plot fifo.html",
             "narthex experiment hpca98/roundtrip --report roundtrip.html",
             "narthex experiment hpca98/roundtrip --set bus.clock=125MHz",
+            "narthex experiment modern/load-latency -m mine.toml -i NI2w,Ring --plot load.svg",
             "narthex experiment hpca98/roundtrip --sensitivity --report roundtrip.html",
             "narthex experiment hpca98/roundtrip --sensitivity --parameter flow_control,bus"
             " --interface NI2w,CNI32Qm --workload '64 bytes'",
@@ -71,6 +72,13 @@ def experiment(
         "",
         "--parameter",
         help="With --sensitivity: only these keys, or tables of them, with commas between.",
+    ),
+    machine: str = typer.Option(
+        "",
+        "--machine",
+        "-m",
+        help="A machine in the place of the experiment's: a preset or a TOML file.",
+        autocompletion=completion.machines,
     ),
     set_: list[str] = SET,
     jobs: int = typer.Option(2, "--jobs", "-j", **within("jobs"), help="Runs at a time."),
@@ -109,6 +117,7 @@ def experiment(
     measured = {
         "interfaces": interfaces,
         "workloads": workload,
+        "machine": machine,
         "set": set_,
         "sensitivity": sensitivity,
         "parameters": parameters,
@@ -119,7 +128,7 @@ def experiment(
         plots.check(plot, names)
         check_writable(plot, "--plot")
     for name in names:  # every name is checked before the first run
-        definition = validation.only(validation.load(name), interfaces, workload)
+        definition = validation.only(validation.load(name, machine), interfaces, workload)
         validation.check(definition, name, set_)
         warn(warnings.of_requests(validation.choices(definition, set_)))
     outcomes: list[Outcome] = []

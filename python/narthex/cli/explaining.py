@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from narthex import files
-from narthex.cli import completion
+from narthex.cli import completion, explaining_all
 from narthex.cli.console import (
     JSON_OPTION,
     JsonTarget,
@@ -21,6 +21,7 @@ from narthex.cli.console import (
     examples,
     finish,
     keeping,
+    split_names,
     warn_of_idle,
     within,
 )
@@ -65,6 +66,7 @@ def register(app: typer.Typer) -> None:
             "narthex explain CNI512Q --set bus.clock=125MHz --json life.json",
             "narthex explain CNI32Qm --bytes 256 --report life.html",
             "narthex explain CNI32Qm --diagram life.svg",
+            "narthex explain all --bytes 64 --machine chip --diagram side-by-side.svg",
             "narthex explain SARC --of remote-store --machine sarc-prototype",
             "narthex explain SARC --of mcs-lock --machine sarc-chip"
             " --set machine.processors_per_process=16",
@@ -79,7 +81,10 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     interface: str = typer.Argument(
-        ..., help="The network interface.", autocompletion=completion.interfaces
+        ...,
+        help="The network interface. Of several, with commas between, or of 'all' that the"
+        " machine can have, the lives are set side by side.",
+        autocompletion=completion.interfaces,
     ),
     program: str | None = typer.Argument(
         None,
@@ -139,10 +144,18 @@ def explain(
     from narthex import explanation
     from narthex.programs import find
 
-    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
-    picture = PlotTarget(plot)
     if diagram:
         check_diagram(diagram)
+    names = split_names(interface)
+    if len(names) > 1 or [name.casefold() for name in names] == ["all"]:
+        one = {"PROGRAM": program, "--of": of, "--from": from_, "--to": to, "--nodes": nodes}
+        explaining_all.refuse({**one, "--json": json_file, "--report": report, "--plot": plot})
+        explaining_all.explain_all(
+            names, bytes_, diagram, machine=machine, set=set_, firmware=firmware, seed=seed
+        )
+        return
+    target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
+    picture = PlotTarget(plot)
     if program is None and nodes is not None:
         raise NarthexError("--nodes is of a program: name one, or choose ranks by --from and --to")
     guest = find(program or explanation.named(of or explanation.MESSAGE).program)

@@ -52,6 +52,7 @@ AGENTS = {
     "network side of the interface": "interface",
     "interface of another process": "interface",
     "directory": "memory",
+    "bridge": "bridge",
     "DMA engine": "dma",
     "forwarder": "interface",
     "send half": "interface",
@@ -59,7 +60,7 @@ AGENTS = {
 }
 """Which part of the machine's picture an agent is (`charts.diagram`)."""
 
-ON_LANE = {"firmware": "interface", "dma": "interface"}
+ON_LANE = {"firmware": "interface", "dma": "interface", "bridge": "interface"}
 """On whose lane parts are that have none."""
 
 SUPPLIERS = {"main memory": "memory", "cache": "processor", "interface": "interface"}

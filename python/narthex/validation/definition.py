@@ -76,6 +76,8 @@ class Workload:
     """The payload, where break-evens are looked for."""
     program: str = ""
     """Which program, where it is not the experiment's."""
+    report: str = ""
+    """Which report is the value, where it is not the experiment's."""
     sizes: list[MessageSize] = field(default_factory=list)
     """The sizes that the paper prints, where messages are counted by size."""
     beside: list[str] = field(default_factory=list)
@@ -270,6 +272,9 @@ class Experiment:
     """How names of workloads are read where a plot draws curves instead of bars: `{curve}`,
     `{x}` (a number) and, if there are panels, `{panel}` stand for parts of them. Where the
     interface's name has one of these parts: `INTERFACE @ WORKLOAD`."""
+    over: str = ""
+    """With curves: the report that points are drawn over, in the order of `{x}`, where that is
+    not `{x}` itself."""
     published: str = ""
     """Whose published values are shown, where they are not its own."""
     set: list[str] = field(default_factory=list)
@@ -322,6 +327,10 @@ class Experiment:
     def program_of(self, workload: Workload) -> str:
         """Return the program of a workload."""
         return workload.program or self.program
+
+    def reported(self, workload: Workload) -> str:
+        """Return the report that is a workload's value."""
+        return workload.report or self.report
 
     def looks_at(self, workload: Workload) -> list[str]:
         """Return the activities or occupations whose time is a workload's value."""

@@ -55,6 +55,7 @@ def experiment(
     *,
     interfaces: str | Sequence[str] = (),
     workloads: str | Sequence[str] = (),
+    machine: arguments.Path = "",
     set: Settings = (),  # noqa: A002 - the option's name on the command line
     sensitivity: bool = False,
     parameters: str | Sequence[str] = (),
@@ -71,7 +72,8 @@ def experiment(
 
     `name` is PAPER/NAME, or a file of your own. `interfaces` leaves all others
     out, and the claims and comparisons that need them, and so does `workloads`.
-    `set` changes parameters of the machine, as in `run`. `sensitivity` measures
+    `machine` takes the place of the experiment's own. `set` changes parameters of
+    the machine, as in `run`. `sensitivity` measures
     with every assumed parameter at other values too, or with those that
     `parameters` names by their keys or tables; `varied` has what that moves.
     `jobs` runs are made at a time; each is its own simulated machine, so their
@@ -80,7 +82,7 @@ def experiment(
     its row has no value.
     """
     definition = only(
-        load(name),
+        load(name, machine),
         arguments.interfaces(interfaces),
         arguments.names("workloads", workloads),
     )

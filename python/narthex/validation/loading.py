@@ -32,8 +32,17 @@ CURVES = [["{curve}", "{x}"], ["{curve}", "{panel}", "{x}"]]
 """What `curves` finds in the names of workloads, sorted: without panels or with them."""
 
 
-def load(name: str) -> Experiment:
-    """Read an experiment: one that comes with Narthex, or a file of the user's."""
+def load(name: str, machine: arguments.Path = "") -> Experiment:
+    """Read an experiment, one that comes with Narthex or a file of the user's, for its machine.
+
+    Or for `machine`, if one is given.
+    """
+    found = _read(name)
+    given = arguments.text("machine", machine)
+    return replace(found, machine=given) if given else found
+
+
+def _read(name: str) -> Experiment:
     own = Path(arguments.text("name", name))
     name = str(own)
     if own.suffix == ".toml" and os.path.isfile(own):
@@ -165,6 +174,8 @@ def _check_value(experiment: Experiment, file: Path) -> None:
         raise NarthexError(f"{file}: one of {', '.join(VALUES)} says what is measured, {found}")
     if experiment.share_of and not (experiment.statistic and experiment.unit == "percent"):
         raise NarthexError(f"{file}: 'share_of' needs 'statistic' and the unit percent")
+    if experiment.over and not (experiment.curves and experiment.report):
+        raise NarthexError(f"{file}: 'over' needs 'curves' and 'report': it is what they are over")
     for workload in experiment.workload:
         if experiment.load:
             is_latency = experiment.load == "latency"
@@ -175,6 +186,11 @@ def _check_value(experiment: Experiment, file: Path) -> None:
         elif not experiment.program_of(workload):
             raise NarthexError(
                 f"{file}: workload '{workload.name}' has no 'program', and neither has the file"
+            )
+        if workload.report and not experiment.report:
+            raise NarthexError(
+                f"{file}: workload '{workload.name}' has 'report', and the experiment has not: its"
+                " value is no report"
             )
         if workload.ledger and not experiment.ledger:
             raise NarthexError(

@@ -165,12 +165,18 @@ def _curves_chart(outcome: Outcome) -> Chart:
         raise NarthexError(f"{experiment.name} has nothing to draw: no workload's name is read")
     names = list(dict.fromkeys(row["interface"] for row in rows))
     beside_x = re.search(r"\{x\} (\w+)|(\w+) = \{x\}", experiment.curves)
-    x = beside_x[beside_x.lastindex or 0] if beside_x else "x"
+    x = _over(outcome) or (beside_x[beside_x.lastindex or 0] if beside_x else "x")
     unit = f"{_measured_name(outcome)}, {experiment.unit}"
     panels = "panel" if "{panel}" in experiment.curves else None
     drawn = curves.curves(rows, unit, names, x=x, panels=panels)
     told = f"Curves: {unit}, over {x}"
     return Chart(experiment.title, told, drawn, _table(experiment.title, rows))
+
+
+def _over(outcome: Outcome) -> str:
+    """Name the report that curves are over, if it is one, with its unit."""
+    every = (each.over for samples in outcome.samples.values() for each in samples)
+    return next((f"{outcome.experiment.over}, {over[1]}" for over in every if over), "")
 
 
 def _sizes_chart(outcome: Outcome, rows: Rows) -> Chart:
@@ -261,6 +267,10 @@ def curve_rows(outcome: Outcome) -> Rows:
         found = name.groupdict()
         curve = f"{row.interface}: {found['curve']}" if by_workload else found["curve"]
         place = {"interface": curve, "x": int(found["x"]), "panel": found.get("panel", "")}
+        if outcome.experiment.over:
+            samples = outcome.samples[row.interface, row.workload]
+            over = notation.mean([each.over[0] for each in samples if each.over is not None])
+            place |= {"order": place["x"], "x": over}
         rows.append({**drawn(row), **place})
     return rows
 
@@ -300,4 +310,6 @@ def _base(outcome: Outcome) -> str | None:
 
 def _measured_name(outcome: Outcome) -> str:
     experiment = outcome.experiment
+    if any(workload.report for workload in experiment.workload):
+        return experiment.title
     return experiment.report or ", ".join([*experiment.statistic, *experiment.ledger])

@@ -46,6 +46,8 @@ class Sample:
     """The number of messages of each size sent in the region."""
     gates_by_block: dict[str, float] = field(default_factory=dict)
     """What the blocks of a design come to."""
+    over: tuple[float, str] | None = None
+    """What the value is drawn over, where that is a report, and its unit."""
 
 
 def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample:
@@ -56,18 +58,23 @@ def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample
         _spread(experiment, result),
         _added(region["ledger_ps"] for region in regions),
         _message_sizes(regions),
+        over=_over(experiment.over, result) if experiment.over else None,
     )
 
 
 def _value(experiment: Experiment, workload: Workload, result: Result) -> float | None:
     if experiment.report:
-        return _reported(experiment, experiment.report, result)
+        return _reported(experiment, experiment.reported(workload), result)
     regions = _needed_regions(experiment, workload, result)
     if experiment.statistic:
         return _statistic(experiment, regions)
     if looked_at := experiment.looks_at(workload):
         return _time(experiment, looked_at, regions)
     return None
+
+
+def _over(report: str, result: Result) -> tuple[float, str]:
+    return result.value(report), result.reported(report)[0]["unit"]
 
 
 def _spread(experiment: Experiment, result: Result) -> float | None:
