@@ -178,8 +178,9 @@ fn ahead<'a, P: Port, T: Timing>(
     if number == MARKER {
         return table.dispatch(core, cursor.advance(4), port, t, count);
     }
-    let is_other = kind_of(operation.code) == Kind::Other && number >= FIRST_NUMBER;
-    if is_other || core.timing.window().is_some_and(|window| window.is_full()) {
+    let kind = kind_of(operation.code);
+    let is_other = kind == Kind::Other && number >= FIRST_NUMBER;
+    if is_other || core.timing.window().is_some_and(|window| !window.has_room(kind)) {
         core.exit = Exit::Stop(Stop::NotReady);
         return core.save(cursor, t, count);
     }
@@ -226,6 +227,6 @@ pub(crate) fn pass<P: Port, T: Timing>(
     if rd != SINK && matches!(kind, Kind::Compute | Kind::Load) {
         core.timing.expect(rd);
     }
-    let t = core.timing.window()?.pass(t);
+    let t = core.timing.window()?.pass(kind, t);
     Some((next, t))
 }

@@ -4,8 +4,9 @@
 //! window. An instruction begins when its operands are ready and is complete after its latency. It
 //! leaves the window (it *retires*) when it and all older ones are complete. So instruction n is
 //! dispatched no sooner than instruction n - `entries` and all before it are complete. The load queue
-//! and the store queue limit the loads and the stores of the window. A late result delays the
-//! instructions that need it, and no others.
+//! and the store queue limit the loads and the stores of the window: a load that finds its queue full
+//! is dispatched when the oldest load retires, and so are the instructions behind it. A late result
+//! delays the instructions that need it, and no others.
 //!
 //! **How.** The handlers of the in-order core execute the program in its order, and this module keeps
 //! account of time:
@@ -32,8 +33,6 @@
 //!
 //! - *Units.* There is one divider. Other units are never short, and the second level's port is
 //!   always free.
-//! - *Queues.* The load that fills the load queue stops the dispatch of every instruction behind it,
-//!   not of the next load alone, until the oldest load retires. The same holds for stores.
 //! - *Loads.* One that hits reads its value when it is dispatched, not when it begins. Loads behind
 //!   an instruction that waits for a value take theirs after it, and only their misses overlap with
 //!   it. A block that another processor takes away before its load is reached misses again.
@@ -62,7 +61,9 @@ use narthex_memory::processor_memory::misses::MOST_MISSES;
 
 use crate::config::Config as CoreConfig;
 use crate::execute::Store;
+use crate::extensions::Kind;
 use crate::operation::SINK;
+use crate::timing::Timing as _;
 
 use config::MOST_QUEUED;
 pub use config::{Config, MOST_ENTRIES, PredictorConfig, PredictorKind};
@@ -96,12 +97,16 @@ impl Queue {
         count as usize & (MOST_QUEUED as usize - 1)
     }
 
-    /// Instruction `number` takes an entry. All instructions before the returned number have left the
-    /// window when the next one is dispatched.
+    /// Instruction `number` takes an entry.
     #[inline(always)]
-    fn take(&mut self, number: u64) -> u64 {
+    fn take(&mut self, number: u64) {
         self.instructions[Self::place(self.count)] = number;
         self.count += 1;
+    }
+
+    /// All instructions before this number have left the window when the next one takes an entry.
+    #[inline(always)]
+    fn to_leave(&self) -> u64 {
         match self.count < self.entries {
             true => 0,
             false => self.instructions[Self::place(self.count - self.entries)] + 1,
@@ -126,8 +131,6 @@ struct Scoreboard {
     next: u64,
     /// The number of the oldest one in the window.
     oldest: u64,
-    /// All before this one are to leave the window before the next one is dispatched.
-    to_leave: u64,
     /// When all that have left were complete.
     frontier: u64,
     /// When the result of the instruction that is executed is there.
@@ -186,7 +189,6 @@ impl Scoreboard {
             completed: [0; MOST_ENTRIES as usize],
             next: 0,
             oldest: 0,
-            to_leave: 0,
             frontier: 0,
             result: 0,
             is_under_way: false,
@@ -262,9 +264,17 @@ impl ReorderWindow {
         self.mmio_loads_serialise
     }
 
-    /// Whether the window has room for no instruction before a load under way is over.
-    pub(crate) fn is_full(&self) -> bool {
-        self.board.is_full
+    /// Whether the window, or its queue, has room for an instruction of this kind before a load under way
+    /// is over.
+    pub(crate) fn has_room(&mut self, kind: Kind) -> bool {
+        let board = &mut self.board;
+        let to_leave = match kind {
+            _ if board.is_full => return false,
+            Kind::Load => board.loads.to_leave(),
+            Kind::Store => board.stores.to_leave(),
+            _ => return true,
+        };
+        board.leave(to_leave)
     }
 
     /// The load that is executed is under way in this miss register.
@@ -283,9 +293,20 @@ impl ReorderWindow {
         self.board.ready[usize::from(register)] = 0;
     }
 
-    /// The instruction that is executed is dispatched; when it is complete is not known.
-    pub(crate) fn pass(&mut self, t: u64) -> u64 {
-        self.board.is_under_way = true;
+    /// The instruction of this kind that is executed is dispatched; when it is complete is not known.
+    pub(crate) fn pass(&mut self, kind: Kind, t: u64) -> u64 {
+        let t = match kind {
+            Kind::Load => self.load_turn(t),
+            Kind::Store => self.store_turn(t),
+            _ => t,
+        };
+        let board = &mut self.board;
+        match kind {
+            Kind::Load => board.loads.take(board.next),
+            Kind::Store => board.stores.take(board.next),
+            _ => {}
+        }
+        board.is_under_way = true;
         self.dispatch_next(t, t)
     }
 
@@ -332,8 +353,7 @@ impl ReorderWindow {
     #[inline(always)]
     fn admit(&mut self, t: u64) -> u64 {
         let board = &mut self.board;
-        let to_leave = (board.next + 1).saturating_sub(self.entries).max(board.to_leave);
-        board.is_full = !board.leave(to_leave);
+        board.is_full = !board.leave((board.next + 1).saturating_sub(self.entries));
         t.max(board.frontier)
     }
 
@@ -381,7 +401,6 @@ impl Archived for Scoreboard {
             completed,
             next,
             oldest,
-            to_leave,
             frontier,
             result,
             is_under_way: _,
@@ -397,7 +416,7 @@ impl Archived for Scoreboard {
         archive.each(blocks)?;
         archive.each(loads_under_way)?;
         archive.each(completed)?;
-        let words = [divider, next, oldest, to_leave, frontier, result, history, dispatch, floor];
+        let words = [divider, next, oldest, frontier, result, history, dispatch, floor];
         words.into_iter().try_for_each(|word| archive.value(word))?;
         archive.value(is_full)?;
         for queue in [loads, stores] {
