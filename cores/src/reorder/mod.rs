@@ -52,104 +52,24 @@
 
 mod config;
 mod predictor;
+mod scoreboard;
 mod timing;
 
 use std::collections::VecDeque;
 
 use narthex_kernel::{Archive, Archived, Damage};
-use narthex_memory::processor_memory::misses::MOST_MISSES;
 
 use crate::config::Config as CoreConfig;
 use crate::execute::Store;
 use crate::extensions::Kind;
-use crate::operation::SINK;
 use crate::timing::Timing as _;
 
-use config::MOST_QUEUED;
-pub use config::{Config, MOST_ENTRIES, PredictorConfig, PredictorKind};
+pub use config::{Config, PredictorConfig, PredictorKind};
 use predictor::Predictor;
+use scoreboard::Scoreboard;
 
 /// When a value comes whose arrival is not known yet.
 pub(crate) const NEVER: u64 = u64::MAX;
-
-/// Registers that exist.
-const REGISTERS: usize = SINK as usize + 1;
-
-/// Words whose last store is remembered, by address.
-const STORES: usize = 64;
-
-/// Loads, or stores, of the window: which instructions they are.
-#[derive(Clone, Copy, Debug)]
-struct Queue {
-    entries: u64,
-    /// How many there have been.
-    count: u64,
-    instructions: [u64; MOST_QUEUED as usize],
-}
-
-impl Queue {
-    fn new(entries: u64) -> Self {
-        Queue { entries, count: 0, instructions: [0; MOST_QUEUED as usize] }
-    }
-
-    #[inline(always)]
-    fn place(count: u64) -> usize {
-        count as usize & (MOST_QUEUED as usize - 1)
-    }
-
-    /// Instruction `number` takes an entry.
-    #[inline(always)]
-    fn take(&mut self, number: u64) {
-        self.instructions[Self::place(self.count)] = number;
-        self.count += 1;
-    }
-
-    /// All instructions before this number have left the window when the next one takes an entry.
-    #[inline(always)]
-    fn to_leave(&self) -> u64 {
-        match self.count < self.entries {
-            true => 0,
-            false => self.instructions[Self::place(self.count - self.entries)] + 1,
-        }
-    }
-}
-
-/// What is copied when the processor looks ahead.
-#[derive(Clone, Copy, Debug)]
-struct Scoreboard {
-    /// When each register is ready.
-    ready: [u64; 256],
-    /// When the divider is free.
-    divider: u64,
-    /// When the block of each miss register is there.
-    blocks: [u64; MOST_MISSES],
-    /// The instruction that each miss register is for.
-    loads_under_way: [u64; MOST_MISSES],
-    /// When the instructions of the window are complete.
-    completed: [u64; MOST_ENTRIES as usize],
-    /// The number of the next instruction.
-    next: u64,
-    /// The number of the oldest one in the window.
-    oldest: u64,
-    /// When all that have left were complete.
-    frontier: u64,
-    /// When the result of the instruction that is executed is there.
-    result: u64,
-    /// The instruction that is executed is a load under way.
-    is_under_way: bool,
-    /// The next instruction cannot be dispatched before a load under way is over.
-    is_full: bool,
-    loads: Queue,
-    stores: Queue,
-    /// Words that were stored, and when a load may have them.
-    stored: [(u64, u64); STORES],
-    /// Directions of the last branches.
-    history: u64,
-    /// The dispatch clock, between runs.
-    dispatch: u64,
-    /// The instant to which the processor has come.
-    floor: u64,
-}
 
 /// A core with a reorder window, as its configuration says.
 #[derive(Clone, Debug)]
@@ -177,54 +97,6 @@ pub struct ReorderWindow {
     looks_ahead: bool,
     /// Room for the stores that are executed ahead, so that looking ahead allocates nothing.
     pub(crate) stores_ahead: VecDeque<Store>,
-}
-
-impl Scoreboard {
-    fn new(config: &Config) -> Self {
-        Scoreboard {
-            ready: [0; 256],
-            divider: 0,
-            blocks: [0; MOST_MISSES],
-            loads_under_way: [0; MOST_MISSES],
-            completed: [0; MOST_ENTRIES as usize],
-            next: 0,
-            oldest: 0,
-            frontier: 0,
-            result: 0,
-            is_under_way: false,
-            is_full: false,
-            loads: Queue::new(config.load_queue),
-            stores: Queue::new(config.store_queue),
-            stored: [(NEVER, 0); STORES],
-            history: 0,
-            dispatch: 0,
-            floor: 0,
-        }
-    }
-
-    #[inline(always)]
-    fn place(number: u64) -> usize {
-        number as usize & (MOST_ENTRIES as usize - 1)
-    }
-
-    /// All before this instruction leave the window; false if one of them is a load under way.
-    #[inline(always)]
-    fn leave(&mut self, number: u64) -> bool {
-        while self.oldest < number {
-            let completed = self.completed[Self::place(self.oldest)];
-            if completed == NEVER {
-                return false;
-            }
-            self.frontier = self.frontier.max(completed);
-            self.oldest += 1;
-        }
-        true
-    }
-
-    /// When all instructions are complete; never, if one is a load under way.
-    fn drain(&mut self) -> u64 {
-        if self.leave(self.next) { self.frontier } else { NEVER }
-    }
 }
 
 impl ReorderWindow {
@@ -313,13 +185,12 @@ impl ReorderWindow {
     /// Looks ahead from here on.
     pub(crate) fn begin_ahead(&mut self) {
         self.looks_ahead = true;
-        *self.saved = self.board;
+        self.saved.copy_from(&self.board);
     }
 
     /// Returns to the saved state. The blocks that were asked for remain on their way.
     pub(crate) fn end_ahead(&mut self) {
-        self.saved.blocks = self.board.blocks;
-        self.board = *self.saved;
+        self.board.copy_from(&self.saved);
         self.looks_ahead = false;
     }
 
@@ -388,41 +259,5 @@ impl Archived for ReorderWindow {
         archive.value(&mut self.awaits_load)?;
         self.predictor.archive(archive)?;
         self.board.archive(archive)
-    }
-}
-
-impl Archived for Scoreboard {
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Scoreboard {
-            ready,
-            divider,
-            blocks,
-            loads_under_way,
-            completed,
-            next,
-            oldest,
-            frontier,
-            result,
-            is_under_way: _,
-            is_full,
-            loads,
-            stores,
-            stored,
-            history,
-            dispatch,
-            floor,
-        } = self;
-        archive.each(&mut ready[..REGISTERS])?;
-        archive.each(blocks)?;
-        archive.each(loads_under_way)?;
-        archive.each(completed)?;
-        let words = [divider, next, oldest, frontier, result, history, dispatch, floor];
-        words.into_iter().try_for_each(|word| archive.value(word))?;
-        archive.value(is_full)?;
-        for queue in [loads, stores] {
-            archive.value(&mut queue.count)?;
-            archive.each(&mut queue.instructions)?;
-        }
-        stored.iter_mut().try_for_each(|entry| archive.value(entry))
     }
 }

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use narthex_memory::port::LowerLevelLatency;
 
-use super::{CoreConfig, NEVER, Predictor, ReorderWindow, STORES, Scoreboard};
+use super::scoreboard::{STORES, Scoreboard};
+use super::{CoreConfig, NEVER, Predictor, ReorderWindow};
 use crate::access_control::AccessControl;
 use crate::timing::{Class, Jump, Timing, Unit, latencies};
 
