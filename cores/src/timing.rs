@@ -164,6 +164,18 @@ pub trait Timing: Send {
     /// The result of an instruction that issued at `at` goes to `register`.
     fn produce(&mut self, register: u8, at: u64, class: Class);
 
+    /// The turn of a load that could be at `t`, but for the loads in front of it.
+    #[inline(always)]
+    fn load_turn(&mut self, t: u64) -> u64 {
+        t
+    }
+
+    /// The turn of a store that could be at `t`, but for the stores in front of it.
+    #[inline(always)]
+    fn store_turn(&mut self, t: u64) -> u64 {
+        t
+    }
+
     /// The slot at which an access reaches the memory that has its turn at `t` and may issue at `at`.
     #[inline(always)]
     fn made_at(_t: u64, at: u64) -> u64 {

@@ -188,11 +188,7 @@ impl<'a> Blueprint<'a> {
         built.iter().try_for_each(|interface| self.check_peers(id, &**interface))?;
         let (network, interfaces) = (self.network_port(id), built.len());
         let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
-        let mut places: Vec<Vec<String>> = Vec::new();
-        let further = config.node.further_interfaces().zip(&built[1..]);
-        places.extend(further.map(|(further, device)| vec![further.on.to_owned(); device.ports().len()]));
-        places.extend(self.devices.iter().map(|device| device.on.clone()));
-        places.extend(engines.iter().map(|(on, _)| on.clone()));
+        let places = self.places_beside(&built[1..], engines.iter().map(|(on, _)| on));
         let places: Vec<&[String]> = places.iter().map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
         let shape = config.shape(&self.interface, built[0].ports().len(), &places).map_err(usage)?;
@@ -254,6 +250,18 @@ impl<'a> Blueprint<'a> {
             operating_system: config.operating_system(),
         });
         Ok(self.keeping_to_jobs(id, node))
+    }
+
+    /// The interconnects of each device beside the first interface: further interfaces, own devices and DMA
+    /// engines.
+    fn places_beside<'e>(
+        &self,
+        further: &[Box<dyn Device>],
+        engines: impl Iterator<Item = &'e Vec<String>>,
+    ) -> Vec<Vec<String>> {
+        let further = self.config.node.further_interfaces().zip(further);
+        let further = further.map(|(own, device)| vec![own.on.to_owned(); device.ports().len()]);
+        further.chain(self.devices.iter().map(|device| device.on.clone())).chain(engines.cloned()).collect()
     }
 
     /// A node whose processes keep to the times of their jobs; those without a job are vacant.

@@ -19,9 +19,9 @@
 //! combined.
 
 pub mod block_buffers;
+mod cachable_access;
 mod cache_blocks;
 mod direct_bus;
-
 mod direct_fill;
 mod functional;
 mod held_blocks;
@@ -42,6 +42,7 @@ mod store_buffer;
 pub mod store_queue;
 mod tagged_memory;
 mod transactions;
+mod uncached_access;
 pub mod write_combining;
 
 use std::collections::VecDeque;

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from narthex import _native, arguments, notation
 from narthex.documents import COMPARISON, EXPERIMENTS, RUN, Saved, needed_whole, read_file
 from narthex.errors import NarthexError
-from narthex.results import PS_PER_US, Result, ledger_rows, region_ledger_rows, reports_of
+from narthex.ledgers import ledger_rows, region_ledger_rows
+from narthex.results import PS_PER_US, Result, reports_of
 
 if TYPE_CHECKING:
     import polars

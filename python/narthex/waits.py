@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from narthex.errors import NarthexError
-from narthex.results import PS_PER_US, ledger_rows, region_ledger_rows, region_processors
+from narthex.ledgers import ledger_rows, region_ledger_rows, region_processors
+from narthex.results import PS_PER_US
 
 Document = dict[str, Any]
 

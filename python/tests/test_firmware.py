@@ -10,7 +10,7 @@ import narthex
 from narthex import compiler, firmware, identity
 from narthex.assets import GUEST
 from narthex.cli import main
-from narthex.results import ledger_rows, ledger_shares, region_ledger_rows
+from narthex.ledgers import ledger_rows, ledger_shares, region_ledger_rows
 from narthex.sweeps import loading, planning
 
 MACHINE = GUEST / "examples" / "forwarder.toml"

@@ -17,7 +17,7 @@ from narthex.fitting import estimator, output
 from narthex.fitting.cautions import cautions
 from narthex.fitting.measurement import Measurement, taken
 from narthex.fitting.model import Line, LogGP
-from narthex.results import region_ledger_rows
+from narthex.ledgers import region_ledger_rows
 
 SIZES = [8, 16, 32, 64, 96, 128, 192, 240]
 

@@ -9,7 +9,7 @@ import narthex
 from narthex.cli import main, run_tables, tables
 from narthex.cli.printer import Printer
 from narthex.cli.run_tables import MOST_REGIONS, show
-from narthex.results import ledger_rows, ledger_shares
+from narthex.ledgers import ledger_rows, ledger_shares
 
 
 def printed(*pieces):

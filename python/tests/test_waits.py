@@ -12,7 +12,7 @@ import narthex
 from narthex import report, waits
 from narthex.cli import run_tables
 from narthex.errors import NarthexError
-from narthex.results import ledger_rows, region_ledger_rows
+from narthex.ledgers import ledger_rows, region_ledger_rows
 
 RUNS: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("roundtrip", (64, 5), {"machine": "hpca98", "interface": "NI2w", "nodes": 2}),

@@ -37,15 +37,24 @@ pub(crate) struct Store {
 pub(crate) struct AheadPort<'a, P> {
     pub port: &'a mut P,
     stores: VecDeque<Store>,
+    /// A bit for each word to which any of them may have stored, by the end of its number: nearly all
+    /// loads are of others, and need not search the stores.
+    words: u64,
     /// A miss has begun.
     pub has_begun: bool,
+}
+
+/// The bits of the words of an access, of at most 8 bytes.
+fn words(address: u64, size: usize) -> u64 {
+    let bit = |address: u64| 1 << (address >> 3 & 63);
+    bit(address) | bit(address.wrapping_add(size as u64 - 1))
 }
 
 impl<'a, P: Port> AheadPort<'a, P> {
     /// One without stores, in front of `port`; `buffer` is room for them.
     pub fn new(port: &'a mut P, mut buffer: VecDeque<Store>) -> Self {
         buffer.clear();
-        AheadPort { port, stores: buffer, has_begun: false }
+        AheadPort { port, stores: buffer, words: 0, has_begun: false }
     }
 
     /// The room for stores, to be used again.
@@ -58,6 +67,7 @@ impl<'a, P: Port> AheadPort<'a, P> {
         if self.stores.len() == MOST_STORES {
             self.stores.pop_front();
         }
+        self.words |= words(store.address, store.size);
         self.stores.push_back(store);
     }
 
@@ -65,6 +75,9 @@ impl<'a, P: Port> AheadPort<'a, P> {
     /// is not known.
     #[inline(never)]
     fn stored(&self, address: u64, size: usize) -> Option<Option<u64>> {
+        if self.words & words(address, size) == 0 {
+            return None;
+        }
         let overlaps = |store: &&Store| {
             address.wrapping_sub(store.address) < store.size as u64
                 || store.address.wrapping_sub(address) < size as u64
@@ -178,8 +191,9 @@ fn ahead<'a, P: Port, T: Timing>(
     if number == MARKER {
         return table.dispatch(core, cursor.advance(4), port, t, count);
     }
-    let is_other = kind_of(operation.code) == Kind::Other && number >= FIRST_NUMBER;
-    if is_other || core.timing.window().is_some_and(|window| window.is_full()) {
+    let kind = kind_of(operation.code);
+    let is_other = kind == Kind::Other && number >= FIRST_NUMBER;
+    if is_other || core.timing.window().is_some_and(|window| !window.has_room(kind)) {
         core.exit = Exit::Stop(Stop::NotReady);
         return core.save(cursor, t, count);
     }
@@ -226,6 +240,6 @@ pub(crate) fn pass<P: Port, T: Timing>(
     if rd != SINK && matches!(kind, Kind::Compute | Kind::Load) {
         core.timing.expect(rd);
     }
-    let t = core.timing.window()?.pass(t);
+    let t = core.timing.window()?.pass(kind, t);
     Some((next, t))
 }

@@ -155,8 +155,9 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 
     /// rd = memory[rs1 + immediate]
     #[inline(always)]
-    pub fn load<const SIZE: usize, E: Extend>(self) {
+    pub fn load<const SIZE: usize, E: Extend>(mut self) {
         let Operation { rd, rs1, immediate, .. } = self.cursor.get();
+        self.t = self.core.timing.load_turn(self.t);
         let at = self.core.timing.free(self.issue_one(rs1), Unit::Memory);
         let made = T::made_at(self.t, at);
         if T::TIMED && made >= self.core.until {
@@ -187,8 +188,9 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
 
     /// memory[rs1 + immediate] = rs2
     #[inline(always)]
-    pub fn store<const SIZE: usize>(self) {
+    pub fn store<const SIZE: usize>(mut self) {
         let Operation { rs1, rs2, immediate, .. } = self.cursor.get();
+        self.t = self.core.timing.store_turn(self.t);
         let at = self.core.timing.free(self.issue(rs1, rs2), Unit::Memory);
         let made = T::made_at(self.t, at);
         if T::TIMED && made >= self.core.until {

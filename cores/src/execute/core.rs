@@ -321,14 +321,14 @@ impl<T: Timing> Core<T> {
     /// Whether the window is full, or an operation overwrites a value that is on its way and may yet be
     /// needed: what only computes gives its register another value for certain.
     fn has_no_room(&mut self, operation: Operation) -> bool {
-        let rd = operation.rd;
-        if self.timing.window().is_some_and(|window| window.is_full()) {
+        let (rd, kind) = (operation.rd, kind_of(operation.code));
+        if self.timing.window().is_some_and(|window| !window.has_room(kind)) {
             return true;
         }
         if !self.timing.is_expected(rd) || self.needs_expected(operation) {
             return false;
         }
-        if kind_of(operation.code) != Kind::Compute {
+        if kind != Kind::Compute {
             return true;
         }
         let overtaken = self.expected.iter_mut().flatten().filter(|expected| expected.rd == rd);

@@ -4,8 +4,9 @@
 //! window. An instruction begins when its operands are ready and is complete after its latency. It
 //! leaves the window (it *retires*) when it and all older ones are complete. So instruction n is
 //! dispatched no sooner than instruction n - `entries` and all before it are complete. The load queue
-//! and the store queue limit the loads and the stores of the window. A late result delays the
-//! instructions that need it, and no others.
+//! and the store queue limit the loads and the stores of the window: a load that finds its queue full
+//! is dispatched when the oldest load retires, and so are the instructions behind it. A late result
+//! delays the instructions that need it, and no others.
 //!
 //! **How.** The handlers of the in-order core execute the program in its order, and this module keeps
 //! account of time:
@@ -32,8 +33,6 @@
 //!
 //! - *Units.* There is one divider. Other units are never short, and the second level's port is
 //!   always free.
-//! - *Queues.* The load that fills the load queue stops the dispatch of every instruction behind it,
-//!   not of the next load alone, until the oldest load retires. The same holds for stores.
 //! - *Loads.* One that hits reads its value when it is dispatched, not when it begins. Loads behind
 //!   an instruction that waits for a value take theirs after it, and only their misses overlap with
 //!   it. A block that another processor takes away before its load is reached misses again.
@@ -53,100 +52,24 @@
 
 mod config;
 mod predictor;
+mod scoreboard;
 mod timing;
 
 use std::collections::VecDeque;
 
 use narthex_kernel::{Archive, Archived, Damage};
-use narthex_memory::processor_memory::misses::MOST_MISSES;
 
 use crate::config::Config as CoreConfig;
 use crate::execute::Store;
-use crate::operation::SINK;
+use crate::extensions::Kind;
+use crate::timing::Timing as _;
 
-use config::MOST_QUEUED;
-pub use config::{Config, MOST_ENTRIES, PredictorConfig, PredictorKind};
+pub use config::{Config, PredictorConfig, PredictorKind};
 use predictor::Predictor;
+use scoreboard::Scoreboard;
 
 /// When a value comes whose arrival is not known yet.
 pub(crate) const NEVER: u64 = u64::MAX;
-
-/// Registers that exist.
-const REGISTERS: usize = SINK as usize + 1;
-
-/// Words whose last store is remembered, by address.
-const STORES: usize = 64;
-
-/// Loads, or stores, of the window: which instructions they are.
-#[derive(Clone, Copy, Debug)]
-struct Queue {
-    entries: u64,
-    /// How many there have been.
-    count: u64,
-    instructions: [u64; MOST_QUEUED as usize],
-}
-
-impl Queue {
-    fn new(entries: u64) -> Self {
-        Queue { entries, count: 0, instructions: [0; MOST_QUEUED as usize] }
-    }
-
-    #[inline(always)]
-    fn place(count: u64) -> usize {
-        count as usize & (MOST_QUEUED as usize - 1)
-    }
-
-    /// Instruction `number` takes an entry. All instructions before the returned number have left the
-    /// window when the next one is dispatched.
-    #[inline(always)]
-    fn take(&mut self, number: u64) -> u64 {
-        self.instructions[Self::place(self.count)] = number;
-        self.count += 1;
-        match self.count < self.entries {
-            true => 0,
-            false => self.instructions[Self::place(self.count - self.entries)] + 1,
-        }
-    }
-}
-
-/// What is copied when the processor looks ahead.
-#[derive(Clone, Copy, Debug)]
-struct Scoreboard {
-    /// When each register is ready.
-    ready: [u64; 256],
-    /// When the divider is free.
-    divider: u64,
-    /// When the block of each miss register is there.
-    blocks: [u64; MOST_MISSES],
-    /// The instruction that each miss register is for.
-    loads_under_way: [u64; MOST_MISSES],
-    /// When the instructions of the window are complete.
-    completed: [u64; MOST_ENTRIES as usize],
-    /// The number of the next instruction.
-    next: u64,
-    /// The number of the oldest one in the window.
-    oldest: u64,
-    /// All before this one are to leave the window before the next one is dispatched.
-    to_leave: u64,
-    /// When all that have left were complete.
-    frontier: u64,
-    /// When the result of the instruction that is executed is there.
-    result: u64,
-    /// The instruction that is executed is a load under way.
-    is_under_way: bool,
-    /// The next instruction cannot be dispatched before a load under way is over.
-    is_full: bool,
-    loads: Queue,
-    stores: Queue,
-    /// Words that were stored, and when a load may have them.
-    stored: [(u64, u64); STORES],
-    /// Directions of the last branches.
-    history: u64,
-    /// The dispatch clock, between runs.
-    dispatch: u64,
-    /// The instant to which the processor has come.
-    floor: u64,
-}
 
 /// A core with a reorder window, as its configuration says.
 #[derive(Clone, Debug)]
@@ -174,55 +97,6 @@ pub struct ReorderWindow {
     looks_ahead: bool,
     /// Room for the stores that are executed ahead, so that looking ahead allocates nothing.
     pub(crate) stores_ahead: VecDeque<Store>,
-}
-
-impl Scoreboard {
-    fn new(config: &Config) -> Self {
-        Scoreboard {
-            ready: [0; 256],
-            divider: 0,
-            blocks: [0; MOST_MISSES],
-            loads_under_way: [0; MOST_MISSES],
-            completed: [0; MOST_ENTRIES as usize],
-            next: 0,
-            oldest: 0,
-            to_leave: 0,
-            frontier: 0,
-            result: 0,
-            is_under_way: false,
-            is_full: false,
-            loads: Queue::new(config.load_queue),
-            stores: Queue::new(config.store_queue),
-            stored: [(NEVER, 0); STORES],
-            history: 0,
-            dispatch: 0,
-            floor: 0,
-        }
-    }
-
-    #[inline(always)]
-    fn place(number: u64) -> usize {
-        number as usize & (MOST_ENTRIES as usize - 1)
-    }
-
-    /// All before this instruction leave the window; false if one of them is a load under way.
-    #[inline(always)]
-    fn leave(&mut self, number: u64) -> bool {
-        while self.oldest < number {
-            let completed = self.completed[Self::place(self.oldest)];
-            if completed == NEVER {
-                return false;
-            }
-            self.frontier = self.frontier.max(completed);
-            self.oldest += 1;
-        }
-        true
-    }
-
-    /// When all instructions are complete; never, if one is a load under way.
-    fn drain(&mut self) -> u64 {
-        if self.leave(self.next) { self.frontier } else { NEVER }
-    }
 }
 
 impl ReorderWindow {
@@ -262,9 +136,17 @@ impl ReorderWindow {
         self.mmio_loads_serialise
     }
 
-    /// Whether the window has room for no instruction before a load under way is over.
-    pub(crate) fn is_full(&self) -> bool {
-        self.board.is_full
+    /// Whether the window, or its queue, has room for an instruction of this kind before a load under way
+    /// is over.
+    pub(crate) fn has_room(&mut self, kind: Kind) -> bool {
+        let board = &mut self.board;
+        let to_leave = match kind {
+            _ if board.is_full => return false,
+            Kind::Load => board.loads.to_leave(),
+            Kind::Store => board.stores.to_leave(),
+            _ => return true,
+        };
+        board.leave(to_leave)
     }
 
     /// The load that is executed is under way in this miss register.
@@ -283,22 +165,32 @@ impl ReorderWindow {
         self.board.ready[usize::from(register)] = 0;
     }
 
-    /// The instruction that is executed is dispatched; when it is complete is not known.
-    pub(crate) fn pass(&mut self, t: u64) -> u64 {
-        self.board.is_under_way = true;
+    /// The instruction of this kind that is executed is dispatched; when it is complete is not known.
+    pub(crate) fn pass(&mut self, kind: Kind, t: u64) -> u64 {
+        let t = match kind {
+            Kind::Load => self.load_turn(t),
+            Kind::Store => self.store_turn(t),
+            _ => t,
+        };
+        let board = &mut self.board;
+        match kind {
+            Kind::Load => board.loads.take(board.next),
+            Kind::Store => board.stores.take(board.next),
+            _ => {}
+        }
+        board.is_under_way = true;
         self.dispatch_next(t, t)
     }
 
     /// Looks ahead from here on.
     pub(crate) fn begin_ahead(&mut self) {
         self.looks_ahead = true;
-        *self.saved = self.board;
+        self.saved.copy_from(&self.board);
     }
 
     /// Returns to the saved state. The blocks that were asked for remain on their way.
     pub(crate) fn end_ahead(&mut self) {
-        self.saved.blocks = self.board.blocks;
-        self.board = *self.saved;
+        self.board.copy_from(&self.saved);
         self.looks_ahead = false;
     }
 
@@ -332,8 +224,7 @@ impl ReorderWindow {
     #[inline(always)]
     fn admit(&mut self, t: u64) -> u64 {
         let board = &mut self.board;
-        let to_leave = (board.next + 1).saturating_sub(self.entries).max(board.to_leave);
-        board.is_full = !board.leave(to_leave);
+        board.is_full = !board.leave((board.next + 1).saturating_sub(self.entries));
         t.max(board.frontier)
     }
 
@@ -368,42 +259,5 @@ impl Archived for ReorderWindow {
         archive.value(&mut self.awaits_load)?;
         self.predictor.archive(archive)?;
         self.board.archive(archive)
-    }
-}
-
-impl Archived for Scoreboard {
-    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Scoreboard {
-            ready,
-            divider,
-            blocks,
-            loads_under_way,
-            completed,
-            next,
-            oldest,
-            to_leave,
-            frontier,
-            result,
-            is_under_way: _,
-            is_full,
-            loads,
-            stores,
-            stored,
-            history,
-            dispatch,
-            floor,
-        } = self;
-        archive.each(&mut ready[..REGISTERS])?;
-        archive.each(blocks)?;
-        archive.each(loads_under_way)?;
-        archive.each(completed)?;
-        let words = [divider, next, oldest, to_leave, frontier, result, history, dispatch, floor];
-        words.into_iter().try_for_each(|word| archive.value(word))?;
-        archive.value(is_full)?;
-        for queue in [loads, stores] {
-            archive.value(&mut queue.count)?;
-            archive.each(&mut queue.instructions)?;
-        }
-        stored.iter_mut().try_for_each(|entry| archive.value(entry))
     }
 }

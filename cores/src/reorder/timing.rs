@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use narthex_memory::port::LowerLevelLatency;
 
-use super::{CoreConfig, NEVER, Predictor, ReorderWindow, STORES, Scoreboard};
+use super::scoreboard::{STORES, Scoreboard};
+use super::{CoreConfig, NEVER, Predictor, ReorderWindow};
 use crate::access_control::AccessControl;
 use crate::timing::{Class, Jump, Timing, Unit, latencies};
 
@@ -62,7 +63,7 @@ impl Timing for ReorderWindow {
         let board = &mut self.board;
         match unit {
             Unit::Divider => board.divider = (at & self.cycle_mask) + self.latency_slots[class as usize],
-            Unit::Memory => board.to_leave = board.to_leave.max(board.loads.take(board.next)),
+            Unit::Memory => board.loads.take(board.next),
             Unit::Branch | Unit::Below => {}
         }
     }
@@ -70,7 +71,7 @@ impl Timing for ReorderWindow {
     #[inline(always)]
     fn occupy_with_store(&mut self, _: u64) {
         let board = &mut self.board;
-        board.to_leave = board.to_leave.max(board.stores.take(board.next));
+        board.stores.take(board.next);
     }
 
     fn occupy_with_tag_change(&mut self, at: u64) {
@@ -140,6 +141,20 @@ impl Timing for ReorderWindow {
         let ready = self.cycle_start(at) + self.latency_slots[class as usize];
         self.board.ready[register as usize] = ready;
         self.board.result = ready;
+    }
+
+    #[inline(always)]
+    fn load_turn(&mut self, t: u64) -> u64 {
+        let board = &mut self.board;
+        board.leave(board.loads.to_leave());
+        t.max(board.frontier)
+    }
+
+    #[inline(always)]
+    fn store_turn(&mut self, t: u64) -> u64 {
+        let board = &mut self.board;
+        board.leave(board.stores.to_leave());
+        t.max(board.frontier)
     }
 
     #[inline(always)]

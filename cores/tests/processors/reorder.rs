@@ -52,6 +52,17 @@ fn loads_and_stores_have_queues_of_their_own() {
 }
 
 #[test]
+fn behind_a_full_queue_only_what_needs_an_entry_of_it_waits() {
+    let one = |config: &mut WindowConfig| (config.load_queue, config.store_queue) = (1, 1);
+    let full = "div a0, a1, a2\n ld a3, 0(s0)\n sd a3, 8(s0)\n mul a4, a5, a5\n";
+    assert_eq!(cycles(&changed(one), full), 20);
+    // The load is dispatched when the division and the load before it have left, the rest behind it.
+    assert_eq!(cycles(&changed(one), &format!("{full} ld a6, 16(s0)\n mul a7, a5, a5")), 20 + 4);
+    assert_eq!(cycles(&changed(one), &format!("{full} ld a6, 16(s0)\n mul a7, a6, a5")), 20 + 4 + 3);
+    assert_eq!(cycles(&changed(one), &format!("{full} sd a5, 16(s0)\n mul a7, a5, a5")), 20 + 3);
+}
+
+#[test]
 fn a_load_waits_for_the_store_whose_word_it_reads() {
     let through = "div a0, a1, a2\n sd a0, 0(s0)\n ld a3, 0(s0)\n mul a4, a3, a3";
     assert_eq!(cycles(&windowed(), through), 20 + 1 + 4 + 3);

@@ -94,8 +94,14 @@ impl ReceiveFifo {
 /// names the source as the peer, and zeros follow the end.
 fn copy(packet: &Packet, start: usize, bytes: &mut [u8]) {
     let header = packet.header.0.to_le_bytes();
-    let whole = header.iter().chain(&packet.payload).chain(std::iter::repeat(&0));
-    bytes.iter_mut().zip(whole.skip(start)).for_each(|(target, &source)| *target = source);
+    let (mut start, mut rest) = (start, bytes);
+    for part in [&header[..], &packet.payload] {
+        let source = part.get(start..).unwrap_or_default();
+        let (target, behind) = rest.split_at_mut(source.len().min(rest.len()));
+        target.copy_from_slice(&source[..target.len()]);
+        (start, rest) = (start.saturating_sub(part.len()), behind);
+    }
+    rest.fill(0);
 }
 
 impl InterfaceHalf for ReceiveFifo {

@@ -72,6 +72,7 @@ impl SendFifo {
             None => {
                 let header = Header::of(bytes);
                 context.check(header, self.payload_limit)?;
+                self.payload.reserve(header.payload_bytes());
                 (*self.header.insert(header), &bytes[Header::BYTES..])
             }
         };

@@ -65,6 +65,7 @@ mod tests {
     mod machinery;
     mod machines;
     mod networks;
+    mod processors;
 }
 
 use std::path::{Path, PathBuf};

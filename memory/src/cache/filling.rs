@@ -47,6 +47,12 @@ impl Cache {
         self.empty_line(line)
     }
 
+    /// The block of `address` is here no more, nor its bytes; whether it was.
+    pub fn discard(&mut self, address: u64) -> bool {
+        let line = self.find(address);
+        line.inspect(|&line| self.forget(line)).is_some()
+    }
+
     fn empty_line(&mut self, line: Line) -> Option<BlockData> {
         let is_dirty = self.line_state(line).is_dirty();
         let data = is_dirty.then(|| BlockData::from_bytes(self.line_bytes(line)));

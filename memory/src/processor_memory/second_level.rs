@@ -332,8 +332,7 @@ impl SecondLevel {
         let mut lost = 0;
         for first in std::iter::once(data).chain(instructions) {
             for part in self.parts(block, first) {
-                lost += u64::from(first.holds(part));
-                first.remove(part);
+                lost += u64::from(first.discard(part));
             }
         }
         lost

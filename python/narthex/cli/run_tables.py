@@ -20,12 +20,8 @@ def show(document: dict[str, Any]) -> None:
     """Print what a run waited for, its reports, and where the time went, also of its regions."""
     from narthex import jobs
     from narthex.cli import waits
-    from narthex.results import (
-        ledger_rows,
-        place_of,
-        region_ledger_rows,
-        reports_of,
-    )
+    from narthex.ledgers import ledger_rows, region_ledger_rows
+    from narthex.results import place_of, reports_of
 
     reports = [
         (
@@ -133,7 +129,7 @@ def _show_ledger(
     title: str, document: dict[str, Any], ledger: list[tuple[int, int, str, str, int]]
 ) -> None:
     """Print a ledger, in as few groups of processors as the terminal has room for."""
-    from narthex.results import LARGEST_NODES, ledger_shares
+    from narthex.ledgers import LARGEST_NODES, ledger_shares
 
     for most in range(LARGEST_NODES, 1, -1):
         processors, rows = ledger_shares(document, ledger, most)

@@ -17,6 +17,7 @@ from typing import Any
 from narthex import notation
 from narthex.charts import drawings
 from narthex.comparison import FAILED, RANKED, SIMULATED_TIME
+from narthex.ledgers import ledger_rows, region_ledger_rows
 from narthex.report import runs
 from narthex.report.parts import (
     Below,
@@ -31,7 +32,7 @@ from narthex.report.parts import (
     number,
     percent,
 )
-from narthex.results import PS_PER_US, ledger_rows, region_ledger_rows, reports_of
+from narthex.results import PS_PER_US, reports_of
 
 UNFOLDED = 5
 """Interfaces without a value whose table is open at first."""

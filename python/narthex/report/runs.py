@@ -7,6 +7,14 @@ from typing import Any, get_args
 
 from narthex import groups, jobs, notation, profiles
 from narthex.charts import drawings, looks
+from narthex.ledgers import (
+    LARGEST_NODES,
+    is_firmwares,
+    ledger_rows,
+    ledger_shares,
+    processors_alike,
+    region_ledger_rows,
+)
 from narthex.report import networks, traffic, waits
 from narthex.report.parts import (
     Cell,
@@ -22,19 +30,7 @@ from narthex.report.parts import (
     percent,
     without_empty,
 )
-from narthex.results import (
-    LARGEST_NODES,
-    PS_PER_US,
-    LedgerPart,
-    Result,
-    is_firmwares,
-    ledger_rows,
-    ledger_shares,
-    place_of,
-    processors_alike,
-    region_ledger_rows,
-    reports_of,
-)
+from narthex.results import PS_PER_US, LedgerPart, Result, place_of, reports_of
 
 Document = dict[str, Any]
 Ledger = list[tuple[int, int, str, str, int]]
