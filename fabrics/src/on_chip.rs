@@ -29,6 +29,7 @@
 //! room, so nothing waits in a circle.
 
 mod adaptive;
+mod reserved;
 pub mod sockets;
 
 use narthex_kernel::{Archive, Archived, Bytes, Clock, Damage, Duration, Frequency, Time, statistics};
@@ -36,6 +37,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use adaptive::Nearer;
+use reserved::Reserved;
 use sockets::Between;
 
 use crate::link;
@@ -140,37 +142,6 @@ statistics! {
         links: Counter, "on_chip_links", "links", "links that messages crossed, the one into their place included";
         overtaken: Counter, "on_chip_overtaken", "packets", "packets of devices that arrived before one that had been sent earlier between the same places in the same lane";
         waited: TimeTotal, "on_chip_waited", "ps", "time that messages waited for links";
-    }
-}
-
-/// A link in a lane: when it is taken.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Reserved {
-    /// It is free from here on.
-    free_at: Time,
-    /// It is free between these, before the message that was sent last.
-    gap: (Time, Time),
-}
-
-impl Reserved {
-    /// From when on it can be taken.
-    #[inline]
-    fn start(&self, at: Time, serialization: Duration) -> Time {
-        let within = at.max(self.gap.0);
-        if within + serialization <= self.gap.1 { within } else { at.max(self.free_at) }
-    }
-
-    /// Takes it for this long, from `at` on at the earliest; from when on.
-    #[inline]
-    fn take(&mut self, at: Time, serialization: Duration) -> Time {
-        let start = self.start(at, serialization);
-        if start < self.free_at {
-            self.gap.0 = start + serialization;
-            return start;
-        }
-        self.gap = (self.free_at, start);
-        self.free_at = start + serialization;
-        start
     }
 }
 

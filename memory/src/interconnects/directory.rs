@@ -197,15 +197,7 @@ impl Directory {
     pub fn home_of(&self, address: u64) -> HomeId {
         let place = match self.ranges.find(address) {
             Some(part) => self.homes.iter().position(|home| home.part == part),
-            None => {
-                let (socket, sockets) = match &self.sockets {
-                    None => (0, 1),
-                    Some(sockets) => (sockets.of_home(address), sockets.count()),
-                };
-                let homes = self.interleaved / sockets;
-                let within = (address / self.limits.interleave.as_u64()).checked_rem(homes as u64);
-                within.map(|own| socket * homes + own as usize)
-            }
+            None => self.sharing_home(address),
         };
         HomeId(place.unwrap_or_else(|| panic!("nothing answers for the address {address:#x}")) as u8)
     }

@@ -12,6 +12,17 @@ use crate::kind::Kind;
 use crate::transaction::{AgentId, HomeReply, Transaction};
 
 impl Directory {
+    /// The home of an address that is in no range, of those that share these: in the address's socket.
+    pub(super) fn sharing_home(&self, address: u64) -> Option<usize> {
+        let (socket, sockets) = match &self.sockets {
+            None => (0, 1),
+            Some(sockets) => (sockets.of_home(address), sockets.count()),
+        };
+        let homes = self.interleaved / sockets;
+        let within = (address / self.limits.interleave.as_u64()).checked_rem(homes as u64)?;
+        Some(socket * homes + within as usize)
+    }
+
     pub(super) fn at_home<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
