@@ -130,9 +130,9 @@ mod tests {
     fn a_message_to_the_other_socket_takes_the_long_and_narrow_link() {
         let network = network();
         assert_eq!(network.problems(3), []);
-        let mut chip = OnChip::new(&network);
-        let mut time = |from, to, bytes| chip.send(Time::ZERO, (from, to), 0, bytes).as_ps() / 1_000;
-        assert_eq!(time(0, 2, 0), 2 * 3 + 3 + 1, "in its socket: two hops and its place");
+        let time =
+            |from, to, bytes| OnChip::new(&network).send(Time::ZERO, (from, to), 0, bytes).as_ps() / 1_000;
+        assert_eq!(time(0, 2, 0), 3 + 3 + 1, "in its socket: a hop and its place");
         // From (1, 1) over the link to (1, 2), and into that place: 72 bytes of 8 a cycle.
         assert_eq!(time(3, 5, 64), 50 + 9 + 3);
         assert_eq!(time(1, 7, 0), 3 + 50 + 3 + 3 + 1);

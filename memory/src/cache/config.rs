@@ -50,8 +50,11 @@ impl Config {
         let way = block * u64::from(ways);
         if !(1..=16).contains(&ways) {
             problems.push(("associativity", format!("{ways} is not from 1 to 16")));
-        } else if block > 0 && (size < 2 * way || size % way != 0 || !(size / way).is_power_of_two())
-            || size > 1 << 30
+        } else if problems.is_empty()
+            && (!size.is_multiple_of(way)
+                || size < 2 * way
+                || !(size / way).is_power_of_two()
+                || size > 1 << 30)
         {
             let message = format!(
                 "{} is not a power of two of sets of {ways} blocks, from {} (two sets) to 1GiB",
