@@ -269,7 +269,7 @@ impl MachineConfig {
     pub(super) fn sockets_problem(&self, key: &str, at: &[u32]) -> Option<Broken> {
         let network = self.network_on_chip.as_ref()?;
         let sockets = network.sockets.as_ref().filter(|sockets| (2..=8).contains(&sockets.count))?;
-        let places = network.topology.places();
+        let places = Some(network.topology.places()).filter(|&places| places > 0)?;
         let of_each = at.len() / sockets.count as usize;
         let is_own = |(number, &place): (usize, &u32)| {
             usize::from(sockets.of_place(place, places)) == number / of_each.max(1)

@@ -47,7 +47,7 @@ impl Config {
             problems.push(("block", format!("{} is not a power of two from 16B to 256B", self.block)));
         }
         let ways = self.associativity;
-        let way = block * u64::from(ways);
+        let way = block.saturating_mul(u64::from(ways));
         if !(1..=16).contains(&ways) {
             problems.push(("associativity", format!("{ways} is not from 1 to 16")));
         } else if problems.is_empty()

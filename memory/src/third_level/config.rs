@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ddio;
+use crate::transaction::LARGEST_BLOCK_BYTES;
 
 /// The most lines in a set.
 const MOST_WAYS: u32 = 32;
@@ -83,16 +84,20 @@ impl Config {
         problems
     }
 
-    /// What is wrong with the size.
+    /// What is wrong with the size. A wrong block is told of where it stands.
     fn size_problem(&self, block: Bytes) -> Option<String> {
+        const MOST: u64 = 1 << 30;
         let (size, slices) = (self.size.as_u64(), self.slices.unwrap_or(1));
+        if !(1..=LARGEST_BLOCK_BYTES as u64).contains(&block.as_u64()) {
+            return None;
+        }
         let sets_of_one = block.as_u64() * u64::from(self.associativity) * u64::from(slices);
         let sets = size / sets_of_one;
-        if size.is_multiple_of(sets_of_one) && sets.is_power_of_two() && sets > 1 && size <= 1 << 30 {
+        if size.is_multiple_of(sets_of_one) && sets.is_power_of_two() && sets > 1 && size <= MOST {
             return None;
         }
         let of = |sets: u64| Bytes::new(sets * sets_of_one);
-        let below = 1 << sets.clamp(2, (1 << 30) / sets_of_one).ilog2();
+        let below = 1 << sets.clamp(2, MOST / sets_of_one / 2).ilog2();
         Some(format!(
             "{} does not give {slices} slice(s) of {} ways of {block} a power of two of sets, two or more, up to \
              1GiB; the nearest are {} and {}",
