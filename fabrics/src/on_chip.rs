@@ -13,6 +13,8 @@
 //! link, the last one into its place: so one that stays at its place passes one switch. Each
 //! lane has links of its own, so messages of different lanes never meet.
 //!
+//! **Sockets** ([`sockets`]) divide a mesh into parts whose links between each other are longer and narrower.
+//!
 //! **Time.** A message's head takes `hop_time` for each of its links, its bytes follow it one
 //! width a cycle, and the message is there with its last byte. A link is taken by a message as long as its bytes take. It serves messages in the order in which they were sent, but one that
 //! comes to it before the latest one, and is over it by then, does not wait for that.
@@ -27,12 +29,16 @@
 //! room, so nothing waits in a circle.
 
 mod adaptive;
+mod reserved;
+pub mod sockets;
 
 use narthex_kernel::{Archive, Archived, Bytes, Clock, Damage, Duration, Frequency, Time, statistics};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use adaptive::Nearer;
+use reserved::Reserved;
+use sockets::Between;
 
 use crate::link;
 use crate::packet::NodeId;
@@ -69,6 +75,9 @@ pub struct Config {
     /// The ways of devices' packets; a directory's messages keep to the topology's own.
     #[serde(default)]
     pub packet_routes: PacketRoutes,
+    /// The sockets that its places are in, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sockets: Option<sockets::Config>,
 }
 
 /// More places than a node has agents and homes are of no use.
@@ -105,6 +114,8 @@ impl Config {
             let message = format!("{} is not from {lanes_needed}, which its messages need, to 8", self.lanes);
             wrong("lanes", message);
         }
+        let of_sockets = self.sockets.iter().flat_map(|sockets| sockets.problems(self));
+        problems.extend(of_sockets.map(|(key, message)| (format!("sockets.{key}"), message)));
         problems
     }
 
@@ -131,37 +142,6 @@ statistics! {
         links: Counter, "on_chip_links", "links", "links that messages crossed, the one into their place included";
         overtaken: Counter, "on_chip_overtaken", "packets", "packets of devices that arrived before one that had been sent earlier between the same places in the same lane";
         waited: TimeTotal, "on_chip_waited", "ps", "time that messages waited for links";
-    }
-}
-
-/// A link in a lane: when it is taken.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Reserved {
-    /// It is free from here on.
-    free_at: Time,
-    /// It is free between these, before the message that was sent last.
-    gap: (Time, Time),
-}
-
-impl Reserved {
-    /// From when on it can be taken.
-    #[inline]
-    fn start(&self, at: Time, serialization: Duration) -> Time {
-        let within = at.max(self.gap.0);
-        if within + serialization <= self.gap.1 { within } else { at.max(self.free_at) }
-    }
-
-    /// Takes it for this long, from `at` on at the earliest; from when on.
-    #[inline]
-    fn take(&mut self, at: Time, serialization: Duration) -> Time {
-        let start = self.start(at, serialization);
-        if start < self.free_at {
-            self.gap.0 = start + serialization;
-            return start;
-        }
-        self.gap = (self.free_at, start);
-        self.free_at = start + serialization;
-        start
     }
 }
 
@@ -212,6 +192,8 @@ pub struct OnChip {
     ways: Vec<u16>,
     /// For adaptive routes of packets.
     nearer: Option<Nearer>,
+    /// The links between sockets.
+    between: Option<Between>,
     state: State,
 }
 
@@ -236,6 +218,7 @@ impl OnChip {
         let pairs = if nearer.is_some() { places * places * lanes } else { 0 };
         OnChip {
             nearer,
+            between: config.sockets.as_ref().map(|sockets| Between::of(sockets, config)),
             clock: config.clock.clock(),
             lanes,
             places,
@@ -261,8 +244,14 @@ impl OnChip {
         let way = &self.ways[self.starts[way] as usize..self.starts[way + 1] as usize];
         let mut head = now;
         for &link in way {
-            head = self.state.cross(link.into(), (lane, self.lanes), (head, serialization, bytes))
-                + self.config.hop_time;
+            let between = self.between.as_ref().filter(|between| between.has(link));
+            let serialized = between.map_or(serialization, |own| cycles(self.clock, bytes, own.width));
+            let crossed = self.state.cross(link.into(), (lane, self.lanes), (head, serialized, bytes));
+            // Behind a narrow link the bytes have come apart.
+            head = match between {
+                None => crossed + self.config.hop_time,
+                Some(own) => crossed + own.link_time + (serialized.max(serialization) - serialization),
+            };
         }
         let arrival = head + serialization;
         self.state.statistics.latency.record((arrival - now).as_ps() / 1_000);
@@ -377,6 +366,7 @@ mod tests {
             lanes: 3,
             header: Bytes::new(8),
             packet_routes: PacketRoutes::Fixed,
+            sockets: None,
         }
     }
 

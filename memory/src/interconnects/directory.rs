@@ -62,6 +62,7 @@ use crate::directory::{
     Blocks, Body, Carried, Endpoint, Entry, Home, HomeId, Hops, Lane, Requester, SavedHome, Table,
 };
 use crate::kind::Kind;
+use crate::sockets::Sockets;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 use crate::translation::Translation;
 use bridges::BridgePort;
@@ -134,6 +135,8 @@ pub struct Directory {
     ranges: AddressMap,
     /// How many of the homes share the addresses that are in no range.
     interleaved: usize,
+    /// Where these are in several sockets, the first ones in the first socket.
+    sockets: Option<Sockets>,
     tiles: Option<Tiles>,
     homes: Vec<Home>,
     pub(super) state: State,
@@ -164,6 +167,7 @@ impl Directory {
             ports,
             ranges,
             interleaved: interleaved.len(),
+            sockets: None,
             tiles,
             homes: parts.into_iter().map(Home::new).collect(),
             state: State { requesters: vec![Requester::default(); agents], ..State::default() },
@@ -179,6 +183,11 @@ impl Directory {
         self
     }
 
+    /// The same with the homes that share addresses in several sockets.
+    pub fn with_sockets(self, sockets: Option<Sockets>) -> Self {
+        Directory { sockets, ..self }
+    }
+
     /// How many agents may be on it: their numbers are below.
     pub fn agents(&self) -> usize {
         self.state.requesters.len()
@@ -188,9 +197,7 @@ impl Directory {
     pub fn home_of(&self, address: u64) -> HomeId {
         let place = match self.ranges.find(address) {
             Some(part) => self.homes.iter().position(|home| home.part == part),
-            None => (address / self.limits.interleave.as_u64())
-                .checked_rem(self.interleaved as u64)
-                .map(|own| own as usize),
+            None => self.sharing_home(address),
         };
         HomeId(place.unwrap_or_else(|| panic!("nothing answers for the address {address:#x}")) as u8)
     }
@@ -469,6 +476,7 @@ impl InterconnectModel for Directory {
             ports: _,
             ranges: _,
             interleaved: _,
+            sockets: _,
             tiles: _,
             homes,
             state,

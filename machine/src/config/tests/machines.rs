@@ -163,7 +163,7 @@ fn an_unknown_machine_is_told_which_there_are() {
     assert_eq!(
         error,
         "unknown machine \"hpca97\"; there are chip, cluster, edt, hpca98, hpca98-calibrated, isca96, sarc-chip, \
-         sarc-prototype, smp, voyager, and files by their path, such as ./hpca97.toml; did you mean `hpca98`?"
+         sarc-prototype, server, smp, voyager, and files by their path, such as ./hpca97.toml; did you mean `hpca98`?"
     );
 }
 

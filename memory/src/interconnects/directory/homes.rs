@@ -12,6 +12,17 @@ use crate::kind::Kind;
 use crate::transaction::{AgentId, HomeReply, Transaction};
 
 impl Directory {
+    /// The home of an address that is in no range, of those that share these: in the address's socket.
+    pub(super) fn sharing_home(&self, address: u64) -> Option<usize> {
+        let (socket, sockets) = match &self.sockets {
+            None => (0, 1),
+            Some(sockets) => (sockets.of_home(address), sockets.count()),
+        };
+        let homes = self.interleaved / sockets;
+        let within = (address / self.limits.interleave.as_u64()).checked_rem(homes as u64)?;
+        Some(socket * homes + within as usize)
+    }
+
     pub(super) fn at_home<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -124,7 +135,7 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
         Directory::of(self.composition, self.on).state.blocks.keep(block, data, kind != Kind::ReadOnce)
     }
 
-    fn take(&mut self, requester: AgentId, kind: Kind, slot: Slot) {
+    fn take(&mut self, from: AgentId, kind: Kind, slot: Slot) {
         let blocks = &mut Directory::of(self.composition, self.on).state.blocks;
         let data = match kind {
             // Its requester keeps it until it knows that it is here.
@@ -136,7 +147,7 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
         };
         // What an owner sends along is a block that returns, whatever it answers.
         let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
-        let transaction = Transaction::carrying(requester, kind, self.message.block, data);
+        let transaction = Transaction::carrying(from, kind, self.message.block, data);
         self.wait_for_memory();
         self.home(&transaction);
     }
