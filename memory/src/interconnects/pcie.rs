@@ -34,7 +34,8 @@
 //! any other agent. It handles what comes from the link in the order of arrival, with this much
 //! overlap: a write begins when the one before it is complete, and each of its blocks when the block
 //! before is in the host's memory; a read, or the answer to a processor, waits until all writes in
-//! front of it are complete. So a processor that sees a flag sees what the device wrote before it,
+//! front of it are complete. With `writes_ahead` it obtains blocks of later writes meanwhile, and writes
+//! in the same order ([`writes`]). So a processor that sees a flag sees what the device wrote before it,
 //! and one that has loaded a register sees everything that the device wrote before it answered. Reads
 //! that have begun overlap with each other and with later writes.
 //!
@@ -59,6 +60,7 @@
 //! | `link` | generations and times |
 //! | `direction` | queues, credits and wires of one direction |
 //! | `root_complex` | the host's end |
+//! | `writes` | how devices' writes reach the host's memory |
 //! | `endpoint` | the devices' end |
 //! | `part` | the keys of a machine's file |
 
@@ -74,6 +76,8 @@ mod packets;
 mod part;
 #[path = "pcie/root_complex.rs"]
 mod root_complex;
+#[path = "pcie/writes.rs"]
+mod writes;
 
 use std::hash::{Hash, Hasher};
 
@@ -115,8 +119,11 @@ pub struct Pcie {
     /// The most bytes of data in a packet, and of a read.
     max_payload: u32,
     max_read_request: u32,
+    /// Where every completion of a read ends but the last.
     boundary: u32,
     block_bytes: u32,
+    /// What a read or a write takes in the root complex before its blocks are asked for.
+    host_time: Duration,
     ports: AgentPorts,
     homes: AddressMap,
     state: State,
@@ -149,14 +156,15 @@ impl Pcie {
             link: Link::new(keys),
             max_payload: keys.max_payload.as_u64() as u32,
             max_read_request: keys.max_read_request.as_u64() as u32,
-            boundary: keys.read_completion_boundary.as_u64() as u32,
+            boundary: keys.completion_size.unwrap_or(keys.read_completion_boundary).as_u64() as u32,
             block_bytes: block_bytes as u32,
+            host_time: keys.host_time.unwrap_or(Duration::ZERO),
             ports,
             homes,
             state: State {
                 down: Direction::new(Way::Down, keys.endpoint_credits.credits()),
                 up: Direction::new(Way::Up, keys.root_complex_credits.credits()),
-                root_complex: RootComplex::default(),
+                root_complex: RootComplex::new(keys.writes_ahead),
                 endpoint: Endpoint::with_tags(keys.tags as u16),
                 next_step: None,
             },
@@ -203,7 +211,8 @@ impl Pcie {
 
     fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let state = &mut Self::of(composition, on).state;
-        let times = [state.down.next_time(), state.up.next_time(), state.endpoint.next_time()];
+        let State { down, up, endpoint, root_complex, .. } = state;
+        let times = [down.next_time(), up.next_time(), endpoint.next_time(), root_complex.next_time()];
         let Some(next) = times.into_iter().flatten().min() else { return };
         let next = next.max(now);
         if state.next_step.is_none_or(|scheduled| next < scheduled) {

@@ -1,0 +1,208 @@
+//! The accesses of a test: when they begin, what is under way, and how long they take.
+//!
+//! ```text
+//!   latency     begin ── (dma_time) ── packets ── data: a sample ── the next one begins
+//!   bandwidth   begin, as long as fewer than `operations` are under way ── the time of all of them
+//! ```
+//!
+//! The command path issues at once. The DMA engine takes `dma_time` for each access, of several at
+//! the same time, and `write_interval` from a write to the next access. A sample is the difference of
+//! what the timer shows at both ends: whole steps.
+//!
+//! Each write carries a byte of its own number, and a read behind a write must find it.
+
+use std::collections::VecDeque;
+
+use narthex_kernel::{Duration, Time};
+use narthex_memory::{AgentId, BlockData, Kind as TransactionKind, Response, Transaction, TransactionTag};
+use serde::{Deserialize, Serialize};
+
+use super::config::Config;
+use super::test::{Kind, Setup};
+
+narthex_kernel::statistics! {
+    /// What pcie-bench's card did.
+    pub struct Statistics {
+        reads: Counter, "bench_reads", "reads", "reads of memory by pcie-bench's card";
+        writes: Counter, "bench_writes", "writes", "writes of memory by pcie-bench's card";
+        bytes: Counter, "bench_bytes", "bytes", "bytes that it read and wrote";
+    }
+}
+
+/// What changes in the engine.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Engine {
+    run: Option<Run>,
+    /// Latencies that no program has loaded, in steps.
+    samples: VecDeque<u64>,
+    elapsed: Duration,
+}
+
+/// A test that is under way.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Run {
+    kind: Kind,
+    setup: Setup,
+    is_dma: bool,
+    started: Time,
+    /// Accesses that have begun, and that are over.
+    begun: u64,
+    over: u64,
+    /// When the last of them began.
+    since: Time,
+    /// From when on the engine begins another one.
+    free_at: Time,
+    /// What will be issued, and when, in order.
+    waiting: VecDeque<(Time, Operation)>,
+    /// What is under way, by tag.
+    under_way: Vec<Option<Operation>>,
+}
+
+/// A read or a write.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Operation {
+    access: u64,
+    is_write: bool,
+    /// Whether its access is over with it.
+    is_last: bool,
+}
+
+impl Engine {
+    /// Accesses that are not over.
+    pub fn left(&self) -> u64 {
+        self.run.as_ref().map_or(0, |run| run.setup.count - run.over)
+    }
+
+    /// The time of the last test.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// The next latency.
+    pub fn sample(&mut self) -> Option<u64> {
+        self.samples.pop_front()
+    }
+
+    /// Begins a test.
+    pub fn start(
+        &mut self,
+        now: Time,
+        (kind, setup, is_dma): (Kind, Setup, bool),
+        config: &Config,
+    ) -> Vec<Time> {
+        self.samples.clear();
+        let under_way = vec![None; config.operations as usize + 1];
+        self.run = Some(Run {
+            kind,
+            setup,
+            is_dma,
+            started: now,
+            begun: 0,
+            over: 0,
+            since: now,
+            free_at: now,
+            waiting: VecDeque::new(),
+            under_way,
+        });
+        self.begin(now, config)
+    }
+
+    /// Begins all accesses that may begin; the instants at which they are to be issued.
+    fn begin(&mut self, now: Time, config: &Config) -> Vec<Time> {
+        let Some(run) = &mut self.run else { return Vec::new() };
+        let most = if run.kind.is_latency() { 1 } else { u64::from(config.operations) };
+        let mut instants = Vec::new();
+        while run.begun < run.setup.count && run.begun - run.over < most {
+            run.since = now;
+            let (writes, reads) = run.kind.writes_and_reads(run.begun);
+            for is_write in [true, false] {
+                if if is_write { writes } else { reads } {
+                    let begin = run.free_at.max(now);
+                    let (delay, interval) = match run.is_dma {
+                        true => {
+                            (config.dma_time, if is_write { config.write_interval } else { Duration::ZERO })
+                        }
+                        false => (Duration::ZERO, Duration::ZERO),
+                    };
+                    run.free_at = begin + interval;
+                    let is_last = !(is_write && reads);
+                    let operation = Operation { access: run.begun, is_write, is_last };
+                    run.waiting.push_back((begin + delay, operation));
+                    instants.push(begin + delay);
+                }
+            }
+            run.begun += 1;
+        }
+        instants
+    }
+
+    /// Whether something is to be issued by now.
+    pub fn wants(&self, now: Time) -> bool {
+        self.run.as_ref().and_then(|run| run.waiting.front()).is_some_and(|(at, _)| *at <= now)
+    }
+
+    /// The next transaction.
+    pub fn issue(&mut self, now: Time, agent: AgentId, statistics: &mut Statistics) -> Option<Transaction> {
+        if !self.wants(now) {
+            return None;
+        }
+        let Run { waiting, under_way, setup, .. } = self.run.as_mut()?;
+        let place = under_way.iter().position(Option::is_none)?;
+        let (_, operation) = waiting.pop_front()?;
+        under_way[place] = Some(operation);
+        statistics.bytes.add(setup.size);
+        let address = setup.address(operation.access);
+        let transaction = if operation.is_write {
+            statistics.writes.increment();
+            let data = BlockData::from_bytes(&vec![operation.access as u8; setup.size as usize]);
+            Transaction::carrying(agent, TransactionKind::WriteBlock, address, data)
+        } else {
+            statistics.reads.increment();
+            let read = Transaction::block(agent, TransactionKind::ReadOnce, address);
+            Transaction { size: setup.size as u16, ..read }
+        };
+        Some(Transaction { tag: TransactionTag(place as u8), ..transaction })
+    }
+
+    /// A transaction is over; the instants at which others are to be issued.
+    ///
+    /// # Errors
+    /// If a read behind a write has not found what that wrote.
+    pub fn complete(
+        &mut self,
+        now: Time,
+        (transaction, response): (&Transaction, &Response),
+        config: &Config,
+    ) -> Result<Vec<Time>, String> {
+        let run = self.run.as_mut().expect("it has issued it");
+        let Operation { access, is_write, is_last } =
+            run.under_way[usize::from(transaction.tag.0)].take().expect("it is under way");
+        if run.kind == Kind::LatencyOfWriteAndRead && !is_write {
+            let data = response.data.as_ref().expect("it is what was read");
+            if data.iter().any(|&byte| byte != access as u8) {
+                return Err(format!(
+                    "pcie-bench's card: a read of {:#x} behind a write has not found what was written",
+                    transaction.address
+                ));
+            }
+        }
+        if is_last {
+            run.over += 1;
+            if run.kind.is_latency() {
+                let step = config.timer_step.as_ps();
+                let shown = |at: Time| at.as_ps() / step;
+                self.samples.push_back(shown(now) - shown(run.since));
+            }
+        }
+        if run.over == run.setup.count {
+            self.elapsed = now - run.started;
+            self.run = None;
+        }
+        Ok(self.begin(now, config))
+    }
+
+    /// What it is at, in words.
+    pub fn doing(&self) -> Option<&'static str> {
+        self.run.as_ref().map(|run| if run.kind.is_latency() { "latency test" } else { "bandwidth test" })
+    }
+}
