@@ -70,6 +70,7 @@ pub static MODEL: Model = Model {
             "register_access_time": "10ns",
             "timer_step": "13333ps",
             "dma_time": "120ns",
+            "copy_time": "10ns",
             "operations": 32,
             "write_interval": "20ns",
         })

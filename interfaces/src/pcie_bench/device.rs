@@ -159,6 +159,8 @@ impl Device for PcieBench {
 
     fn timer(&mut self, _port: usize, context: &mut Context<'_>) {
         self.now = context.now;
+        let instants = self.engine.advance(context.now, &self.build.config);
+        context.timers.extend(instants);
     }
 
     fn time_to_send(&self) -> Option<TimeToSend> {
@@ -194,9 +196,6 @@ impl DeviceDescription for PcieBench {
             transactions: vec![
                 TransactionKind::ReadOnce,
                 TransactionKind::WriteBlock,
-                TransactionKind::ReadExclusive,
-                TransactionKind::Invalidate,
-                TransactionKind::WriteBack,
                 TransactionKind::UncachedLoad,
                 TransactionKind::UncachedStore,
             ],

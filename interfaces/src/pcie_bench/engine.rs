@@ -5,8 +5,9 @@
 //!   bandwidth   begin, as long as fewer than `operations` are under way ── the time of all of them
 //! ```
 //!
-//! The command path issues at once. The DMA engine takes `dma_time` for each access, of several at
-//! the same time, and `write_interval` from a write to the next access. A sample is the difference of
+//! The command path issues at once. The DMA engine takes `dma_time` for each access and copies its data
+//! between link and memory, of several at the same time; `write_interval` is from a write to the next
+//! access. A sample is the difference of
 //! what the timer shows at both ends: whole steps.
 //!
 //! Each write carries a byte of its own number, and a read behind a write must find it.
@@ -56,6 +57,27 @@ struct Run {
     waiting: VecDeque<(Time, Operation)>,
     /// What is under way, by tag.
     under_way: Vec<Option<Operation>>,
+    /// Reads whose data are being copied, and until when, in order.
+    copied: VecDeque<(Time, Operation)>,
+}
+
+impl Run {
+    /// The time of the engine before an access leaves.
+    fn time_before(&self, is_write: bool, config: &Config) -> Duration {
+        if !self.is_dma {
+            return Duration::ZERO;
+        }
+        config.dma_time + if is_write { self.copy_time(config) } else { Duration::ZERO }
+    }
+
+    /// The time from the end of an access on the link to its own.
+    fn time_behind(&self, is_write: bool, config: &Config) -> Duration {
+        if self.is_dma && !is_write { self.copy_time(config) } else { Duration::ZERO }
+    }
+
+    fn copy_time(&self, config: &Config) -> Duration {
+        config.copy_time * self.setup.size.saturating_sub(1).div_euclid(64)
+    }
 }
 
 /// A read or a write.
@@ -103,6 +125,7 @@ impl Engine {
             free_at: now,
             waiting: VecDeque::new(),
             under_way,
+            copied: VecDeque::new(),
         });
         self.begin(now, config)
     }
@@ -118,17 +141,13 @@ impl Engine {
             for is_write in [true, false] {
                 if if is_write { writes } else { reads } {
                     let begin = run.free_at.max(now);
-                    let (delay, interval) = match run.is_dma {
-                        true => {
-                            (config.dma_time, if is_write { config.write_interval } else { Duration::ZERO })
-                        }
-                        false => (Duration::ZERO, Duration::ZERO),
-                    };
-                    run.free_at = begin + interval;
+                    if run.is_dma && is_write {
+                        run.free_at = begin + config.write_interval;
+                    }
+                    let at = begin + run.time_before(is_write, config);
                     let is_last = !(is_write && reads);
-                    let operation = Operation { access: run.begun, is_write, is_last };
-                    run.waiting.push_back((begin + delay, operation));
-                    instants.push(begin + delay);
+                    run.waiting.push_back((at, Operation { access: run.begun, is_write, is_last }));
+                    instants.push(at);
                 }
             }
             run.begun += 1;
@@ -186,19 +205,33 @@ impl Engine {
                 ));
             }
         }
-        if is_last {
-            run.over += 1;
-            if run.kind.is_latency() {
-                let step = config.timer_step.as_ps();
-                let shown = |at: Time| at.as_ps() / step;
-                self.samples.push_back(shown(now) - shown(run.since));
+        let operation = Operation { access, is_write, is_last };
+        run.copied.push_back((now + run.time_behind(is_write, config), operation));
+        Ok(self.advance(now, config))
+    }
+
+    /// Ends the operations whose data are copied by now; the instants at which others end or are to be
+    /// issued.
+    pub fn advance(&mut self, now: Time, config: &Config) -> Vec<Time> {
+        let Some(run) = &mut self.run else { return Vec::new() };
+        while run.copied.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, Operation { is_last, .. }) = run.copied.pop_front().expect("it is there");
+            if is_last {
+                run.over += 1;
+                if run.kind.is_latency() {
+                    let step = config.timer_step.as_ps();
+                    let shown = |at: Time| at.as_ps() / step;
+                    self.samples.push_back(shown(now) - shown(run.since));
+                }
             }
         }
+        let mut instants = Vec::from_iter(run.copied.front().map(|(at, _)| *at));
         if run.over == run.setup.count {
             self.elapsed = now - run.started;
             self.run = None;
         }
-        Ok(self.begin(now, config))
+        instants.extend(self.begin(now, config));
+        instants
     }
 
     /// What it is at, in words.
