@@ -13,6 +13,8 @@
 //! link, the last one into its place: so one that stays at its place passes one switch. Each
 //! lane has links of its own, so messages of different lanes never meet.
 //!
+//! **Sockets** ([`sockets`]) divide a mesh into parts whose links between each other are longer and narrower.
+//!
 //! **Time.** A message's head takes `hop_time` for each of its links, its bytes follow it one
 //! width a cycle, and the message is there with its last byte. A link is taken by a message as long as its bytes take. It serves messages in the order in which they were sent, but one that
 //! comes to it before the latest one, and is over it by then, does not wait for that.
@@ -27,12 +29,14 @@
 //! room, so nothing waits in a circle.
 
 mod adaptive;
+pub mod sockets;
 
 use narthex_kernel::{Archive, Archived, Bytes, Clock, Damage, Duration, Frequency, Time, statistics};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use adaptive::Nearer;
+use sockets::Between;
 
 use crate::link;
 use crate::packet::NodeId;
@@ -69,6 +73,9 @@ pub struct Config {
     /// The ways of devices' packets; a directory's messages keep to the topology's own.
     #[serde(default)]
     pub packet_routes: PacketRoutes,
+    /// The sockets that its places are in, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sockets: Option<sockets::Config>,
 }
 
 /// More places than a node has agents and homes are of no use.
@@ -105,6 +112,8 @@ impl Config {
             let message = format!("{} is not from {lanes_needed}, which its messages need, to 8", self.lanes);
             wrong("lanes", message);
         }
+        let of_sockets = self.sockets.iter().flat_map(|sockets| sockets.problems(self));
+        problems.extend(of_sockets.map(|(key, message)| (format!("sockets.{key}"), message)));
         problems
     }
 
@@ -212,6 +221,8 @@ pub struct OnChip {
     ways: Vec<u16>,
     /// For adaptive routes of packets.
     nearer: Option<Nearer>,
+    /// The links between sockets.
+    between: Option<Between>,
     state: State,
 }
 
@@ -236,6 +247,7 @@ impl OnChip {
         let pairs = if nearer.is_some() { places * places * lanes } else { 0 };
         OnChip {
             nearer,
+            between: config.sockets.as_ref().map(|sockets| Between::of(sockets, config)),
             clock: config.clock.clock(),
             lanes,
             places,
@@ -261,8 +273,14 @@ impl OnChip {
         let way = &self.ways[self.starts[way] as usize..self.starts[way + 1] as usize];
         let mut head = now;
         for &link in way {
-            head = self.state.cross(link.into(), (lane, self.lanes), (head, serialization, bytes))
-                + self.config.hop_time;
+            let between = self.between.as_ref().filter(|between| between.has(link));
+            let serialized = between.map_or(serialization, |own| cycles(self.clock, bytes, own.width));
+            let crossed = self.state.cross(link.into(), (lane, self.lanes), (head, serialized, bytes));
+            // Behind a narrow link the bytes have come apart.
+            head = match between {
+                None => crossed + self.config.hop_time,
+                Some(own) => crossed + own.link_time + (serialized.max(serialization) - serialization),
+            };
         }
         let arrival = head + serialization;
         self.state.statistics.latency.record((arrival - now).as_ps() / 1_000);
@@ -377,6 +395,7 @@ mod tests {
             lanes: 3,
             header: Bytes::new(8),
             packet_routes: PacketRoutes::Fixed,
+            sockets: None,
         }
     }
 

@@ -93,7 +93,8 @@ impl Estimate {
         };
         let cache_bytes: u64 = config.processor_parts().iter().map(caches).sum();
         let third = config.third_level_cache.as_ref();
-        let third = third.map_or(0, |third| third.host_bytes(config.block()));
+        let sockets = config.sockets().map_or(1, |sockets| sockets.count() as u64);
+        let third = third.map_or(0, |third| sockets * third.host_bytes(config.block()));
         let memories = config.node.memories.values().filter(|memory| memory.cache.is_some()).count() as u64;
         let process_bytes = queues + (variables + STARTED_PAGES) * PAGE_BYTES + PROCESS_BYTES;
         let program_bytes: u64 = segments().map(|segment| segment.bytes.len() as u64).sum();

@@ -12,6 +12,7 @@ use narthex_cores::INTERRUPT_LINES;
 use narthex_interfaces::description::Layout;
 use narthex_interfaces::{Attached, Device, DevicePort};
 use narthex_memory::interconnects::{Admits, Interconnect, InterconnectId, MemoryId, Plan};
+use narthex_memory::sockets::Sockets;
 use narthex_memory::{AgentId, Kind};
 
 use crate::config::{MachineConfig, PROGRAM, ProcessorPart};
@@ -20,6 +21,8 @@ use crate::node::{InterruptLines, ProcessorPorts};
 /// An interconnect of a node, before it is built.
 #[derive(Clone, Debug)]
 pub struct InterconnectShape {
+    /// Its name in the machine's file.
+    pub key: String,
     /// The name in reports: "memory bus".
     pub name: String,
     /// What may sit on it.
@@ -46,6 +49,8 @@ pub struct Shape {
     pub memories: Vec<MemoryPlace>,
     /// For each device, where each of its ports is.
     pub devices: Vec<Vec<InterconnectId>>,
+    /// The sockets of its network on chip, where there are several.
+    pub sockets: Option<Sockets>,
     /// Bytes in a coherence block.
     pub block_bytes: usize,
 }
@@ -132,6 +137,7 @@ impl MachineConfig {
                 })
                 .collect(),
             devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
+            sockets: self.sockets(),
             block_bytes: self.block().get() as usize,
         })
     }
@@ -163,6 +169,7 @@ impl MachineConfig {
         let rules = self.node.interconnects[name].rules();
         let plan = rules.plan(name, self);
         InterconnectShape {
+            key: name.to_owned(),
             name: plan.reported_name(name, name == used[0]),
             admits: self.node.interconnects[name].admits(),
             above: rules.behind().map(number),

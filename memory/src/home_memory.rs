@@ -15,7 +15,8 @@ use crate::dram::Dram;
 use crate::interconnects::InterconnectId;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
-use crate::memory_array::MemoryArray;
+use crate::memory_array::{MemoryArray, MemoryArrays};
+use crate::sockets::SocketLinks;
 use crate::third_level::ThirdLevel;
 use crate::transaction::{AccessReply, BlockData, HomeReply, Response, Transaction};
 
@@ -47,8 +48,9 @@ pub struct HomeMemory {
 /// What the blocks of a memory meet.
 #[derive(Clone, Debug)]
 struct Levels {
-    third_level: Option<ThirdLevel>,
-    array: MemoryArray,
+    /// The cache in front of it, with a part for each socket; none: it has no cache.
+    third_levels: Vec<ThirdLevel>,
+    arrays: MemoryArrays,
 }
 
 impl HomeMemory {
@@ -62,20 +64,32 @@ impl HomeMemory {
         HomeMemory { busy_until: Some(Time::ZERO), ..self }
     }
 
-    /// The same with a cache in front of it, or DRAM behind its controller, or both.
-    pub fn with_levels(self, third_level: Option<ThirdLevel>, dram: Option<Dram>) -> Self {
+    /// The same with a cache in front of it, or DRAM behind its controller, or both, in each of
+    /// several sockets where there are links between such.
+    pub fn with_levels(
+        self,
+        third_level: Option<ThirdLevel>,
+        dram: Option<Dram>,
+        links: Option<SocketLinks>,
+    ) -> Self {
         let access_time = self.access_time;
-        let has_levels = third_level.is_some() || dram.is_some();
+        let has_levels = third_level.is_some() || dram.is_some() || links.is_some();
+        let sockets = links.as_ref().map_or(1, |links| links.sockets.count());
         let array = match dram {
             Some(dram) => MemoryArray::Dram { access_time, dram },
             None => MemoryArray::Fixed { access_time, taken_until: Time::ZERO },
         };
-        HomeMemory { levels: has_levels.then(|| Box::new(Levels { third_level, array })), ..self }
+        let levels = Levels {
+            third_levels: third_level.into_iter().flat_map(|cache| vec![cache; sockets]).collect(),
+            arrays: MemoryArrays::new(array, links),
+        };
+        HomeMemory { levels: has_levels.then(|| Box::new(levels)), ..self }
     }
 
     /// The memory's part in a transaction for which no cache supplied the bytes.
     #[inline(always)]
     pub fn answer(&mut self, now: Time, transaction: &Transaction) -> HomeReply {
+        let is_newer = self.levels.is_some() && self.lacks(transaction);
         if let Some(data) = &transaction.data {
             self.bytes.write(transaction.address, data);
         }
@@ -85,9 +99,18 @@ impl HomeMemory {
         let delay = match &mut self.levels {
             _ if !moves_block => Duration::ZERO,
             None => self.time(now),
-            Some(levels) => levels.time(now, transaction),
+            Some(levels) => levels.time(now, transaction, is_newer),
         };
         HomeReply { data, delay }
+    }
+
+    /// Whether a block that comes is newer than the one here. Where second levels hand down blocks that
+    /// they have not changed, the bytes tell.
+    fn lacks(&self, transaction: &Transaction) -> bool {
+        let Some(data) = &transaction.data else { return false };
+        let takes_victims = self.third_levels().next().is_some_and(ThirdLevel::takes_victims);
+        let may_be_unchanged = takes_victims && transaction.kind == Kind::WriteBack;
+        !may_be_unchanged || self.bytes.read_block(transaction.address, data.len())[..] != data[..]
     }
 
     /// The memory's part in a transaction, without time and without counting it.
@@ -105,14 +128,16 @@ impl HomeMemory {
 
     /// Uses a block in the cache in front of it, if there is one, without time.
     pub fn use_third_level(&mut self, address: u64, is_written: bool) {
-        if let Some(cache) = self.levels.as_mut().and_then(|levels| levels.third_level.as_mut()) {
+        let Some(levels) = &mut self.levels else { return };
+        let socket = levels.arrays.home_socket(address);
+        if let Some(cache) = levels.third_levels.get_mut(socket) {
             cache.use_functionally(address, is_written);
         }
     }
 
-    /// The cache in front of it.
-    pub fn third_level(&self) -> Option<&ThirdLevel> {
-        self.levels.as_ref()?.third_level.as_ref()
+    /// The cache in front of it: its part in each socket.
+    pub fn third_levels(&self) -> impl Iterator<Item = &ThirdLevel> {
+        self.levels.iter().flat_map(|levels| &levels.third_levels)
     }
 
     /// The time of each access to a block, if all take the same.
@@ -125,9 +150,11 @@ impl HomeMemory {
     /// What its cache and its DRAM have counted.
     pub fn statistics(&self) -> impl Iterator<Item = &dyn StatisticSet> {
         self.levels.iter().flat_map(|levels| {
-            let third = levels.third_level.as_ref().map(|cache| &cache.statistics as &dyn StatisticSet);
-            let dram = levels.array.dram().map(|dram| &dram.statistics as &dyn StatisticSet);
-            third.into_iter().chain(dram)
+            let third = levels.third_levels.iter().flat_map(|cache| {
+                let ddio = cache.ddio_statistics().map(|ddio| ddio as &dyn StatisticSet);
+                std::iter::once(&cache.statistics as &dyn StatisticSet).chain(ddio)
+            });
+            third.chain(levels.arrays.drams().map(|dram| &dram.statistics as &dyn StatisticSet))
         })
     }
 
@@ -162,13 +189,15 @@ impl HomeMemory {
 impl Levels {
     /// The time of a transaction on a block.
     #[inline(never)]
-    fn time(&mut self, now: Time, transaction: &Transaction) -> Duration {
-        let (address, is_write) = (transaction.address, transaction.data.is_some());
-        match &mut self.third_level {
-            Some(cache) if is_write => cache.write(now, address, &mut self.array),
-            Some(cache) => cache.read(now, address, &mut self.array),
-            None if is_write => self.array.write(now, address) - now,
-            None => self.array.read(now, address) - now,
+    fn time(&mut self, now: Time, transaction: &Transaction, is_newer: bool) -> Duration {
+        let &Transaction { address, agent, .. } = transaction;
+        let is_write = transaction.data.is_some();
+        let socket = self.arrays.home_socket(address);
+        match self.third_levels.get_mut(socket) {
+            Some(cache) if is_write => cache.write(now, (address, is_newer), agent, &mut self.arrays),
+            Some(cache) => cache.read(now, address, agent, &mut self.arrays),
+            None if is_write => self.arrays.write(now, address) - now,
+            None => self.arrays.read(now, address) - now,
         }
     }
 }
@@ -212,12 +241,8 @@ impl Archived for HomeMemory {
         bytes.archive(archive)?;
         archive.value(busy_until)?;
         let Some(levels) = levels else { return Ok(()) };
-        levels.array.archive(archive)?;
-        let Some(cache) = &mut levels.third_level else { return Ok(()) };
-        let fixed = cache.config_identity();
-        archive.value(cache)?;
-        archive
-            .ensure(cache.config_identity() == fixed, "a third-level cache is another one than the machine's")
+        levels.arrays.archive(archive)?;
+        levels.third_levels.iter_mut().try_for_each(|cache| cache.archive(archive))
     }
 }
 

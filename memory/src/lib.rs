@@ -27,6 +27,7 @@
 //! | [`home_memory`] | a memory on an interconnect |
 //! | [`third_level`] | a cache in front of a memory |
 //! | [`memory_array`] | what keeps a memory's blocks |
+//! | [`sockets`] | to which socket an address belongs, and the links between sockets |
 //! | [`dram`] | channels, banks and their open rows |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
 //! | [`pages`] | which addresses exist, and how they may be used |
@@ -55,6 +56,7 @@ pub mod port;
 pub mod prefetchers;
 pub mod processor_memory;
 pub mod protocols;
+pub mod sockets;
 pub mod third_level;
 pub mod traffic;
 pub mod transaction;

@@ -245,6 +245,14 @@ impl ProcessorMemory {
         ProcessorMemory { data: Cache::new(&first), second, ..self }
     }
 
+    /// The same, and its second level hands down what it gives up unchanged, for a third level to keep.
+    pub fn handing_victims_down(mut self) -> Self {
+        if let Some(second) = &mut self.second {
+            second.hands_down = true;
+        }
+        self
+    }
+
     /// Hands out every sum of its statistics, those of its second level and of its loads
     /// under way among them.
     pub fn sums(&mut self, visitor: &mut dyn FnMut(&mut u64)) {

@@ -98,7 +98,7 @@ def test_a_machine_that_states_its_difference_is_as_the_schema_says(machines, te
         "[machine]\nnodes = 0",
         "[machine]\nnodes = 1.5",
         "[processor]\nissue_width = 3",
-        "[data_cache]\nassociativity = 3",
+        "[data_cache]\nassociativity = 17",
         "[store_buffer]\nentries = 65",
         '[store_buffer]\nuncached_stores = "sometimes"',
         '[flow_control]\nwindow = 4\nretry_delay = "80ns"',

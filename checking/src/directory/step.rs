@@ -290,7 +290,7 @@ impl HomePort<Age> for Port<'_, '_> {
         self.step.world.homes[self.block].memory
     }
 
-    fn take(&mut self, _requester: AgentId, _kind: Kind, data: Age) {
+    fn take(&mut self, _from: AgentId, _kind: Kind, data: Age) {
         self.step.world.homes[self.block].memory = data;
         self.step.say(|| "; memory takes the bytes".into());
     }

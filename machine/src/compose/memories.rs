@@ -10,7 +10,8 @@ use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
 use narthex_memory::main_memory::{Image, MainMemory};
 use narthex_memory::processor_memory::block_buffers;
-use narthex_memory::third_level::ThirdLevel;
+use narthex_memory::sockets::SocketLinks;
+use narthex_memory::third_level::{self, ThirdLevel};
 use narthex_memory::translation::Translation;
 use narthex_memory::{AgentId, ProcessorMemory};
 
@@ -45,8 +46,11 @@ impl Blueprint<'_> {
                 false => MainMemory::default(),
             };
             let dram = config.dram.as_ref().map(|dram| Dram::new(dram, self.block_bytes()));
-            let memory = HomeMemory::new(bytes, config.access_time, self.block_bytes())
-                .with_levels(self.third_level(name), dram);
+            let memory = HomeMemory::new(bytes, config.access_time, self.block_bytes()).with_levels(
+                self.third_level(name, shape),
+                dram,
+                self.socket_links(place, shape),
+            );
             match config.ports {
                 Some(Ports::Single) => memory.with_single_port(),
                 _ => memory,
@@ -55,11 +59,25 @@ impl Blueprint<'_> {
         parts.map(memory).collect()
     }
 
+    /// The links over which the last level of one socket reaches the memory of another.
+    fn socket_links(&self, place: &MemoryPlace, shape: &Shape) -> Option<SocketLinks> {
+        let sockets = shape.sockets.clone().filter(|_| place.range.is_none() && !place.at.is_empty())?;
+        let network = self.config.network_on_chip.as_ref().expect("it has sockets");
+        let links = network.sockets.as_ref().expect("it has sockets");
+        let bytes = links.link_width.as_u64() * links.links(network);
+        let block_time = network.clock.clock().cycles(self.block_bytes().div_ceil(bytes));
+        Some(SocketLinks::new(sockets, links.link_time, block_time))
+    }
+
     /// The cache in front of a memory, if it has one.
-    fn third_level(&self, memory: &str) -> Option<ThirdLevel> {
+    fn third_level(&self, memory: &str, shape: &Shape) -> Option<ThirdLevel> {
         self.config.node.memories[memory].cache.as_ref()?;
         let config = self.config.third_level_cache.as_ref().expect("checked with the machine");
-        Some(ThirdLevel::new(config, self.block_bytes()))
+        let cache = ThirdLevel::new(config, self.block_bytes());
+        Some(match &config.ddio {
+            Some(ddio) => cache.with_ddio(ddio, shape.agents_of_devices(&ddio.requesters)),
+            None => cache,
+        })
     }
 
     /// The caches and the store buffer of the processor of a program's process that
@@ -87,6 +105,8 @@ impl Blueprint<'_> {
             Some(second) => memory.with_second_level(second, caches.data),
             None => memory,
         };
+        let takes_victims = config.third_level_cache.as_ref().is_some_and(third_level::Config::takes_victims);
+        let memory = if takes_victims { memory.handing_victims_down() } else { memory };
         let prefetcher = caches.prefetcher().filter(|_| part.runs == PROGRAM);
         let memory = match prefetcher {
             Some(prefetcher) => memory.with_prefetcher(prefetcher),

@@ -27,6 +27,7 @@ use narthex_kernel::Category;
 use narthex_memory::directory::{Lane, MOST_HOLDERS, protocols};
 use narthex_memory::processor_memory::second_level::Inclusion;
 use narthex_memory::protocols::Protocol;
+use narthex_memory::sockets::Sockets;
 
 use super::node::{Broken, broken};
 use super::{MachineConfig, PROGRAM, ProcessorPart};
@@ -176,6 +177,9 @@ impl MachineConfig {
             let on = part.on.names().iter().find(|on| self.has_places(on)).or(part.on.names().first());
             let count = part.range().is_some().then_some(1);
             let on = on.map_or("", String::as_str);
+            if let Some(at) = part.at.as_deref().filter(|_| part.range().is_none() && self.has_places(on)) {
+                problems.extend(self.sockets_problem(&key, at));
+            }
             problems.extend(self.placed(
                 &key,
                 on,
@@ -248,6 +252,38 @@ impl MachineConfig {
                 Some(broken(&key, message))
             }
         }
+    }
+
+    /// The sockets of a node, where it has several: a process's is that of its first processor.
+    pub(crate) fn sockets(&self) -> Option<Sockets> {
+        let network = self.network_on_chip.as_ref()?;
+        let sockets = network.sockets.as_ref()?;
+        let places = self.places_of_processors();
+        let own = self.machine.processors_per_node as usize;
+        let first = places[..own].iter().step_by(self.processors_per_process() as usize);
+        let of_processes = first.map(|&place| sockets.of_place(place.into(), network.topology.places()));
+        Some(Sockets::new(sockets.count as u8, of_processes.collect()))
+    }
+
+    /// What is wrong with the places of a memory that several sockets have.
+    pub(super) fn sockets_problem(&self, key: &str, at: &[u32]) -> Option<Broken> {
+        let network = self.network_on_chip.as_ref()?;
+        let sockets = network.sockets.as_ref().filter(|sockets| (2..=8).contains(&sockets.count))?;
+        let places = network.topology.places();
+        let of_each = at.len() / sockets.count as usize;
+        let is_own = |(number, &place): (usize, &u32)| {
+            usize::from(sockets.of_place(place, places)) == number / of_each.max(1)
+        };
+        let is_divided = at.len().is_multiple_of(sockets.count as usize) && at.iter().enumerate().all(is_own);
+        (!is_divided).then(|| {
+            let each = places / u64::from(sockets.count);
+            let message = format!(
+                "does not name as many places of each of {} sockets, one socket behind the other: the first has the \
+                 places below {each}",
+                sockets.count
+            );
+            broken(key, message)
+        })
     }
 
     /// The place of each processor of a node on its network on chip.

@@ -36,7 +36,7 @@ impl Node {
         let home = &self.memories[usize::from(unit.home().0)];
         let translation = unit.memory.translation();
         let held = unit.memory.held_blocks().into_iter();
-        let third_level = home.third_level().into_iter().flat_map(|cache| cache.blocks_by_age());
+        let third_level = home.third_levels().flat_map(|cache| cache.blocks_by_age());
         let third_level = third_level.filter_map(|(place, is_dirty)| {
             let last = if is_dirty { LastAccess::Store } else { LastAccess::Load };
             Some(HeldBlock { address: translation.to_process(place)?, bytes: home.block_bytes as u16, last })

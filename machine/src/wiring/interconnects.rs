@@ -10,6 +10,7 @@ use narthex_memory::interconnects::{
     Above, AddressMap, AgentPort, AgentPorts, Home, Interconnect, InterconnectId, MemoryId, Names, Overlap,
     Site, Tiles,
 };
+use narthex_memory::third_level::ddio::Agents;
 
 use super::{InterconnectShape, PlacedPort, Shape};
 
@@ -62,6 +63,20 @@ impl Shape {
         self.behind(on).filter(|&behind| self.is_link(behind))
     }
 
+    /// The agents that stand for the devices on these interconnects: their own on a directory, the bridge's
+    /// for what is behind one.
+    pub fn agents_of_devices(&self, names: &[String]) -> Agents {
+        let named = self.interconnects.iter().zip(0..).filter(|(shape, _)| names.contains(&shape.key));
+        let agents = named.flat_map(|(shape, number)| match shape.above {
+            Some(_) => Vec::from([AgentId::of_bridge(InterconnectId(number))]),
+            None => {
+                let first_bridge = u8::MAX - self.interconnects.len() as u8 + 1;
+                (self.processors.len() as u8..first_bridge).map(AgentId).collect()
+            }
+        });
+        agents.collect()
+    }
+
     /// The agents on an interconnect, processors first.
     fn ports(&self, on: InterconnectId, ports: &[PlacedPort]) -> AgentPorts {
         let sits = |places: &Vec<InterconnectId>| places.contains(&on);
@@ -109,6 +124,7 @@ impl Shape {
             ports: self.ports(on, ports),
             homes,
             controllers: of_all.flat_map(|(memory, place)| vec![memory; place.at.len()]).collect(),
+            sockets: self.sockets.clone(),
             tiles,
             bridges: others_behind.map(|behind| (AgentId::of_bridge(behind), behind)).collect(),
             above: shape.above.map(|above| Above {

@@ -15,20 +15,20 @@ use crate::support::exchange::ping_pong;
 use crate::support::{DATA, alone, failure, reported, request, result, statistic, with};
 
 /// A message of a header, and one with a block, between places so many hops apart.
-const fn message(hops: u64) -> u64 {
+pub const fn message(hops: u64) -> u64 {
     3 * (hops + 1) + 1
 }
-const fn block(hops: u64) -> u64 {
+pub const fn block(hops: u64) -> u64 {
     3 * (hops + 1) + 5
 }
-const LOOKUP: u64 = 3;
-const MEMORY: u64 = 60;
-const SECOND_LEVEL: u64 = 10;
+pub const LOOKUP: u64 = 3;
+pub const MEMORY: u64 = 60;
+pub const SECOND_LEVEL: u64 = 10;
 /// Time of a cache to supply a block.
 const SUPPLY: u64 = 10;
 
 /// Lines that put the cycles of an access to (s2), beyond those of one that hits, into s3.
-fn measured(access: &str) -> String {
+pub fn measured(access: &str) -> String {
     let timed = |place: &str, into: &str| {
         format!(
             "mul t2, t2, t2\n add t2, t2, t2\n csrrs t0, 0xc00, zero\n {access}, {place}\n add a1, a0, a0\n csrrs t1, 0xc00, zero\n sub {into}, t1, t0\n"

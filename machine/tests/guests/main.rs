@@ -24,6 +24,7 @@ mod forwarder;
 mod held_accesses;
 mod hostile_firmware;
 mod interrupts;
+mod last_level;
 mod left_out;
 mod levels;
 mod listener;

@@ -15,10 +15,10 @@ use crate::transaction::LARGEST_BLOCK_BYTES;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Bytes of data that the cache holds; a power of two.
+    /// Bytes of data that the cache holds: a power of two of sets, two or more.
     pub size: Bytes,
-    /// Lines in a set, 1 (direct-mapped) to 16; a power of two.
-    #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
+    /// Lines in a set, 1 (direct-mapped) to 16.
+    #[schemars(range(min = 1, max = 16))]
     pub associativity: u32,
     /// Bytes in a coherence block, 16 to 256; a power of two.
     pub block: Bytes,
@@ -46,17 +46,19 @@ impl Config {
         if !block.is_power_of_two() || !(16..=LARGEST_BLOCK_BYTES as u64).contains(&block) {
             problems.push(("block", format!("{} is not a power of two from 16B to 256B", self.block)));
         }
-        if !self.associativity.is_power_of_two() || self.associativity > 16 {
-            let ways = self.associativity;
-            problems.push(("associativity", format!("{ways} is not 1, 2, 4, 8 or 16")));
-        }
-        let least = (block * u64::from(self.associativity)).saturating_mul(2);
-        if !size.is_power_of_two() || size < least || size > 1 << 30 {
-            let least = Bytes::new(least);
-            problems.push((
-                "size",
-                format!("{} is not a power of two from {least} (two sets) to 1GiB", self.size),
-            ));
+        let ways = self.associativity;
+        let way = block * u64::from(ways);
+        if !(1..=16).contains(&ways) {
+            problems.push(("associativity", format!("{ways} is not from 1 to 16")));
+        } else if block > 0 && (size < 2 * way || size % way != 0 || !(size / way).is_power_of_two())
+            || size > 1 << 30
+        {
+            let message = format!(
+                "{} is not a power of two of sets of {ways} blocks, from {} (two sets) to 1GiB",
+                self.size,
+                Bytes::new(2 * way)
+            );
+            problems.push(("size", message));
         }
         match protocols::by_name(&self.protocol) {
             None => {

@@ -72,8 +72,9 @@ pub trait HomePort<D> {
     /// The block's bytes in memory, for a transaction of this kind.
     fn fetch(&mut self, requester: AgentId, kind: Kind) -> D;
 
-    /// Memory takes what has come with a transaction of this kind.
-    fn take(&mut self, requester: AgentId, kind: Kind, data: D);
+    /// Memory takes what has come from an agent with a transaction of this kind: its requester, or the
+    /// owner of the block.
+    fn take(&mut self, from: AgentId, kind: Kind, data: D);
 
     /// Sends a message.
     fn send(&mut self, to: Endpoint, message: Message<D>);
@@ -223,7 +224,9 @@ impl Entry {
         let message = |body| Message { block, requester, body };
         // An invalidation makes copies go as a write of the block does, and carries no bytes.
         if actions.has(Action::takes) && (data.is_some() || kind != Kind::Invalidate) {
-            port.take(requester, kind, data?);
+            let is_of_owner = !matches!(kind, Kind::WriteBack | Kind::WriteBlock | Kind::Invalidate);
+            let from = self.owner.filter(|_| is_of_owner).unwrap_or(requester);
+            port.take(from, kind, data?);
         }
         let acknowledgements = match actions.has(Action::withdraws) {
             true => self.withdraw(!actions.has(Action::forwards), message, port),

@@ -65,6 +65,7 @@ use crate::directory::{
     Blocks, Body, Carried, Endpoint, Entry, Home, HomeId, Hops, Lane, Requester, SavedHome, Table,
 };
 use crate::kind::Kind;
+use crate::sockets::Sockets;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 use crate::translation::Translation;
 use bridges::BridgePort;
@@ -139,6 +140,8 @@ pub struct Directory {
     ranges: AddressMap,
     /// How many of the homes share the addresses that are in no range.
     interleaved: usize,
+    /// Where these are in several sockets, the first ones in the first socket.
+    sockets: Option<Sockets>,
     tiles: Option<Tiles>,
     /// Those of its agents that own blocks only until they have written them, and snoop none.
     writers: Vec<AgentId>,
@@ -173,6 +176,7 @@ impl Directory {
             ports,
             ranges,
             interleaved: interleaved.len(),
+            sockets: None,
             tiles,
             writers,
             homes: parts.into_iter().map(Home::new).collect(),
@@ -189,6 +193,11 @@ impl Directory {
         self
     }
 
+    /// The same with the homes that share addresses in several sockets.
+    pub fn with_sockets(self, sockets: Option<Sockets>) -> Self {
+        Directory { sockets, ..self }
+    }
+
     /// How many agents may be on it: their numbers are below.
     pub fn agents(&self) -> usize {
         self.state.requesters.len()
@@ -198,9 +207,15 @@ impl Directory {
     pub fn home_of(&self, address: u64) -> HomeId {
         let place = match self.ranges.find(address) {
             Some(part) => self.homes.iter().position(|home| home.part == part),
-            None => (address / self.limits.interleave.as_u64())
-                .checked_rem(self.interleaved as u64)
-                .map(|own| own as usize),
+            None => {
+                let (socket, sockets) = match &self.sockets {
+                    None => (0, 1),
+                    Some(sockets) => (sockets.of_home(address), sockets.count()),
+                };
+                let homes = self.interleaved / sockets;
+                let within = (address / self.limits.interleave.as_u64()).checked_rem(homes as u64);
+                within.map(|own| socket * homes + own as usize)
+            }
         };
         HomeId(place.unwrap_or_else(|| panic!("nothing answers for the address {address:#x}")) as u8)
     }
@@ -479,6 +494,7 @@ impl InterconnectModel for Directory {
             ports: _,
             ranges: _,
             interleaved: _,
+            sockets: _,
             tiles: _,
             writers: _,
             homes,

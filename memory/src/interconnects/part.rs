@@ -21,6 +21,7 @@ use super::{AddressMap, AgentPorts, Interconnect, InterconnectId, MemoryId, Name
 use crate::bridge::{self, Timing};
 use crate::bus::DirtyOwner;
 use crate::directory::Table;
+use crate::sockets::Sockets;
 use crate::transaction::AgentId;
 
 /// A rule that is broken: the dotted key, and what is wrong and what is allowed.
@@ -183,6 +184,8 @@ pub struct Site {
     pub homes: AddressMap,
     /// The memories that share the addresses that are in no range, as often as each has controllers.
     pub controllers: Vec<MemoryId>,
+    /// The sockets that these are in, where there are several.
+    pub sockets: Option<Sockets>,
     /// A device with a part in each tile.
     pub tiles: Option<Tiles>,
     /// The bridges on it: their agents, and the interconnects behind them.

@@ -70,6 +70,8 @@ pub(super) struct SecondLevel {
     pub cache: Cache,
     is_inclusive: bool,
     pub is_written_through: bool,
+    /// A block that it gives up goes home unchanged, too, if no other cache may have it.
+    pub hands_down: bool,
     pub latency_cycles: u32,
     /// Cycles of its port that an access takes.
     port_cycles: u32,
@@ -85,6 +87,7 @@ impl SecondLevel {
             cache: Cache::new(&config.as_cache(data)),
             is_inclusive: config.inclusion == Inclusion::Inclusive,
             is_written_through: config.data_cache_stores == Stores::WriteThrough,
+            hands_down: false,
             latency_cycles: config.latency_cycles,
             port_cycles: match config.port {
                 CachePort::Pipelined => 1,
@@ -96,11 +99,11 @@ impl SecondLevel {
     }
 
     /// What of it never changes.
-    pub fn config_identity(&self) -> (Geometry, [bool; 3], [u32; 2]) {
+    pub fn config_identity(&self) -> (Geometry, [bool; 4], [u32; 2]) {
         let lines = self.cache.sets() * self.cache.ways();
         // What is read from an archive may not lead out of the cache.
         let is_sound = self.to_lock.iter().all(|&line| line < lines);
-        let policies = [self.is_inclusive, self.is_written_through, is_sound];
+        let policies = [self.is_inclusive, self.is_written_through, self.hands_down, is_sound];
         (self.cache.geometry(), policies, [self.latency_cycles, self.port_cycles])
     }
 
@@ -285,7 +288,9 @@ impl SecondLevel {
             self.cache.remove(victim);
             return None;
         }
-        Some((victim, self.cache.remove(victim)?))
+        let is_alone = self.hands_down && self.cache.state(victim) == State::Exclusive;
+        let unchanged = self.cache.peek(victim).filter(|_| is_alone).map(BlockData::from_bytes);
+        Some((victim, self.cache.remove(victim).or(unchanged)?))
     }
 
     /// A block leaves all caches; its bytes, if its home has older ones.

@@ -27,6 +27,7 @@ impl NodeShape {
             problems.extend(self.range_problems(&key, part));
             problems.extend(port_problems(name, &key, part, machine));
             problems.extend(cache_problem(&key, part, machine));
+            problems.extend(self.third_level_problems(&key, part, machine));
             problems.extend(dram_problem(name, part, machine));
             let on_key = format!("{key}.on");
             for on in part.on.names() {
@@ -52,6 +53,49 @@ impl NodeShape {
         let message = "describes a cache that is in front of no memory: no memory of [node.memories] has \
                        cache = \"third_level_cache\"";
         is_idle.then(|| broken(THIRD_LEVEL, message))
+    }
+
+    /// The rules that the cache in front of a memory breaks with what is around it.
+    fn third_level_problems(&self, key: &str, part: &MemoryPart, machine: &MachineConfig) -> Vec<Broken> {
+        let Some(cache) = machine.third_level_cache.as_ref().filter(|_| part.cache.is_some()) else {
+            return Vec::new();
+        };
+        let mut problems = Vec::new();
+        let directory = part.on.names().iter().find(|on| machine.has_places(on));
+        let network = machine.network_on_chip.as_ref();
+        let sockets =
+            network.and_then(|network| network.sockets.as_ref()).map_or(1, |own| own.count as usize);
+        let places = part.at.as_ref().map_or(1, Vec::len) / sockets.max(1);
+        if let Some(slices) = cache.slices.filter(|&slices| directory.is_some() && slices as usize != places)
+        {
+            let message = format!(
+                "{slices} is not the number of places of the memory, where its slices are: {key}.at names {places} \
+                 in each socket"
+            );
+            problems.push(broken("third_level_cache.slices", message));
+        }
+        if cache.takes_victims() && (directory.is_none() || machine.second_level_cache.is_none()) {
+            let message = "\"victims\" needs processors with a second level on a directory, which hand them down; \
+                           expected \"reads\"";
+            problems.push(broken("third_level_cache.fill", message));
+        }
+        let requesters = cache.ddio.iter().flat_map(|ddio| &ddio.requesters);
+        let known = || {
+            let is_there = |name: &&str| {
+                directory.is_some_and(|on| *name == on || self.behind(name) == Some(on.as_str()))
+            };
+            self.interconnects.keys().map(String::as_str).filter(is_there)
+        };
+        problems.extend(requesters.filter(|&name| known().all(|known| known != name)).map(|name| {
+            let expected = Vec::from_iter(known()).join(", ");
+            let expected = if expected.is_empty() { "a memory on a directory" } else { &expected };
+            let message = format!(
+                "{name:?} is neither the memory's directory nor a link or bus behind it; expected {expected}{}",
+                did_you_mean(name, known())
+            );
+            broken("third_level_cache.ddio.requesters", message)
+        }));
+        problems
     }
 
     /// The rules that a memory's addresses break. Those that programs see are where all

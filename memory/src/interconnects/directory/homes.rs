@@ -124,7 +124,7 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
         Directory::of(self.composition, self.on).state.blocks.keep(block, data, kind != Kind::ReadOnce)
     }
 
-    fn take(&mut self, requester: AgentId, kind: Kind, slot: Slot) {
+    fn take(&mut self, from: AgentId, kind: Kind, slot: Slot) {
         let blocks = &mut Directory::of(self.composition, self.on).state.blocks;
         let data = match kind {
             // Its requester keeps it until it knows that it is here.
@@ -136,7 +136,7 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
         };
         // What an owner sends along is a block that returns, whatever it answers.
         let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
-        let transaction = Transaction::carrying(requester, kind, self.message.block, data);
+        let transaction = Transaction::carrying(from, kind, self.message.block, data);
         self.wait_for_memory();
         self.home(&transaction);
     }

@@ -40,10 +40,10 @@ pub enum Stores {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Bytes that the cache holds; a power of two.
+    /// Bytes that the cache holds: a power of two of sets, two or more.
     pub size: Bytes,
-    /// Lines in a set, 1 (direct-mapped) to 16; a power of two.
-    #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
+    /// Lines in a set, 1 (direct-mapped) to 16.
+    #[schemars(range(min = 1, max = 16))]
     pub associativity: u32,
     /// Bytes in a block, 16 to 256; a power of two. It is the node's coherence block.
     pub block: Bytes,
