@@ -145,8 +145,8 @@ def compile_program(
 
     The language follows each file's suffix; objects and archives are linked in. `extra_flags`
     are passed on to the compiler, after its usual ones. The program runs over every interface but
-    SARC, Voyager's queues and PcieBench. If `interface` is one of DRIVERS_APART, it is linked for that and
-    those that share its driver. The file appears whole or not at all.
+    SARC, Voyager's queues and PcieBench. If `interface` is one of DRIVERS_APART, it is linked for
+    that and those that share its driver. The file appears whole or not at all.
 
     >>> from pathlib import Path
     >>> import narthex

@@ -239,3 +239,78 @@ impl Engine {
         self.run.as_ref().map(|run| if run.kind.is_latency() { "latency test" } else { "bandwidth test" })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::ZERO + Duration::from_ns(nanoseconds)
+    }
+
+    const CONFIG: Config = Config {
+        register_access_time: Duration::ZERO,
+        timer_step: Duration::from_ns(10),
+        dma_time: Duration::from_ns(120),
+        copy_time: Duration::from_ns(9),
+        operations: 2,
+        write_interval: Duration::from_ns(20),
+    };
+
+    fn setup(size: u64, count: u64) -> Setup {
+        Setup { window: 0x1000, units: 4, unit: 128, offset: 0, size, pattern: 0, count }
+    }
+
+    fn issue(engine: &mut Engine, now: Time) -> Transaction {
+        engine.issue(now, AgentId(0), &mut Statistics::default()).expect("it is to be issued")
+    }
+
+    fn complete(
+        engine: &mut Engine,
+        now: Time,
+        transaction: &Transaction,
+        byte: u8,
+    ) -> Result<Vec<Time>, String> {
+        let data = Some(BlockData::from_bytes(&vec![byte; transaction.size.into()]));
+        engine.complete(now, (transaction, &Response { data, ..Response::default() }), &CONFIG)
+    }
+
+    #[test]
+    fn a_latency_is_that_of_the_link_and_of_the_engine_in_whole_steps() {
+        let mut engine = Engine::default();
+        let instants = engine.start(at(5), (Kind::LatencyOfRead, setup(128, 2), true), &CONFIG);
+        assert_eq!((instants, engine.wants(at(124))), (vec![at(125)], false));
+        let read = issue(&mut engine, at(125));
+        assert_eq!((read.address, read.size, engine.wants(at(125))), (0x1000, 128, false));
+        // The second 64 bytes are copied for 9 ns; then the next access begins.
+        assert_eq!(complete(&mut engine, at(525), &read, 0), Ok(vec![at(534)]));
+        assert_eq!((engine.advance(at(534), &CONFIG), engine.left()), (vec![at(654)], 1));
+        assert_eq!((engine.sample(), engine.sample()), (Some(53), None), "the timer shows 0 and 530 ns");
+    }
+
+    #[test]
+    fn as_many_accesses_are_under_way_as_may_be_and_writes_have_a_distance() {
+        let mut engine = Engine::default();
+        let instants = engine.start(at(0), (Kind::Writes, setup(64, 3), true), &CONFIG);
+        assert_eq!(instants, [at(120), at(140)]);
+        let first = issue(&mut engine, at(120));
+        assert_eq!(complete(&mut engine, at(121), &first, 0), Ok(vec![at(241)]), "the third one");
+        for now in [140, 241] {
+            let write = issue(&mut engine, at(now));
+            complete(&mut engine, at(now + 1), &write, 0).expect("a write finds nothing");
+        }
+        assert_eq!((engine.left(), engine.elapsed()), (0, Duration::from_ns(242)));
+    }
+
+    #[test]
+    fn a_read_behind_a_write_must_find_what_was_written() {
+        for (found, is_right) in [(0, true), (1, false)] {
+            let mut engine = Engine::default();
+            engine.start(at(0), (Kind::LatencyOfWriteAndRead, setup(8, 1), false), &CONFIG);
+            let [write, read] = [(); 2].map(|()| issue(&mut engine, at(0)));
+            assert_eq!(write.data.as_deref(), Some(&[0; 8][..]));
+            complete(&mut engine, at(1), &write, 0).expect("a write finds nothing");
+            assert_eq!(complete(&mut engine, at(500), &read, found).is_ok(), is_right);
+        }
+    }
+}

@@ -51,8 +51,7 @@
 //!
 //! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses,
 //! byte enables (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches
-//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), IOMMU,
-//! DDIO, MSI.
+//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), IOMMU, MSI.
 //!
 //! | file | what it holds |
 //! | --- | --- |

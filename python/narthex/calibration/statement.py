@@ -23,7 +23,7 @@ from narthex.validation.outcome import Outcome
 from narthex.validation.variations import parameter_value
 
 Progress = Callable[[str, int, int, float | None], None]
-"""Called with the experiment, its finished runs, all of its runs, and the seconds left, if known."""
+"""Called with the experiment, its finished runs, all of its runs, and the seconds left if known."""
 
 
 @dataclass(frozen=True)

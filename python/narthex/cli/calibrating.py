@@ -1,4 +1,4 @@
-"""`narthex calibrate`: a machine's parameters fitted to published values, or what a stated fit is worth."""
+"""`narthex calibrate`: parameters fitted to published values, or what a stated fit is worth."""
 
 from dataclasses import asdict
 from itertools import groupby
@@ -45,8 +45,8 @@ def calibrate(
     name: str = typer.Argument(
         ...,
         metavar="NAME",
-        help="A calibration that comes with Narthex, a TOML file of your own, or a machine whose fit is"
-        " stated.",
+        help="A calibration that comes with Narthex, a TOML file of your own, or a machine whose"
+        " fit is stated.",
         autocompletion=completion.calibrations,
     ),
     save: Path | None = typer.Option(
@@ -162,8 +162,8 @@ def _show_residuals(found: "Checked") -> None:
     most = found.statement.most_percent
     beyond = sum(not each.parameter for each in found.outside)
     say(
-        f"Predicted: mean absolute error {found.mean_percent:.1f} % over {len(found.predicted)} rows;"
-        f" {beyond} of them are further off than {most:g} %"
+        f"Predicted: mean absolute error {found.mean_percent:.1f} % over {len(found.predicted)}"
+        f" rows; {beyond} of them are further off than {most:g} %"
     )
 
 

@@ -50,7 +50,7 @@ pub struct Keys {
     #[schemars(range(min = 1, max = 15360))]
     pub tags: u32,
     /// Blocks of devices' writes that the root complex obtains before older ones are in memory, 1 to 64;
-    /// without it a block is written when the one before is. At most one link of a node has it.
+    /// without it a block is written when the one before is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub writes_ahead: Option<u32>,

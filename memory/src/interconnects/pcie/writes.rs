@@ -14,7 +14,7 @@
 //! Who asks for a block that the root complex owns waits until the block is on its way back: the
 //! directory keeps what it forwards to a bridge until then. The root complex waits for blocks of older
 //! writes alone, which caches always give it, so this ends. Two root complexes that obtain blocks
-//! ahead might wait for each other: a node has one of them at most.
+//! ahead might wait for each other; a node has one, because all ports of its interface are behind one link.
 
 use std::collections::VecDeque;
 use std::ops::Range;
