@@ -1,4 +1,4 @@
-"""pcie-bench's card: what it measures of host-snb, what is refused, and what the stated fit is worth."""
+"""pcie-bench's card: what it measures of host-snb, what is refused, what its fit is worth."""
 
 import json
 from functools import partial
@@ -104,3 +104,21 @@ def test_a_statement_of_what_is_not_there_is_refused(tmp_path, monkeypatch, was,
     monkeypatch.setattr(assets, "FITS", tmp_path)
     with pytest.raises(NarthexError, match=says):
         statement.load("host-snb")
+
+
+def test_an_iommu_adds_a_page_walk_where_the_window_has_more_pages_than_the_iotlb():
+    iommu = (
+        'node.interconnects.pcie.iommu={page="4KiB", entries=64, ways=64, walks=6, levels=1,'
+        ' level_time="330ns"}'
+    )
+    means = {}
+    for window in (65536, 4 << 20):
+        args = ("LAT_CMD_RD", 8, window, "DWarm", "Rand", 100)
+        walked, plain = measure(*args, set=[iommu]), measure(*args)
+        means[window] = walked.value("latency, mean") - plain.value("latency, mean")
+        counts = walked.document["nodes"][0]["statistics"]
+        assert counts["pcie_iotlb_misses"] + counts["pcie_iotlb_hits"] > 100
+    assert means[65536] < 60
+    assert 290 < means[4 << 20] < 345
+    with pytest.raises(NarthexError, match="64 ways times a power of two of sets"):
+        measure(set=[iommu.replace("entries=64", "entries=96")])

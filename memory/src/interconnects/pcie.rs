@@ -39,6 +39,9 @@
 //! and one that has loaded a register sees everything that the device wrote before it answered. Reads
 //! that have begun overlap with each other and with later writes.
 //!
+//! **An IOMMU** may stand between root complex and host ([`iommu`]): what misses its IOTLB waits for a page
+//! walk, and others pass it, but for the order above.
+//!
 //! **A store is complete for its processor**, and a write for its device, when the link has the
 //! credits for all of its packets. So neither waits for the other end, and neither gets further ahead
 //! than the other end's buffers allow.
@@ -51,7 +54,7 @@
 //!
 //! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses,
 //! byte enables (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches
-//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), IOMMU, MSI.
+//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), MSI.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -59,6 +62,7 @@
 //! | `link` | generations and times |
 //! | `direction` | queues, credits and wires of one direction |
 //! | `root_complex` | the host's end |
+//! | `iommu` | the translation of devices' addresses |
 //! | `writes` | how devices' writes reach the host's memory |
 //! | `endpoint` | the devices' end |
 //! | `part` | the keys of a machine's file |
@@ -67,6 +71,8 @@
 mod direction;
 #[path = "pcie/endpoint.rs"]
 mod endpoint;
+#[path = "pcie/iommu.rs"]
+mod iommu;
 #[path = "pcie/link.rs"]
 mod link;
 #[path = "pcie/packets.rs"]
@@ -91,6 +97,8 @@ use super::{
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 use direction::Direction;
 use endpoint::Endpoint;
+pub use iommu::Config as IommuConfig;
+use iommu::Iommu;
 use link::Link;
 use packets::{Class, Crossing, PacketKind, Way};
 pub use part::{Keys, ReceiveBuffers};
@@ -123,6 +131,7 @@ pub struct Pcie {
     block_bytes: u32,
     /// What a read or a write takes in the root complex before its blocks are asked for.
     host_time: Duration,
+    iommu: Option<Iommu>,
     ports: AgentPorts,
     homes: AddressMap,
     state: State,
@@ -158,6 +167,7 @@ impl Pcie {
             boundary: keys.completion_size.unwrap_or(keys.read_completion_boundary).as_u64() as u32,
             block_bytes: block_bytes as u32,
             host_time: keys.host_time.unwrap_or(Duration::ZERO),
+            iommu: keys.iommu.as_ref().map(Iommu::new),
             ports,
             homes,
             state: State {
@@ -344,11 +354,14 @@ impl InterconnectModel for Pcie {
     }
 
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
-        vec![(self.names.prefix, &self.statistics)]
+        let iommu =
+            self.iommu.iter().map(|iommu| (self.names.prefix, &iommu.statistics as &dyn StatisticSet));
+        std::iter::once((self.names.prefix, &self.statistics as &dyn StatisticSet)).chain(iommu).collect()
     }
 
     fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
-        vec![&mut self.statistics]
+        let iommu = self.iommu.iter_mut().map(|iommu| &mut iommu.statistics as &mut dyn StatisticSet);
+        std::iter::once(&mut self.statistics as &mut dyn StatisticSet).chain(iommu).collect()
     }
 
     fn describe(&self) -> Option<String> {
@@ -368,15 +381,20 @@ impl InterconnectModel for Pcie {
         say(endpoint.reads_under_way(), "reads of devices that wait for completions");
         say(root_complex.loads_under_way(), "loads of processors that wait for completions");
         say(root_complex.writes_here(), "writes of devices that wait for the host");
+        say(root_complex.coming(), "reads of devices that wait for the root complex or a page walk");
         (!waits.is_empty()).then(|| format!("{}: {}", self.names.name, waits.join(", ")))
     }
 
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {
         self.state.hash(hasher);
+        self.iommu.as_ref().map(|iommu| &iommu.state).hash(hasher);
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         archive.value(&mut self.state)?;
-        archive.value(&mut self.statistics)
+        archive.value(&mut self.statistics)?;
+        let Some(iommu) = &mut self.iommu else { return Ok(()) };
+        archive.value(&mut iommu.state)?;
+        archive.value(&mut iommu.statistics)
     }
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Interconnect;
 use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
-use super::Pcie;
 use super::link::{LANES, most_tags};
 use super::packets::{CREDIT_BYTES, Credits};
+use super::{Pcie, iommu};
 
 /// A PCIe link between a root complex, which is an agent of the host's interconnect, and devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +54,9 @@ pub struct Keys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub writes_ahead: Option<u32>,
+    /// The translation of devices' addresses; without it there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iommu: Option<iommu::Config>,
     /// Buffers of the root complex for packets of devices.
     pub root_complex_credits: ReceiveBuffers,
     /// Buffers of the device's end for packets of the host.
@@ -182,6 +185,8 @@ impl InterconnectKind for Keys {
         if let Some(ahead) = self.writes_ahead {
             check((1..=64).contains(&ahead), "writes_ahead", &ahead, "1 to 64, or none");
         }
+        let of_iommu = self.iommu.iter().flat_map(|iommu| iommu.problems());
+        problems.extend(of_iommu.map(|(key, message)| (at(&format!("iommu.{key}")), message)));
         problems.extend(self.root_complex_credits.problems(&at("root_complex_credits"), self.max_payload));
         problems.extend(self.endpoint_credits.problems(&at("endpoint_credits"), self.max_payload));
         problems

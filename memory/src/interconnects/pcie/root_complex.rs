@@ -32,8 +32,8 @@ pub(super) struct RootComplex {
     arrivals: VecDeque<Packet>,
     /// The blocks of the writes among them.
     writes: Writes,
-    /// Reads on which it works until then, in order.
-    coming: VecDeque<(Time, ReadRequest)>,
+    /// Reads on which it works until then; some may be translated before older ones.
+    coming: Vec<(Time, ReadRequest)>,
     /// Reads that have begun.
     reads: Vec<HostRead>,
     /// Blocks of its transactions that are under way.
@@ -112,7 +112,7 @@ impl RootComplex {
         RootComplex {
             arrivals: VecDeque::new(),
             writes: Writes::new(writes_ahead),
-            coming: VecDeque::new(),
+            coming: Vec::new(),
             reads: Vec::new(),
             under_way: Vec::new(),
             stores: VecDeque::new(),
@@ -123,15 +123,15 @@ impl RootComplex {
     /// Begins what it has worked on until now.
     fn advance(&mut self, now: Time, block_bytes: u32) {
         self.writes.advance(now);
-        while self.coming.front().is_some_and(|(ready, _)| *ready <= now) {
-            let (_, request) = self.coming.pop_front().expect("it is there");
+        while let Some(place) = self.coming.iter().position(|(ready, _)| *ready <= now) {
+            let (_, request) = self.coming.remove(place);
             self.reads.push(HostRead::new(request, block_bytes));
         }
     }
 
     /// When it next begins something.
     pub fn next_time(&self) -> Option<Time> {
-        self.coming.front().map(|(ready, _)| *ready).into_iter().chain(self.writes.next_time()).min()
+        self.coming.iter().map(|(ready, _)| *ready).chain(self.writes.next_time()).min()
     }
 
     /// The write that is next to be in memory.
@@ -208,6 +208,10 @@ impl RootComplex {
         self.loads
     }
 
+    pub fn coming(&self) -> usize {
+        self.coming.len()
+    }
+
     pub fn writes_here(&self) -> usize {
         self.arrivals.iter().filter(|packet| matches!(packet.content, Content::Write(_))).count()
     }
@@ -268,11 +272,13 @@ impl Pcie {
     ) -> bool {
         let mut has_worked = false;
         while let Some(packet) = Self::of(composition, on).state.up.arrive(now) {
-            let Pcie { state, block_bytes, host_time, .. } = Self::of(composition, on);
-            if let Content::Write(write) = &packet.content {
-                state.root_complex.writes.arrive(now + *host_time, &write.transaction, *block_bytes);
+            let own = Self::of(composition, on);
+            if let Content::Write(Crossing { transaction, .. }) = &packet.content {
+                let bytes = transaction.data.as_ref().map_or(0, |data| data.len() as u32);
+                let ready = own.translated(now, transaction.address, bytes);
+                own.state.root_complex.writes.arrive(ready, transaction, own.block_bytes);
             }
-            state.root_complex.arrivals.push_back(packet);
+            own.state.root_complex.arrivals.push_back(packet);
         }
         while let Some(packet) = Self::of(composition, on).next_arrival() {
             Self::arrive_at_root_complex(composition, now, on, packet);
@@ -281,6 +287,13 @@ impl Pcie {
         let Pcie { state, block_bytes, .. } = Self::of(composition, on);
         state.root_complex.advance(now, *block_bytes);
         has_worked
+    }
+
+    /// When the root complex has worked on what arrives now: it knows the host's addresses, and may ask for
+    /// the first block.
+    fn translated(&mut self, now: Time, address: u64, bytes: u32) -> Time {
+        let known = self.iommu.as_mut().map_or(now, |iommu| iommu.translate(now, address, bytes));
+        known + self.host_time
     }
 
     /// Takes the oldest arrival, unless it is a write: that stays until it is in the host's memory.
@@ -298,17 +311,18 @@ impl Pcie {
         on: InterconnectId,
         packet: Packet,
     ) {
-        let Pcie { state, link, above: (upper, _), host_time, .. } = Self::of(composition, on);
-        let upper = *upper;
+        let own = Self::of(composition, on);
+        let upper = own.above.0;
         let (class, cost) = (packet.class(), packet.cost());
         match packet.content {
             Content::Read(request) => {
-                state.root_complex.coming.push_back((now + *host_time, request));
+                let ready = own.translated(now, request.address, request.bytes);
+                own.state.root_complex.coming.push((ready, request));
             }
-            Content::Part(_) => state.up.free(now, class, cost, link),
+            Content::Part(_) => own.state.up.free(now, class, cost, &own.link),
             Content::Answer(crossing, response) => {
-                state.up.free(now, class, cost, link);
-                state.root_complex.loads -= 1;
+                own.state.up.free(now, class, cost, &own.link);
+                own.state.root_complex.loads -= 1;
                 Self::observe_end(composition, now, on, &crossing);
                 let access = (crossing.transaction.agent, crossing.transaction.tag);
                 answer(composition, now, upper, access, response);

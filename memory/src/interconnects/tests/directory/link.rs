@@ -5,7 +5,7 @@
 //! The device takes 30 ns for an access.
 
 use super::super::super::directory::{Directory, Homes};
-use super::super::super::pcie::{Keys, Pcie, ReceiveBuffers};
+use super::super::super::pcie::{IommuConfig, Keys, Pcie, ReceiveBuffers};
 use super::*;
 use crate::directory::protocols;
 use narthex_kernel::statistics::Value;
@@ -32,6 +32,7 @@ fn keys() -> Keys {
         link_layer_share: 0.0,
         tags: 64,
         writes_ahead: None,
+        iommu: None,
         root_complex_credits: buffers.clone(),
         endpoint_credits: buffers,
         root_complex_latency: Duration::from_ns(100),
@@ -391,4 +392,23 @@ fn a_read_waits_in_the_root_complex_until_the_write_before_it_has_its_block() {
     chip.run();
     // Each has 100 ns and the directory's 72; the block is back before the read asks for it.
     assert_eq!(chip.of_device[1], (24 + 8 + 150 + 100 + 72 + 100 + 72 + 28 + 150, Some(7)));
+}
+
+#[test]
+fn a_read_whose_page_is_known_passes_one_that_waits_for_a_page_walk() {
+    let page = "4KiB".parse().unwrap();
+    let level_time = Duration::from_ns(250);
+    let iommu = IommuConfig { page, entries: 2, ways: 2, walks: 1, levels: 2, level_time };
+    let mut chip = chip(1, &Keys { iommu: Some(iommu), ..keys() }, None);
+    chip.device(0, read(&chip, 0, 0x2000, 8));
+    chip.run_until(1_000);
+    chip.device(1_000, read(&chip, 1, 0x3000, 8));
+    chip.device(1_000, read(&chip, 2, 0x2040, 8));
+    chip.run_until(1_300);
+    let waits = chip.interconnects[1].describe().unwrap();
+    assert!(waits.contains("reads of devices that wait for the root complex or a page walk (1)"), "{waits}");
+    chip.run();
+    let ends: Vec<u64> = chip.of_device.iter().map(|(at, _)| *at).collect();
+    let one = 24 + 150 + 72 + 28 + 150;
+    assert_eq!(ends, [one + 500, 1_000 + 24 + one, 1_000 + one + 500]);
 }
