@@ -351,7 +351,7 @@ def fidelity_of(directive: Directive) -> list[str]:
     return lines
 
 
-SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks", "mpi", "shmem"]
+SYSTEMS = ["hpca98", "isca96", "edt", "voyager", "sarc", "networks", "mpi", "shmem", "modern"]
 """The groups of experiments, in the order in which they were built."""
 
 
