@@ -138,17 +138,16 @@ impl Engine {
         while run.begun < run.setup.count && run.begun - run.over < most {
             run.since = now;
             let (writes, reads) = run.kind.writes_and_reads(run.begun);
-            for is_write in [true, false] {
-                if if is_write { writes } else { reads } {
-                    let begin = run.free_at.max(now);
-                    if run.is_dma && is_write {
-                        run.free_at = begin + config.write_interval;
-                    }
-                    let at = begin + run.time_before(is_write, config);
-                    let is_last = !(is_write && reads);
-                    run.waiting.push_back((at, Operation { access: run.begun, is_write, is_last }));
-                    instants.push(at);
+            for (is_write, _) in [(true, writes), (false, reads)].into_iter().filter(|(_, is_made)| *is_made)
+            {
+                let begin = run.free_at.max(now);
+                if run.is_dma && is_write {
+                    run.free_at = begin + config.write_interval;
                 }
+                let at = begin + run.time_before(is_write, config);
+                let is_last = !(is_write && reads);
+                run.waiting.push_back((at, Operation { access: run.begun, is_write, is_last }));
+                instants.push(at);
             }
             run.begun += 1;
         }
