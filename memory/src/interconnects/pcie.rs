@@ -167,7 +167,7 @@ impl Pcie {
             boundary: keys.completion_size.unwrap_or(keys.read_completion_boundary).as_u64() as u32,
             block_bytes: block_bytes as u32,
             host_time: keys.host_time.unwrap_or(Duration::ZERO),
-            iommu: keys.iommu.as_ref().map(Iommu::new),
+            iommu: keys.iommu.as_deref().map(Iommu::new),
             ports,
             homes,
             state: State {

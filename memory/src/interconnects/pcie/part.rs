@@ -56,7 +56,7 @@ pub struct Keys {
     pub writes_ahead: Option<u32>,
     /// The translation of devices' addresses; without it there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub iommu: Option<iommu::Config>,
+    pub iommu: Option<Box<iommu::Config>>,
     /// Buffers of the root complex for packets of devices.
     pub root_complex_credits: ReceiveBuffers,
     /// Buffers of the device's end for packets of the host.

@@ -399,7 +399,7 @@ fn a_read_whose_page_is_known_passes_one_that_waits_for_a_page_walk() {
     let page = "4KiB".parse().unwrap();
     let level_time = Duration::from_ns(250);
     let iommu = IommuConfig { page, entries: 2, ways: 2, walks: 1, levels: 2, level_time };
-    let mut chip = chip(1, &Keys { iommu: Some(iommu), ..keys() }, None);
+    let mut chip = chip(1, &Keys { iommu: Some(Box::new(iommu)), ..keys() }, None);
     chip.device(0, read(&chip, 0, 0x2000, 8));
     chip.run_until(1_000);
     chip.device(1_000, read(&chip, 1, 0x3000, 8));
