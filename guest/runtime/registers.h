@@ -32,6 +32,9 @@
 /* The Virtual Interface Architecture's library. */
 #define DRIVER_VIA UINT64_C(0x68e8f7194eba5d73)
 
+/* Nothing: pcie-bench's card carries no messages. */
+#define DRIVER_PCIE_BENCH UINT64_C(0x7de7464cd265a94f)
+
 /* StarT-Voyager's message queues. */
 #define DRIVER_VOYAGER UINT64_C(0xa47cc00e4678b626)
 
@@ -317,6 +320,24 @@
 /* ioctl: -> the most VIs, tags, handles, CQs, commands that wait, pages of a region. */
 #define VIA_QUERY UINT64_C(0x12)
 
+/* the latency of reads */
+#define BENCH_LAT_RD UINT64_C(0x0)
+
+/* the latency of a write and a read of the same bytes behind it */
+#define BENCH_LAT_WRRD UINT64_C(0x1)
+
+/* the time of reads, as many under way as there may be */
+#define BENCH_BW_RD UINT64_C(0x2)
+
+/* the same of writes */
+#define BENCH_BW_WR UINT64_C(0x3)
+
+/* the same of reads and writes in turn */
+#define BENCH_BW_RW UINT64_C(0x4)
+
+/* by the DMA engine; without it by the command path */
+#define BENCH_DMA UINT64_C(0x10)
+
 /* voyager_kind: queues of the hardware. */
 #define VOYAGER_KIND_RESIDENT UINT64_C(0x1)
 
@@ -484,26 +505,62 @@
 /* Control of a descriptor: the interface is done with it. */
 #define DESCRIPTOR_DONE UINT64_C(0x100000000)
 
+/* store: the address of the window */
+#define REGISTER_BENCH_WINDOW UINT64_C(0x0)
+
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
 #define REGISTER_STATUS UINT64_C(0x0)
+
+/* store: how many units the window has */
+#define REGISTER_BENCH_UNITS UINT64_C(0x8)
 
 /* store: the next doubleword of the packet to be sent, header first */
 #define REGISTER_SEND UINT64_C(0x8)
 
+/* store: bytes from one unit to the next */
+#define REGISTER_BENCH_UNIT UINT64_C(0x10)
+
 /* load: the next doubleword of the packet at the head, header first */
 #define REGISTER_RECEIVE UINT64_C(0x10)
+
+/* store: where in its unit an access begins */
+#define REGISTER_BENCH_OFFSET UINT64_C(0x18)
 
 /* store: so many more messages are in the send queue */
 #define REGISTER_MESSAGE_READY UINT64_C(0x18)
 
+/* store: bytes of an access */
+#define REGISTER_BENCH_SIZE UINT64_C(0x20)
+
 /* store: the cachable registers have been read and may be reused */
 #define REGISTER_CLEAR UINT64_C(0x20)
+
+/* store: 0, units in turn; else the seed of random ones */
+#define REGISTER_BENCH_PATTERN UINT64_C(0x28)
+
+/* store: accesses of a test */
+#define REGISTER_BENCH_COUNT UINT64_C(0x30)
+
+/* store: the test that begins, with BENCH_DMA for the DMA engine */
+#define REGISTER_BENCH_START UINT64_C(0x38)
+
+/* load: accesses of the test that are not over */
+#define REGISTER_BENCH_LEFT UINT64_C(0x40)
 
 /* store: address of a payload to send by DMA; load: starts it, 1 while it lasts */
 #define REGISTER_SEND_DMA UINT64_C(0x40)
 
+/* load: the next latency, in steps of the timer */
+#define REGISTER_BENCH_SAMPLE UINT64_C(0x48)
+
 /* store: where to put the payload by DMA; load: starts it, 1 while it lasts */
 #define REGISTER_RECEIVE_DMA UINT64_C(0x48)
+
+/* load: the time of the last test, in picoseconds */
+#define REGISTER_BENCH_ELAPSED UINT64_C(0x50)
+
+/* load: a step of the timer, in picoseconds */
+#define REGISTER_BENCH_TIMER UINT64_C(0x58)
 
 /* store: where the send ring begins */
 #define REGISTER_SEND_RING UINT64_C(0x80)

@@ -18,6 +18,7 @@
 //! | [`rules`] | which pairs of halves make sense |
 //! | [`via`] | the device of Eager Data Transfer and of the schemes that it is compared with |
 //! | [`voyager`] | the device of StarT-Voyager |
+//! | [`pcie_bench`] | pcie-bench's card, which measures a host |
 //! | [`on_chip`] | what a device with a port in each tile asks of its node |
 //! | [`sarc`] | the device of SARC's cache-integrated interfaces |
 //! | [`interface`] | a whole interface, found by name and composed of halves |
@@ -49,6 +50,7 @@ pub mod interface;
 pub mod models;
 pub mod name;
 pub mod on_chip;
+pub mod pcie_bench;
 pub mod programming;
 pub mod queue;
 pub mod registers;

@@ -18,6 +18,9 @@ EXPERIMENTS = _PACKAGE / "experiments"
 CALIBRATIONS = EXPERIMENTS / "calibrations"
 """`NAME.toml`: which parameters of a machine are fitted to which published values."""
 
+FITS = EXPERIMENTS / "fits"
+"""`NAME.toml`: which parameters of the machine NAME come from which measured rows."""
+
 
 def experiment_names() -> list[str]:
     """Return the experiments that come with Narthex, as PAPER/NAME."""
@@ -25,5 +28,5 @@ def experiment_names() -> list[str]:
     return sorted(
         file.relative_to(EXPERIMENTS).with_suffix("").as_posix()
         for file in files
-        if file.parent != CALIBRATIONS
+        if file.parent not in (CALIBRATIONS, FITS)
     )

@@ -95,6 +95,7 @@ DRIVERS_APART = {
         flags=("-DRDMA",),
     ),
     "RING": DriverApart(interfaces=("Ring",), goes_with_others=True),
+    "PCIE_BENCH": DriverApart(interfaces=("PcieBench",)),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
@@ -144,8 +145,8 @@ def compile_program(
 
     The language follows each file's suffix; objects and archives are linked in. `extra_flags`
     are passed on to the compiler, after its usual ones. The program runs over every interface but
-    SARC and Voyager's queues. If `interface` is one of DRIVERS_APART, it is linked for that and
-    those that share its driver. The file appears whole or not at all.
+    SARC, Voyager's queues and PcieBench. If `interface` is one of DRIVERS_APART, it is linked for
+    that and those that share its driver. The file appears whole or not at all.
 
     >>> from pathlib import Path
     >>> import narthex

@@ -42,6 +42,7 @@ def offered(line):
                 "chip",
                 "cluster",
                 "edt",
+                "host-snb",
                 "hpca98",
                 "hpca98-calibrated",
                 "isca96",

@@ -84,6 +84,7 @@ def test_the_catalogue_has_every_kind():
         "chip",
         "cluster",
         "edt",
+        "host-snb",
         "hpca98",
         "hpca98-calibrated",
         "isca96",

@@ -277,7 +277,11 @@ impl Entry {
     /// Notes who has the block from now on.
     fn note(&mut self, actions: Actions) -> Option<()> {
         if actions.has(Action::demotes) {
-            self.sharers.add(self.owner.take()?);
+            // A root complex has returned the block, and kept no copy.
+            let owner = self.owner.take()?;
+            if usize::from(owner.0) < MOST_HOLDERS {
+                self.sharers.add(owner);
+            }
         }
         if actions.has(Action::parts) {
             self.owner = None;

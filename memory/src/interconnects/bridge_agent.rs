@@ -18,7 +18,7 @@ use narthex_kernel::Time;
 
 use super::{InterconnectHost, InterconnectId, access_from_above, complete_above, issue_above};
 use crate::agent::Agent;
-use crate::transaction::{AccessReply, AgentId, Response, Transaction};
+use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction};
 
 /// The bridge in front of an interconnect, as an agent above.
 pub struct BridgeAgent<'a, C> {
@@ -55,6 +55,11 @@ impl<C: InterconnectHost> Agent for BridgeAgent<'_, C> {
 
     fn complete(&mut self, now: Time, _on: InterconnectId, transaction: &Transaction, response: &Response) {
         complete_above(self.composition, now, self.behind, transaction, response);
+    }
+
+    /// It keeps no copies: blocks that it owns for a while are on their way back when others ask.
+    fn snoop(&mut self, _now: Time, _transaction: &Transaction) -> SnoopReply {
+        SnoopReply::default()
     }
 
     fn access(&mut self, now: Time, transaction: &Transaction, _response: &mut Response) -> AccessReply {

@@ -29,6 +29,9 @@
 //! `hold_time`: what is forwarded to it meanwhile is answered then. So an LR and SC in a
 //! loop, or a few stores, are not torn apart for ever by others that do the same.
 //!
+//! **A root complex** owns a block from its request until it has written it, and returns it then. It
+//! snoops nothing: what is forwarded to it meanwhile waits, and the block on its way home answers.
+//!
 //! Agents are told of a transaction only if they have a copy, or are the home: one that listens to all
 //! of them, or refuses some, needs a bus.
 //!
@@ -119,6 +122,8 @@ pub(super) struct State {
     blocks: Blocks,
     /// What caches will answer when they hold the block no longer.
     delayed: Vec<(Time, AgentId, Carried)>,
+    /// What root complexes will answer when they return the block.
+    awaited: Vec<(AgentId, Carried)>,
     /// The ports of bridges.
     bridges: Vec<BridgePort>,
     pub statistics: Statistics,
@@ -138,6 +143,8 @@ pub struct Directory {
     /// Where these are in several sockets, the first ones in the first socket.
     sockets: Option<Sockets>,
     tiles: Option<Tiles>,
+    /// Those of its agents that own blocks only until they have written them, and snoop none.
+    writers: Vec<AgentId>,
     homes: Vec<Home>,
     pub(super) state: State,
 }
@@ -159,6 +166,8 @@ impl Directory {
             }
         }
         let agents = ports.iter().map(|port| usize::from(port.agent.0) + 1).max().unwrap_or(0);
+        let writers = ports.iter().filter(|port| port.holds && port.concern.is_empty());
+        let writers = writers.map(|port| port.agent).collect();
         Directory {
             names,
             table,
@@ -169,6 +178,7 @@ impl Directory {
             interleaved: interleaved.len(),
             sockets: None,
             tiles,
+            writers,
             homes: parts.into_iter().map(Home::new).collect(),
             state: State { requesters: vec![Requester::default(); agents], ..State::default() },
         }
@@ -462,8 +472,8 @@ impl InterconnectModel for Directory {
     }
 
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {
-        let State { requesters, asked, blocks, delayed, bridges, statistics: _ } = &self.state;
-        (requesters, asked, blocks, delayed, bridges).hash(hasher);
+        let State { requesters, asked, blocks, delayed, awaited, bridges, statistics: _ } = &self.state;
+        (requesters, asked, blocks, delayed, awaited, bridges).hash(hasher);
         self.homes.iter().for_each(|home| home.state().hash(hasher));
     }
 
@@ -478,6 +488,7 @@ impl InterconnectModel for Directory {
             interleaved: _,
             sockets: _,
             tiles: _,
+            writers: _,
             homes,
             state,
         } = self;

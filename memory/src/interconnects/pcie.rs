@@ -34,9 +34,13 @@
 //! any other agent. It handles what comes from the link in the order of arrival, with this much
 //! overlap: a write begins when the one before it is complete, and each of its blocks when the block
 //! before is in the host's memory; a read, or the answer to a processor, waits until all writes in
-//! front of it are complete. So a processor that sees a flag sees what the device wrote before it,
+//! front of it are complete. With `writes_ahead` it obtains blocks of later writes meanwhile, and writes
+//! in the same order ([`writes`]). So a processor that sees a flag sees what the device wrote before it,
 //! and one that has loaded a register sees everything that the device wrote before it answered. Reads
 //! that have begun overlap with each other and with later writes.
+//!
+//! **An IOMMU** may stand between root complex and host ([`iommu`]): what misses its IOTLB waits for a page
+//! walk, and others pass it, but for the order above.
 //!
 //! **A store is complete for its processor**, and a write for its device, when the link has the
 //! credits for all of its packets. So neither waits for the other end, and neither gets further ahead
@@ -50,8 +54,7 @@
 //!
 //! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses,
 //! byte enables (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches
-//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), IOMMU,
-//! DDIO, MSI.
+//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), MSI.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -59,6 +62,8 @@
 //! | `link` | generations and times |
 //! | `direction` | queues, credits and wires of one direction |
 //! | `root_complex` | the host's end |
+//! | `iommu` | the translation of devices' addresses |
+//! | `writes` | how devices' writes reach the host's memory |
 //! | `endpoint` | the devices' end |
 //! | `part` | the keys of a machine's file |
 
@@ -66,6 +71,8 @@
 mod direction;
 #[path = "pcie/endpoint.rs"]
 mod endpoint;
+#[path = "pcie/iommu.rs"]
+mod iommu;
 #[path = "pcie/link.rs"]
 mod link;
 #[path = "pcie/packets.rs"]
@@ -74,6 +81,8 @@ mod packets;
 mod part;
 #[path = "pcie/root_complex.rs"]
 mod root_complex;
+#[path = "pcie/writes.rs"]
+mod writes;
 
 use std::hash::{Hash, Hasher};
 
@@ -88,6 +97,8 @@ use super::{
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 use direction::Direction;
 use endpoint::Endpoint;
+pub use iommu::Config as IommuConfig;
+use iommu::Iommu;
 use link::Link;
 use packets::{Class, Crossing, PacketKind, Way};
 pub use part::{Keys, ReceiveBuffers};
@@ -115,8 +126,12 @@ pub struct Pcie {
     /// The most bytes of data in a packet, and of a read.
     max_payload: u32,
     max_read_request: u32,
+    /// Where every completion of a read ends but the last.
     boundary: u32,
     block_bytes: u32,
+    /// What a read or a write takes in the root complex before its blocks are asked for.
+    host_time: Duration,
+    iommu: Option<Iommu>,
     ports: AgentPorts,
     homes: AddressMap,
     state: State,
@@ -149,14 +164,16 @@ impl Pcie {
             link: Link::new(keys),
             max_payload: keys.max_payload.as_u64() as u32,
             max_read_request: keys.max_read_request.as_u64() as u32,
-            boundary: keys.read_completion_boundary.as_u64() as u32,
+            boundary: keys.completion_size.unwrap_or(keys.read_completion_boundary).as_u64() as u32,
             block_bytes: block_bytes as u32,
+            host_time: keys.host_time.unwrap_or(Duration::ZERO),
+            iommu: keys.iommu.as_deref().map(Iommu::new),
             ports,
             homes,
             state: State {
                 down: Direction::new(Way::Down, keys.endpoint_credits.credits()),
                 up: Direction::new(Way::Up, keys.root_complex_credits.credits()),
-                root_complex: RootComplex::default(),
+                root_complex: RootComplex::new(keys.writes_ahead),
                 endpoint: Endpoint::with_tags(keys.tags as u16),
                 next_step: None,
             },
@@ -203,7 +220,8 @@ impl Pcie {
 
     fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let state = &mut Self::of(composition, on).state;
-        let times = [state.down.next_time(), state.up.next_time(), state.endpoint.next_time()];
+        let State { down, up, endpoint, root_complex, .. } = state;
+        let times = [down.next_time(), up.next_time(), endpoint.next_time(), root_complex.next_time()];
         let Some(next) = times.into_iter().flatten().min() else { return };
         let next = next.max(now);
         if state.next_step.is_none_or(|scheduled| next < scheduled) {
@@ -336,11 +354,14 @@ impl InterconnectModel for Pcie {
     }
 
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
-        vec![(self.names.prefix, &self.statistics)]
+        let iommu =
+            self.iommu.iter().map(|iommu| (self.names.prefix, &iommu.statistics as &dyn StatisticSet));
+        std::iter::once((self.names.prefix, &self.statistics as &dyn StatisticSet)).chain(iommu).collect()
     }
 
     fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
-        vec![&mut self.statistics]
+        let iommu = self.iommu.iter_mut().map(|iommu| &mut iommu.statistics as &mut dyn StatisticSet);
+        std::iter::once(&mut self.statistics as &mut dyn StatisticSet).chain(iommu).collect()
     }
 
     fn describe(&self) -> Option<String> {
@@ -360,15 +381,20 @@ impl InterconnectModel for Pcie {
         say(endpoint.reads_under_way(), "reads of devices that wait for completions");
         say(root_complex.loads_under_way(), "loads of processors that wait for completions");
         say(root_complex.writes_here(), "writes of devices that wait for the host");
+        say(root_complex.coming(), "reads of devices that wait for the root complex or a page walk");
         (!waits.is_empty()).then(|| format!("{}: {}", self.names.name, waits.join(", ")))
     }
 
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {
         self.state.hash(hasher);
+        self.iommu.as_ref().map(|iommu| &iommu.state).hash(hasher);
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         archive.value(&mut self.state)?;
-        archive.value(&mut self.statistics)
+        archive.value(&mut self.statistics)?;
+        let Some(iommu) = &mut self.iommu else { return Ok(()) };
+        archive.value(&mut iommu.state)?;
+        archive.value(&mut iommu.statistics)
     }
 }

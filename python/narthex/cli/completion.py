@@ -60,10 +60,10 @@ def experiments(incomplete: str) -> Offered:
 
 
 def calibrations(incomplete: str) -> Offered:
-    """Offer the calibrations that come with Narthex."""
-    from narthex.calibration import names
+    """Offer the calibrations that come with Narthex, and the machines whose fit is stated."""
+    from narthex.calibration import names, statement
 
-    return _beginning(incomplete, ((name, "") for name in names()))
+    return _beginning(incomplete, ((name, "") for name in [*names(), *statement.names()]))
 
 
 def designs(incomplete: str) -> Offered:

@@ -50,6 +50,7 @@ impl Directory {
         });
         Self::send_requests(composition, now, on, agent);
         if is_over {
+            Self::answer_awaited(composition, now, on, (agent, transaction.address));
             // The requester has it: what the agent needs next need not wait.
             composition.agent(agent).complete(now, on, &transaction, &Response::default());
         }
@@ -213,7 +214,30 @@ impl Directory {
             own.state.delayed.push((until, agent, carried));
             return composition.schedule(until, on, Step::Forward);
         }
+        if own.will_return(agent, carried.message.block) {
+            return own.state.awaited.push((agent, carried));
+        }
         Self::answer_forward(composition, now, on, agent, carried);
+    }
+
+    /// A block is on its way home: its bytes answer what waited for that.
+    fn answer_awaited<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        (agent, block): (AgentId, u64),
+    ) {
+        let awaited = &mut Self::of(composition, on).state.awaited;
+        let is_it = |(owner, carried): &(AgentId, Carried)| *owner == agent && carried.message.block == block;
+        if let Some(place) = awaited.iter().position(is_it) {
+            let (_, carried) = awaited.remove(place);
+            Self::answer_forward(composition, now, on, agent, carried);
+        }
+    }
+
+    /// Whether a root complex owns a block and has not yet returned it.
+    fn will_return(&mut self, agent: AgentId, block: u64) -> bool {
+        self.writers.contains(&agent) && self.requester(agent).asking(block).is_none()
     }
 
     pub(super) fn answer_forward<C: InterconnectHost>(

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Interconnect;
 use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
-use super::Pcie;
 use super::link::{LANES, most_tags};
 use super::packets::{CREDIT_BYTES, Credits};
+use super::{Pcie, iommu};
 
 /// A PCIe link between a root complex, which is an agent of the host's interconnect, and devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,10 @@ pub struct Keys {
     pub max_read_request: Bytes,
     /// Boundary at which every completion of a read ends but the last (RCB): 64B or 128B.
     pub read_completion_boundary: Bytes,
+    /// The root complex gathers so many bytes for a completion, or all of its read: a multiple of
+    /// `read_completion_boundary`, at most `max_payload`; without it `read_completion_boundary`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_size: Option<Bytes>,
     /// Bytes of a write or a read request besides its data: framing, sequence number, header and link
     /// checksum; 24B with addresses of 64 bits.
     pub request_header: Bytes,
@@ -45,12 +49,24 @@ pub struct Keys {
     /// The most read requests of devices under way: up to 256 until generation 3, 768 until 5, 15360 in 6.
     #[schemars(range(min = 1, max = 15360))]
     pub tags: u32,
+    /// Blocks of devices' writes that the root complex obtains before older ones are in memory, 1 to 64;
+    /// without it a block is written when the one before is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub writes_ahead: Option<u32>,
+    /// The translation of devices' addresses; without it there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iommu: Option<Box<iommu::Config>>,
     /// Buffers of the root complex for packets of devices.
     pub root_complex_credits: ReceiveBuffers,
     /// Buffers of the device's end for packets of the host.
     pub endpoint_credits: ReceiveBuffers,
     /// Time of each packet in the root complex, either way.
     pub root_complex_latency: Duration,
+    /// Time from when a read or a write of a device may begin at the root complex until it asks for the
+    /// first block: of several at the same time; without it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_time: Option<Duration>,
     /// Time of each packet, and of each credit, on the wires.
     pub link_latency: Duration,
     /// Time of each packet in switches between; 0ns without any.
@@ -147,6 +163,13 @@ impl InterconnectKind for Keys {
         let boundary = self.read_completion_boundary;
         let is_boundary = [64, 128].contains(&boundary.as_u64());
         check(is_boundary, "read_completion_boundary", &boundary, "64B or 128B");
+        if let Some(size) = self.completion_size {
+            let (bytes, most) = (size.as_u64(), self.max_payload);
+            let fits = bytes.is_power_of_two() && (boundary.as_u64()..=most.as_u64()).contains(&bytes);
+            let expected =
+                format!("a power of two from read_completion_boundary = {boundary} to max_payload = {most}");
+            check(fits, "completion_size", &size, &expected);
+        }
         for (key, header) in
             [("request_header", self.request_header), ("completion_header", self.completion_header)]
         {
@@ -159,6 +182,11 @@ impl InterconnectKind for Keys {
             let expected = format!("1 to {most}, what the field of generation {} holds", self.generation);
             check((1..=most).contains(&self.tags), "tags", &self.tags, &expected);
         }
+        if let Some(ahead) = self.writes_ahead {
+            check((1..=64).contains(&ahead), "writes_ahead", &ahead, "1 to 64, or none");
+        }
+        let of_iommu = self.iommu.iter().flat_map(|iommu| iommu.problems());
+        problems.extend(of_iommu.map(|(key, message)| (at(&format!("iommu.{key}")), message)));
         problems.extend(self.root_complex_credits.problems(&at("root_complex_credits"), self.max_payload));
         problems.extend(self.endpoint_credits.problems(&at("endpoint_credits"), self.max_payload));
         problems

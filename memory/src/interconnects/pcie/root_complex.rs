@@ -7,7 +7,8 @@
 //! ```
 //!
 //! So only a write delays what is behind it, and only writes delay a write: a read leaves `arrivals`
-//! when it begins. One transaction of a block is under way at a time.
+//! when it begins. One transaction of a block is under way at a time. How a write reaches memory is
+//! in [`super::writes`].
 
 use std::collections::VecDeque;
 
@@ -18,18 +19,21 @@ use super::super::{InterconnectHost, InterconnectId, Observation, answer};
 use super::Pcie;
 use super::endpoint::{payload_of, send_in_parts};
 use super::packets::{Class, Content, Credits, Crossing, Packet, ReadRequest, completion_end};
+use super::writes::Writes;
 use crate::kind::Kind;
 use crate::transaction::{
     AccessReply, AgentId, BlockData, LARGEST_TRANSFER_BYTES, Response, Transaction, TransactionTag,
 };
 
 /// What the root complex remembers.
-#[derive(Clone, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct RootComplex {
     /// Packets that have come from the link, the oldest first.
     arrivals: VecDeque<Packet>,
-    /// Bytes of the first arrival that are in the host's memory, if it is a write.
-    written: u32,
+    /// The blocks of the writes among them.
+    writes: Writes,
+    /// Reads on which it works until then; some may be translated before older ones.
+    coming: Vec<(Time, ReadRequest)>,
     /// Reads that have begun.
     reads: Vec<HostRead>,
     /// Blocks of its transactions that are under way.
@@ -40,19 +44,44 @@ pub(super) struct RootComplex {
     loads: usize,
 }
 
-/// A read that has begun.
+/// A read that has begun: whole blocks are read, whatever part of them is asked for.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct HostRead {
     request: ReadRequest,
+    /// The first block's address.
+    first: u64,
+    /// The bytes of all its blocks.
     data: BlockData,
     /// Bytes whose blocks have been asked for.
     issued: u32,
     /// The blocks that have been read.
     blocks: BlockSet,
-    /// Bytes from the beginning on that have been read.
+    /// Bytes of blocks from the first one on that have been read.
     there: u32,
     /// Bytes that have been sent.
     sent: u32,
+}
+
+impl HostRead {
+    fn new(request: ReadRequest, block_bytes: u32) -> Self {
+        let block_bytes = u64::from(block_bytes);
+        let first = request.address / block_bytes * block_bytes;
+        let span = (request.address + u64::from(request.bytes)).next_multiple_of(block_bytes) - first;
+        HostRead {
+            request,
+            first,
+            data: BlockData::zeroed(span as usize),
+            issued: 0,
+            blocks: BlockSet::default(),
+            there: 0,
+            sent: 0,
+        }
+    }
+
+    /// Bytes of its first block that nobody asks for.
+    fn lead(&self) -> u32 {
+        (self.request.address - self.first) as u32
+    }
 }
 
 /// Blocks of a read, by their numbers: the smallest block has 16 bytes.
@@ -71,24 +100,57 @@ impl BlockSet {
 
 /// What the root complex issues next.
 pub(super) enum Next {
-    /// A block of the oldest write.
-    Write,
+    /// For the block at this place among those of writes.
+    Write(usize),
     /// A block of the read at this place.
     Read(usize),
 }
 
 impl RootComplex {
+    /// An idle one; how many blocks of writes it obtains ahead, if it does.
+    pub fn new(writes_ahead: Option<u32>) -> Self {
+        RootComplex {
+            arrivals: VecDeque::new(),
+            writes: Writes::new(writes_ahead),
+            coming: Vec::new(),
+            reads: Vec::new(),
+            under_way: Vec::new(),
+            stores: VecDeque::new(),
+            loads: 0,
+        }
+    }
+
+    /// Begins what it has worked on until now.
+    fn advance(&mut self, now: Time, block_bytes: u32) {
+        self.writes.advance(now);
+        while let Some(place) = self.coming.iter().position(|(ready, _)| *ready <= now) {
+            let (_, request) = self.coming.remove(place);
+            self.reads.push(HostRead::new(request, block_bytes));
+        }
+    }
+
+    /// When it next begins something.
+    pub fn next_time(&self) -> Option<Time> {
+        self.coming.iter().map(|(ready, _)| *ready).chain(self.writes.next_time()).min()
+    }
+
+    /// The write that is next to be in memory.
+    fn oldest_write(&self) -> Option<&Transaction> {
+        match self.arrivals.front() {
+            Some(Packet { content: Content::Write(write), .. }) => Some(&write.transaction),
+            _ => None,
+        }
+    }
+
     /// What it issues next, if anything.
     pub fn next(&self) -> Option<Next> {
         let is_free = |block: u64| !self.under_way.contains(&block);
-        if let Some(Packet { content: Content::Write(write), .. }) = self.arrivals.front()
-            && is_free(write.transaction.address + u64::from(self.written))
-        {
-            return Some(Next::Write);
+        if let Some(place) = self.writes.next(self.oldest_write().is_some(), is_free) {
+            return Some(Next::Write(place));
         }
         let is_next = |read: &HostRead| {
-            let HostRead { request, issued, .. } = read;
-            *issued < request.bytes && is_free(request.address + u64::from(*issued))
+            let block = read.first + u64::from(read.issued);
+            (read.issued as usize) < read.data.len() && is_free(block) && !self.writes.has_begun(block)
         };
         self.reads.iter().position(is_next).map(Next::Read)
     }
@@ -96,19 +158,16 @@ impl RootComplex {
     /// Its next transaction, in the name of its agent.
     pub fn issue(&mut self, agent: AgentId, block_bytes: u32) -> Option<Transaction> {
         let transaction = match self.next()? {
-            Next::Write => {
+            Next::Write(place) => {
                 let Some(Packet { content: Content::Write(write), .. }) = self.arrivals.front() else {
-                    unreachable!("the oldest is a write")
+                    unreachable!("a write is the oldest arrival before any of its blocks is written")
                 };
                 let data = write.transaction.data.as_ref().expect("a write carries its bytes");
-                let start = self.written as usize;
-                let block = BlockData::from_bytes(&data[start..start + block_bytes as usize]);
-                let address = write.transaction.address + u64::from(self.written);
-                Transaction::carrying(agent, Kind::WriteBlock, address, block)
+                self.writes.issue(place, data, agent)
             }
             Next::Read(place) => {
-                let HostRead { request, issued, .. } = &mut self.reads[place];
-                let address = request.address + u64::from(*issued);
+                let HostRead { first, issued, .. } = &mut self.reads[place];
+                let address = *first + u64::from(*issued);
                 *issued += block_bytes;
                 Transaction::block(agent, Kind::ReadOnce, address)
             }
@@ -120,9 +179,9 @@ impl RootComplex {
     /// A block that it has read is there: the place of its read among `reads`.
     fn receive(&mut self, block: u64, data: &BlockData) -> usize {
         let block_bytes = data.len() as u32;
-        let number = |read: &HostRead| (block.wrapping_sub(read.request.address) / data.len() as u64) as u32;
+        let number = |read: &HostRead| (block.wrapping_sub(read.first) / data.len() as u64) as u32;
         let asked = |read: &HostRead| {
-            let offset = block.checked_sub(read.request.address);
+            let offset = block.checked_sub(read.first);
             offset.is_some_and(|offset| offset < read.issued.into()) && !read.blocks.has(number(read))
         };
         let place = self.reads.iter().position(asked).expect("it was asked for");
@@ -131,19 +190,26 @@ impl RootComplex {
         read.blocks.add(number);
         let start = (number * block_bytes) as usize;
         read.data[start..start + data.len()].copy_from_slice(data);
-        while read.there < read.request.bytes && read.blocks.has(read.there / block_bytes) {
+        while (read.there as usize) < read.data.len() && read.blocks.has(read.there / block_bytes) {
             read.there += block_bytes;
         }
         place
     }
 
     pub fn is_idle(&self) -> bool {
-        let is_still = self.arrivals.is_empty() && self.reads.is_empty() && self.under_way.is_empty();
+        let is_still = self.arrivals.is_empty()
+            && self.coming.is_empty()
+            && self.reads.is_empty()
+            && self.under_way.is_empty();
         is_still && self.stores.is_empty() && self.loads == 0
     }
 
     pub fn loads_under_way(&self) -> usize {
         self.loads
+    }
+
+    pub fn coming(&self) -> usize {
+        self.coming.len()
     }
 
     pub fn writes_here(&self) -> usize {
@@ -206,13 +272,28 @@ impl Pcie {
     ) -> bool {
         let mut has_worked = false;
         while let Some(packet) = Self::of(composition, on).state.up.arrive(now) {
-            Self::of(composition, on).state.root_complex.arrivals.push_back(packet);
+            let own = Self::of(composition, on);
+            if let Content::Write(Crossing { transaction, .. }) = &packet.content {
+                let bytes = transaction.data.as_ref().map_or(0, |data| data.len() as u32);
+                let ready = own.translated(now, transaction.address, bytes);
+                own.state.root_complex.writes.arrive(ready, transaction, own.block_bytes);
+            }
+            own.state.root_complex.arrivals.push_back(packet);
         }
         while let Some(packet) = Self::of(composition, on).next_arrival() {
             Self::arrive_at_root_complex(composition, now, on, packet);
             has_worked = true;
         }
+        let Pcie { state, block_bytes, .. } = Self::of(composition, on);
+        state.root_complex.advance(now, *block_bytes);
         has_worked
+    }
+
+    /// When the root complex has worked on what arrives now: it knows the host's addresses, and may ask for
+    /// the first block.
+    fn translated(&mut self, now: Time, address: u64, bytes: u32) -> Time {
+        let known = self.iommu.as_mut().map_or(now, |iommu| iommu.translate(now, address, bytes));
+        known + self.host_time
     }
 
     /// Takes the oldest arrival, unless it is a write: that stays until it is in the host's memory.
@@ -230,22 +311,18 @@ impl Pcie {
         on: InterconnectId,
         packet: Packet,
     ) {
-        let Pcie { state, link, above: (upper, _), .. } = Self::of(composition, on);
-        let upper = *upper;
+        let own = Self::of(composition, on);
+        let upper = own.above.0;
         let (class, cost) = (packet.class(), packet.cost());
         match packet.content {
-            Content::Read(request) => state.root_complex.reads.push(HostRead {
-                request,
-                data: BlockData::zeroed(request.bytes as usize),
-                issued: 0,
-                blocks: BlockSet::default(),
-                there: 0,
-                sent: 0,
-            }),
-            Content::Part(_) => state.up.free(now, class, cost, link),
+            Content::Read(request) => {
+                let ready = own.translated(now, request.address, request.bytes);
+                own.state.root_complex.coming.push((ready, request));
+            }
+            Content::Part(_) => own.state.up.free(now, class, cost, &own.link),
             Content::Answer(crossing, response) => {
-                state.up.free(now, class, cost, link);
-                state.root_complex.loads -= 1;
+                own.state.up.free(now, class, cost, &own.link);
+                own.state.root_complex.loads -= 1;
                 Self::observe_end(composition, now, on, &crossing);
                 let access = (crossing.transaction.agent, crossing.transaction.tag);
                 answer(composition, now, upper, access, response);
@@ -264,21 +341,16 @@ impl Pcie {
     ) {
         let own = Self::of(composition, on);
         own.state.root_complex.under_way.retain(|&block| block != transaction.address);
-        if let Some(data) = &response.data {
+        if transaction.kind == Kind::ReadOnce {
+            let data = response.data.as_ref().expect("it is what was read");
             let place = own.state.root_complex.receive(transaction.address, data);
             return own.send_data(now, place);
         }
-        let Pcie { state, link, block_bytes, .. } = own;
-        state.root_complex.written += *block_bytes;
-        let Some(Packet { content: Content::Write(write), .. }) = state.root_complex.arrivals.front() else {
-            unreachable!("the oldest is a write")
-        };
-        let bytes = write.transaction.data.as_ref().map_or(0, |data| data.len());
-        if (state.root_complex.written as usize) < bytes {
+        let Pcie { state, link, .. } = own;
+        if !state.root_complex.writes.complete(transaction, response) {
             return;
         }
         let over = state.root_complex.arrivals.pop_front().expect("it is the oldest");
-        state.root_complex.written = 0;
         state.up.free(now, Class::Posted, over.cost(), link);
         if let Content::Write(crossing) = over.content {
             Self::observe_end(composition, now, on, &crossing);
@@ -288,14 +360,17 @@ impl Pcie {
     /// Sends the completions of a read that may be sent.
     fn send_data(&mut self, now: Time, place: usize) {
         let Pcie { boundary, max_payload, state, link, .. } = self;
-        let HostRead { request, data, there, sent, .. } = &mut state.root_complex.reads[place];
-        while let Some(end) = completion_end(*request, (*sent, *there), (*boundary, *max_payload)) {
-            let bytes = BlockData::from_bytes(&data[*sent as usize..end as usize]);
-            let content = Content::Data(request.tag, request.address + u64::from(*sent), bytes);
-            state.down.send(now, Packet { content, payload: end - *sent });
-            *sent = end;
+        let read = &mut state.root_complex.reads[place];
+        let (request, lead) = (read.request, read.lead());
+        let there = read.there.saturating_sub(lead).min(request.bytes);
+        while let Some(end) = completion_end(request, (read.sent, there), (*boundary, *max_payload)) {
+            let part = (lead + read.sent) as usize..(lead + end) as usize;
+            let bytes = BlockData::from_bytes(&read.data[part]);
+            let content = Content::Data(request.tag, request.address + u64::from(read.sent), bytes);
+            state.down.send(now, Packet { content, payload: end - read.sent });
+            read.sent = end;
         }
-        if *sent == request.bytes {
+        if read.sent == request.bytes {
             state.root_complex.reads.remove(place);
             state.up.free(now, Class::NonPosted, Credits { headers: 1, data: 0 }, link);
         }

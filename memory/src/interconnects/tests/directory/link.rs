@@ -5,7 +5,7 @@
 //! The device takes 30 ns for an access.
 
 use super::super::super::directory::{Directory, Homes};
-use super::super::super::pcie::{Keys, Pcie, ReceiveBuffers};
+use super::super::super::pcie::{IommuConfig, Keys, Pcie, ReceiveBuffers};
 use super::*;
 use crate::directory::protocols;
 use narthex_kernel::statistics::Value;
@@ -25,14 +25,18 @@ fn keys() -> Keys {
         max_payload: "256B".parse().unwrap(),
         max_read_request: "512B".parse().unwrap(),
         read_completion_boundary: "64B".parse().unwrap(),
+        completion_size: None,
         request_header: "24B".parse().unwrap(),
         completion_header: "20B".parse().unwrap(),
         ecrc: "0B".parse().unwrap(),
         link_layer_share: 0.0,
         tags: 64,
+        writes_ahead: None,
+        iommu: None,
         root_complex_credits: buffers.clone(),
         endpoint_credits: buffers,
         root_complex_latency: Duration::from_ns(100),
+        host_time: None,
         link_latency: Duration::from_ns(5),
         switch_latency: Duration::ZERO,
         endpoint_latency: Duration::from_ns(45),
@@ -256,10 +260,14 @@ fn a_load_brings_what_the_device_has_written_before() {
 /// The device writes data, then a flag; a processor that sees the flag sees the data.
 #[test]
 fn a_flag_comes_behind_its_data() {
+    [None, Some(4)].into_iter().for_each(flag_comes_behind_data);
+}
+
+fn flag_comes_behind_data(writes_ahead: Option<u32>) {
     let mut seen = 0;
     for seed in 0..40 {
         for delay in (0..400).step_by(25) {
-            let mut chip = chip(1, &keys(), Some(seed));
+            let mut chip = chip(1, &Keys { writes_ahead, ..keys() }, Some(seed));
             let (data, flag) = (BLOCK, BLOCK + 0x40);
             chip.begin(0, 0, Load(data));
             chip.begin(300, 0, Load(flag));
@@ -320,4 +328,87 @@ fn what_is_on_the_link_goes_on_after_it_was_saved() {
     }
     assert_eq!(whole.of_device, saved.of_device);
     assert_eq!(counted(&whole, "busy", "down"), counted(&saved, "busy", "down"));
+}
+
+#[test]
+fn a_device_reads_and_writes_parts_of_blocks_with_packets_of_their_bytes() {
+    let mut chip = chip(1, &keys(), None);
+    chip.memories[0].bytes.write(0x2000, &[3; 192]);
+    chip.device(0, read(&chip, 0, 0x2038, 8));
+    chip.run();
+    // A request, the directory's 72 ns, a completion of 20 + 8 bytes.
+    assert_eq!(chip.of_device, [(24 + 150 + 72 + 28 + 150, Some(3))]);
+    // 100 bytes over three blocks: the first and the last one are fetched and returned.
+    chip.device(1_000, write(&chip, 0x203c, 100));
+    chip.run();
+    let written = |offset: u64| (0x3c..0x3c + 100).contains(&offset);
+    assert!((0..192).all(|offset| byte(&chip, 0x2000 + offset) == if written(offset) { 7 } else { 3 }));
+    assert_eq!(counted(&chip, "payload", "up"), 100);
+    assert!(chip.interconnects[0].is_idle_at(Time::from_ps(10_000_000)));
+}
+
+#[test]
+fn a_part_of_a_block_is_written_beside_what_a_cache_has_changed_in_it() {
+    for (ahead, at) in [None, Some(4)].into_iter().flat_map(|ahead| (560..720).map(move |at| (ahead, at))) {
+        let mut chip = chip(2, &Keys { writes_ahead: ahead, ..keys() }, None);
+        chip.begin(0, 0, Store(BLOCK + 8, 9));
+        chip.device(400, write(&chip, BLOCK, 8));
+        // At one of these instants the root complex has the block.
+        chip.begin(at, 1, Load(BLOCK + 8));
+        chip.run();
+        let last = chip.finished.last().unwrap();
+        assert_eq!((last.processor, last.value), (1, 9), "{ahead:?}, {at}");
+        assert_eq!(byte(&chip, BLOCK), 7, "{ahead:?}, {at}");
+    }
+}
+
+#[test]
+fn blocks_of_writes_are_obtained_ahead_and_written_in_order() {
+    let last_of = |ahead| {
+        let mut chip = chip(1, &Keys { writes_ahead: ahead, generation: 6, ..keys() }, None);
+        (0..16).for_each(|block| chip.device(0, write(&chip, 0x2000 + block * 64, 64)));
+        let mut time = 150;
+        while byte(&chip, 0x2000 + 15 * 64) == 0 {
+            assert!(
+                (1..16).all(|block| byte(&chip, 0x2000 + block * 64) <= byte(&chip, 0x1fc0 + block * 64))
+            );
+            time += 1;
+            chip.run_until(time);
+        }
+        chip.run();
+        time
+    };
+    let (one_by_one, ahead) = (last_of(None), last_of(Some(16)));
+    // One by one each takes a request, a permission and the home's time for the processor's next one.
+    assert_eq!((one_by_one, ahead), (1_271, 254));
+}
+
+/// A read behind a write takes the root complex's time twice: for the write, and then for itself.
+#[test]
+fn a_read_waits_in_the_root_complex_until_the_write_before_it_has_its_block() {
+    let mut chip = chip(1, &Keys { host_time: Some(Duration::from_ns(100)), ..keys() }, None);
+    chip.device(0, write(&chip, 0x2000, 8));
+    chip.device(0, read(&chip, 1, 0x2000, 8));
+    chip.run();
+    // Each has 100 ns and the directory's 72; the block is back before the read asks for it.
+    assert_eq!(chip.of_device[1], (24 + 8 + 150 + 100 + 72 + 100 + 72 + 28 + 150, Some(7)));
+}
+
+#[test]
+fn a_read_whose_page_is_known_passes_one_that_waits_for_a_page_walk() {
+    let page = "4KiB".parse().unwrap();
+    let level_time = Duration::from_ns(250);
+    let iommu = IommuConfig { page, entries: 2, ways: 2, walks: 1, levels: 2, level_time };
+    let mut chip = chip(1, &Keys { iommu: Some(Box::new(iommu)), ..keys() }, None);
+    chip.device(0, read(&chip, 0, 0x2000, 8));
+    chip.run_until(1_000);
+    chip.device(1_000, read(&chip, 1, 0x3000, 8));
+    chip.device(1_000, read(&chip, 2, 0x2040, 8));
+    chip.run_until(1_300);
+    let waits = chip.interconnects[1].describe().unwrap();
+    assert!(waits.contains("reads of devices that wait for the root complex or a page walk (1)"), "{waits}");
+    chip.run();
+    let ends: Vec<u64> = chip.of_device.iter().map(|(at, _)| *at).collect();
+    let one = 24 + 150 + 72 + 28 + 150;
+    assert_eq!(ends, [one + 500, 1_000 + 24 + one, 1_000 + one + 500]);
 }
