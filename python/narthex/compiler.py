@@ -51,8 +51,8 @@ class DriverApart:
     members: Sequence[str] = ()
     """What is compiled anew as well, but linked only where the program wants it."""
     flags: Sequence[str] = ()
-    goes_with_others: bool = False
-    """Whether its programs have the drivers of all programs too, as its halves go with others."""
+    goes_with_others: Sequence[str] = ()
+    """The drivers that its programs have beside those of all programs; none: its own alone."""
 
 
 DRIVERS_APART = {
@@ -94,13 +94,14 @@ DRIVERS_APART = {
         members=("shmem/requests.c", "shmem/handling.c", "shmem/rdma.c", "mpi/puts_via.c"),
         flags=("-DRDMA",),
     ),
-    "RING": DriverApart(interfaces=("Ring",), goes_with_others=True),
+    "RING": DriverApart(interfaces=("Ring",), goes_with_others=("RING",)),
+    "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
+    "MOST": DriverApart(interfaces=("most",), goes_with_others=("RING", "VERBS")),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
-MOST_INTERFACES = "Ring"
-"""For what a program is linked that is to run over any interface but those that are linked apart:
-its drivers go with those of all others."""
+MOST_INTERFACES = "most"
+"""For what a program is linked that is to run over any interface, whose drivers go with all others."""
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
 _ALLOCATOR = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
@@ -376,8 +377,8 @@ def _headers() -> list[Path]:
 
 
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "mpi", "shmem")
-    return [source for folder in folders for source in _sources_in(GUEST / folder)]
+    folders = ("runtime", "messaging", "shared_memory", "via", "verbs", "voyager", "sarc", "mpi")
+    return [source for folder in (*folders, "shmem") for source in _sources_in(GUEST / folder)]
 
 
 def _key(compiler: Compiler | None, inputs: Iterable[Path]) -> str:
@@ -446,8 +447,9 @@ def _compiled_apart(compiler: Compiler, folder: Path, driver: str, source: str) 
     output = folder / f"{path.parent.name}-{path.stem}_{driver}.o"
     if output.exists():
         return output
-    kind = "FURTHER" if DRIVERS_APART[driver].goes_with_others else "ONLY"
-    only = f"-D{kind}_DRIVER(EACH)=EACH(DRIVER_{driver},{driver.lower()})"
+    further = DRIVERS_APART[driver].goes_with_others
+    each = " ".join(f"EACH(DRIVER_{name},{name.lower()})" for name in further or (driver,))
+    only = f"-D{'FURTHER' if further else 'ONLY'}_DRIVER(EACH)={each}"
     with cached(folder), tempfile.TemporaryDirectory(dir=folder) as scratch:
         unfinished = Path(scratch) / output.name
         flags = [*_FLAGS, *_includes(), only, *DRIVERS_APART[driver].flags]
@@ -510,7 +512,8 @@ def _includes() -> list[str]:
     root = GUEST.resolve()
     # The folder of the compilation is 'guest'; headers lie below it, and are named from there.
     paths = [f"-ffile-prefix-map={root}=guest", f"-ffile-prefix-map={root}/="]
-    includes = (root, root / "messaging", root / "mpi" / "include", root / "shmem" / "include")
+    headers = (root / library / "include" for library in ("mpi", "shmem", "verbs"))
+    includes = (root, root / "messaging", *headers)
     return [*(f"-I{folder}" for folder in includes), *paths]
 
 
