@@ -8,8 +8,8 @@
  * packets find no buffer at the other end is told so, and sends them again after a while (RNR):
  * there are no credits.
  *
- * Queue pairs are created in the order of the ranks, before anything else. So both ends know their
- * numbers without a message; other libraries exchange them by another network.
+ * Queue pairs are created in the order of the ranks, before the program begins. So both ends know
+ * their numbers without a message; other libraries exchange them by another network.
  *
  * Where a packet goes the library tells only when it sends it: there is room if there is for every
  * peer. */
@@ -71,16 +71,19 @@ static void post_buffers(int entries) {
 }
 
 static void create_pair(struct ibv_pd *pd, int rank, char *slots) {
-    struct ibv_qp_init_attr init = {
+    struct ibv_qp_init_attr_ex init = {
         .send_cq = sends,
         .recv_cq = arrivals,
         .srq = receives,
         .cap = {.max_send_wr = SENDS, .max_send_sge = 2, .max_inline_data = most_inline},
-        .qp_type = IBV_QPT_RC};
-    peers[rank] = (struct peer){.pair = ibv_create_qp(pd, &init), .slots = slots};
+        .qp_type = IBV_QPT_RC,
+        .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+        .pd = pd,
+        .create_flags = IBV_QP_CREATE_PCI_WRITE_END_PADDING};
+    peers[rank] = (struct peer){.pair = ibv_create_qp_ex(device, &init), .slots = slots};
     narthex_check(peers[rank].pair, "node %d has no queue pair left for its peers", narthex_node());
     narthex_check(peers[rank].pair->qp_num == VERBS_FIRST_QUEUE_PAIR + (uint32_t)rank,
-                  "node %d: a queue pair was created before the first message or poll",
+                  "node %d: a queue pair was created before the messaging library's own",
                   narthex_node());
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
     check(ibv_modify_qp(peers[rank].pair, &attr,
@@ -140,13 +143,10 @@ static void open_all(void) {
         connect_pair(rank);
 }
 
-static inline void begin(void) {
+static void start(const struct narthex_information *machine) {
+    (void)machine;
     if (!device)
         open_all();
-}
-
-static void start(const struct narthex_information *machine) {
-    (void)machine; /* the number of processes is known at the first message or poll */
 }
 
 /* Sending */
@@ -163,7 +163,6 @@ static void reclaim(void) {
 }
 
 static bool has_room(void) {
-    begin();
     if (starved > 0)
         reclaim();
     return starved == 0;
@@ -204,7 +203,6 @@ static inline void send(uint64_t header, const void *payload, size_t bytes, size
 /* Receiving */
 
 static inline uint64_t arrived(size_t extra) {
-    begin();
     if (!arrived_in) {
         struct ibv_wc completion;
         if (ibv_poll_cq(arrivals, 1, &completion) == 0)

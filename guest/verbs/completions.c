@@ -46,8 +46,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 
 int ibv_destroy_cq(struct ibv_cq *cq) {
     struct completion_queue *own = (struct completion_queue *)(void *)cq;
-    uint64_t words[VERBS_REQUEST_WORDS] = {cq->handle};
-    int error = verbs_request(cq->context, VERBS_DESTROY_COMPLETION_QUEUE, words);
+    int error = verbs_request_when_idle(cq->context, VERBS_DESTROY_COMPLETION_QUEUE, cq->handle);
     if (!error) {
         free(own->ring);
         free(own);

@@ -20,7 +20,7 @@ int verbs_request_when_idle(struct ibv_context *context, unsigned long request, 
     do {
         uint64_t words[VERBS_REQUEST_WORDS] = {number};
         error = verbs_request(context, request, words);
-    } while (error == EBUSY);
+    } while (error == EAGAIN);
     return error;
 }
 

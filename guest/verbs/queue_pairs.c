@@ -23,7 +23,10 @@ static bool is_sound(const struct device_context *device, const struct ibv_qp_in
            cap->max_send_wr <= device->most_entries / SEGMENTS_OF_BLOCK;
 }
 
-static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, struct queue_pair *own) {
+enum { PAYLOAD_IN_COMPLETIONS = 1, WHOLE_BLOCKS = 2 };
+
+static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, uint64_t flags,
+                  struct queue_pair *own) {
     struct device_context *device = device_of(pd->context);
     if (init->cap.max_send_sge == 0)
         init->cap.max_send_sge = 1;
@@ -57,7 +60,7 @@ static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, struct queue
                                            init->recv_cq->handle,
                                            own->receives->number,
                                            pd->handle,
-                                           1 /* payload in completions */};
+                                           flags};
     int error = verbs_request(pd->context, VERBS_CREATE_QUEUE_PAIR, words);
     if (error) {
         if (!init->srq)
@@ -89,13 +92,14 @@ static void release(struct queue_pair *own) {
     free(own);
 }
 
-struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr) {
-    if (!is_sound(device_of(pd->context), qp_init_attr)) {
+static struct ibv_qp *create_with(struct ibv_pd *pd, struct ibv_qp_init_attr *init,
+                                  uint64_t flags) {
+    if (!is_sound(device_of(pd->context), init)) {
         errno = EINVAL;
         return NULL;
     }
     struct queue_pair *own = calloc(1, sizeof *own);
-    int error = own ? create(pd, qp_init_attr, own) : ENOMEM;
+    int error = own ? create(pd, init, flags, own) : ENOMEM;
     if (error) {
         if (own)
             release(own);
@@ -103,6 +107,27 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init
         return NULL;
     }
     return &own->qp;
+}
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr) {
+    return create_with(pd, qp_init_attr, PAYLOAD_IN_COMPLETIONS);
+}
+
+struct ibv_qp *ibv_create_qp_ex(struct ibv_context *context,
+                                struct ibv_qp_init_attr_ex *qp_init_attr_ex) {
+    struct ibv_qp_init_attr_ex *ex = qp_init_attr_ex;
+    uint32_t flags = ex->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? ex->create_flags : 0;
+    if (!(ex->comp_mask & IBV_QP_INIT_ATTR_PD) || ex->pd->context != context ||
+        (flags & ~(uint32_t)IBV_QP_CREATE_PCI_WRITE_END_PADDING)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    struct ibv_qp_init_attr init = {ex->qp_context, ex->send_cq, ex->recv_cq,   ex->srq,
+                                    ex->cap,        ex->qp_type, ex->sq_sig_all};
+    struct ibv_qp *created =
+        create_with(ex->pd, &init, PAYLOAD_IN_COMPLETIONS | (flags ? WHOLE_BLOCKS : 0));
+    ex->cap = init.cap;
+    return created;
 }
 
 /* Times of the specification's Table 45, in units of 10 us; code 0 is 655,360 us. */

@@ -2,8 +2,8 @@
  * barrier, then the whole request through the BlueFlame register, or its first doubleword to the
  * doorbell. */
 #include <errno.h>
-#include <string.h>
 
+#include "messaging/copy.h"
 #include "verbs/provider.h"
 
 /* A segment of the request that begins at `block`; a request may go around the ring's end. */
@@ -26,29 +26,32 @@ static int opcode_of(enum ibv_wr_opcode opcode) {
     return (unsigned)opcode < sizeof OPCODES ? OPCODES[opcode] : -1;
 }
 
+/* Copies bytes to the ring, around its end; where the next ones go. */
+static inline char *put_bytes(const struct queue_pair *own, char *to, const char *from,
+                              size_t bytes) {
+    char *end = own->ring + ((size_t)own->mask + 1) * VERBS_BASIC_BLOCK;
+    size_t part = bytes < (size_t)(end - to) ? bytes : (size_t)(end - to);
+    copy(to, from, part);
+    copy(own->ring, from + part, bytes - part);
+    return to + part == end ? own->ring + (bytes - part) : to + part;
+}
+
 /* Writes the payload itself behind `segments` segments; how many there are then, 0 if it is too
  * long. */
 static uint32_t put_inline(struct queue_pair *own, const struct ibv_send_wr *wr,
                            uint32_t segments) {
-    size_t bytes = 0, at = sizeof(uint32_t);
+    size_t bytes = 0;
     for (int each = 0; each < wr->num_sge; each++)
         bytes += wr->sg_list[each].length;
     if (bytes > own->cap.max_inline_data)
         return 0;
-    *(volatile uint32_t *)(void *)segment_at(own, own->posted, segments) =
-        (uint32_t)(VERBS_INLINE | bytes);
-    for (int each = 0; each < wr->num_sge; each++) {
-        const char *from = (const char *)(uintptr_t)wr->sg_list[each].addr;
-        for (size_t left = wr->sg_list[each].length; left > 0;) {
-            size_t room = VERBS_SEGMENT - at % VERBS_SEGMENT, part = left < room ? left : room;
-            uint32_t segment = segments + (uint32_t)(at / VERBS_SEGMENT);
-            memcpy(segment_at(own, own->posted, segment) + at % VERBS_SEGMENT, from, part);
-            from += part;
-            at += part;
-            left -= part;
-        }
-    }
-    return segments + (uint32_t)((at + VERBS_SEGMENT - 1) / VERBS_SEGMENT);
+    char *to = segment_at(own, own->posted, segments);
+    *(volatile uint32_t *)(void *)to = (uint32_t)(VERBS_INLINE | bytes);
+    to += sizeof(uint32_t);
+    for (int each = 0; each < wr->num_sge; each++)
+        to = put_bytes(own, to, (const char *)(uintptr_t)wr->sg_list[each].addr,
+                       wr->sg_list[each].length);
+    return segments + (uint32_t)((sizeof(uint32_t) + bytes + VERBS_SEGMENT - 1) / VERBS_SEGMENT);
 }
 
 static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *control) {

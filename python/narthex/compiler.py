@@ -45,7 +45,7 @@ class DriverApart:
     """How programs for some interfaces are linked otherwise than all others."""
 
     interfaces: Sequence[str]
-    """The beginnings of their names."""
+    """The beginnings of their names; none for programs of the user's own, over most interfaces."""
     sources: Sequence[str] = ("messaging/drivers.c",)
     """What is compiled for them anew, and stands in for the archive's own."""
     members: Sequence[str] = ()
@@ -96,11 +96,11 @@ DRIVERS_APART = {
     ),
     "RING": DriverApart(interfaces=("Ring",), goes_with_others=("RING",)),
     "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
-    "MOST": DriverApart(interfaces=("most",), goes_with_others=("RING", "VERBS")),
+    "MOST": DriverApart(interfaces=(), goes_with_others=("RING", "VERBS")),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
-MOST_INTERFACES = "most"
+MOST_INTERFACES = "MOST"
 """For what a program is linked that is to run over any interface, whose drivers go with all others."""
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
@@ -278,6 +278,8 @@ def program_names() -> list[str]:
 
 def driver_apart(interface: str) -> str | None:
     """Return the driver that only programs for this interface have, if it takes one."""
+    if interface == MOST_INTERFACES:
+        return interface
     halves = interface.casefold().removeprefix("(").split(")s(")
     for driver, apart in DRIVERS_APART.items():
         starts = tuple(start.casefold() for start in apart.interfaces)

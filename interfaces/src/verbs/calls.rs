@@ -158,7 +158,7 @@ impl Function {
     }
 
     fn check_idle(&self) -> Done {
-        if self.is_idle() { Ok(()) } else { Err(CallError::Busy) }
+        if self.is_idle() { Ok(()) } else { Err(CallError::Again) }
     }
 
     fn check_domain(&self, domain: u64) -> Done {
@@ -203,9 +203,10 @@ impl Function {
 
     fn destroy_completion_queue(&mut self, number: u64, system: &mut dyn OperatingSystem) -> Done {
         let queue = self.completion_queues.get(number).ok_or(CallError::Absent)?;
-        if queue.users > 0 || !self.is_idle() {
+        if queue.users > 0 {
             return Err(CallError::Busy);
         }
+        self.check_idle()?;
         let queue = self.completion_queues.remove(number).expect("it is there");
         unpin(system, &[queue.ring, queue.record])
     }
@@ -236,9 +237,10 @@ impl Function {
 
     fn destroy_receive_queue(&mut self, number: u64, system: &mut dyn OperatingSystem) -> Done {
         let queue = self.receive_queues.get(number).ok_or(CallError::Absent)?;
-        if queue.users > 0 || !self.is_idle() {
+        if queue.users > 0 {
             return Err(CallError::Busy);
         }
+        self.check_idle()?;
         let queue = self.receive_queues.remove(number).expect("it is there");
         unpin(system, &[queue.ring, queue.record])
     }
@@ -256,7 +258,7 @@ impl Function {
         }
         let ring = pin(system, address, entries(log)? * BASIC_BLOCK as u64)?;
         let queues = [sends as u32, receives as u32];
-        let pair = QueuePair::new(ring, domain, queues, receive_queue as u32, flags & 1 != 0);
+        let pair = QueuePair::new(ring, domain, queues, receive_queue as u32, flags);
         words[7] = self.queue_pairs.add(pair).ok_or(CallError::NoMemory)?.into();
         for queue in queues {
             self.completion_queues.get_mut(queue).expect("it exists").users += 1;
@@ -267,9 +269,10 @@ impl Function {
 
     fn destroy_queue_pair(&mut self, number: u64, system: &mut dyn OperatingSystem) -> Done {
         let pair = self.queue_pairs.get(number).ok_or(CallError::Absent)?;
-        if !self.is_idle() || !pair.owed.is_nothing() {
-            return Err(CallError::Busy);
+        if !pair.owed.is_nothing() {
+            return Err(CallError::Again);
         }
+        self.check_idle()?;
         let pair = self.queue_pairs.remove(number).expect("it is there");
         for queue in pair.queues {
             self.completion_queues.get_mut(queue).expect("it is used").users -= 1;
@@ -326,14 +329,15 @@ impl Function {
 
 impl QueuePair {
     /// One that nothing has happened to.
-    fn new(ring: Memory, domain: u64, queues: [u32; 2], receives: u32, scatters: bool) -> Self {
+    fn new(ring: Memory, domain: u64, queues: [u32; 2], receives: u32, flags: u64) -> Self {
         QueuePair {
             state: State::Reset,
             domain,
             ring,
             queues,
             receives,
-            scatters,
+            scatters: flags & 1 != 0,
+            pads: flags & 2 != 0,
             access: 0,
             peer: Rank(0),
             peer_number: 0,

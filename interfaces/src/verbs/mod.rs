@@ -83,8 +83,8 @@ pub const CONSTANTS: &[Constant] = &[
     (
         "VERBS_CREATE_QUEUE_PAIR",
         request::CREATE_QUEUE_PAIR,
-        "ioctl: address, logarithm of blocks, completion queues of sends and receives, receive queue, domain, 1 for \
-         payload in completions -> queue pair.",
+        "ioctl: address, logarithm of blocks, completion queues of sends and receives, receive queue, domain, \
+         flags: 1 for payload in completions, 2 for whole blocks of what is received -> queue pair.",
     ),
     ("VERBS_DESTROY_QUEUE_PAIR", request::DESTROY_QUEUE_PAIR, "ioctl: queue pair."),
     (
@@ -120,3 +120,6 @@ pub struct Parameters {
     /// Objects of each kind that a process may have.
     pub objects: u64,
 }
+
+#[cfg(test)]
+mod tests;

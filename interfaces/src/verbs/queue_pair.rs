@@ -129,6 +129,8 @@ pub struct QueuePair {
     pub receives: u32,
     /// Small messages come in their completions.
     pub scatters: bool,
+    /// The last block of what it receives is written whole, with zeros.
+    pub pads: bool,
     /// What its peer may do with this process's memory.
     pub access: u64,
     /// The process and queue pair at the other end.

@@ -155,8 +155,18 @@ impl Function {
         let pair = self.queue_pairs.get(number).expect("it has been found");
         let arriving = pair.arriving.as_ref().expect("it has begun");
         let (start, bytes) = (arriving.bytes, payload.len() as u64);
-        let pieces = self.pieces_of(number, (start, bytes))?;
+        let mut pieces = self.pieces_of(number, (start, bytes))?;
+        let mut payload = std::borrow::Cow::Borrowed(payload);
         let is_small = is_first && is_last && !is_write && pair.scatters && payload.len() <= SCATTERED;
+        if is_last && !is_write && pair.pads {
+            let end = pieces.last().map_or(0, |piece| piece.address + piece.bytes as u64);
+            let rest = end.next_multiple_of(self.parameters.block_bytes) - end;
+            // As far as the receive's memory goes.
+            if let Ok(padded) = self.pieces_of(number, (start, bytes + rest)) {
+                pieces = padded;
+                payload.to_mut().resize((bytes + rest) as usize, 0);
+            }
+        }
         let completion = arriving.receive.as_ref().filter(|_| is_last).map(|receive| {
             Box::new(Completion {
                 kind: match (is_write, has_immediate(opcode)) {
@@ -169,7 +179,7 @@ impl Function {
                 index: receive.index,
                 bytes: (start + bytes) as u32,
                 immediate,
-                payload: is_small.then(|| payload.to_vec()),
+                payload: is_small.then(|| payload[..bytes as usize].to_vec()),
             })
         });
         let pair = self.queue_pairs.get_mut(number).expect("it has been found");
@@ -179,7 +189,7 @@ impl Function {
             arriving => arriving.iter_mut().for_each(|arriving| arriving.bytes += bytes),
         }
         let placed = Purpose::Placed { queue_pair: number, number: pair.expected, is_last, completion };
-        self.write_payload(if is_small { Vec::new() } else { pieces }, payload, placed);
+        self.write_payload(if is_small { Vec::new() } else { pieces }, &payload, placed);
         Ok(())
     }
 

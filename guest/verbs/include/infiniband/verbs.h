@@ -270,6 +270,25 @@ struct ibv_qp {
 
 /* EINVAL: another type, or more inline data, segments or entries than there can be. */
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
+enum ibv_qp_init_attr_mask { IBV_QP_INIT_ATTR_PD = 1, IBV_QP_INIT_ATTR_CREATE_FLAGS = 1 << 2 };
+enum ibv_qp_create_flags { IBV_QP_CREATE_PCI_WRITE_END_PADDING = 1 << 11 };
+
+struct ibv_qp_init_attr_ex {
+    void *qp_context;
+    struct ibv_cq *send_cq, *recv_cq;
+    struct ibv_srq *srq;
+    struct ibv_qp_cap cap;
+    enum ibv_qp_type qp_type;
+    int sq_sig_all;
+    uint32_t comp_mask;
+    struct ibv_pd *pd;
+    uint32_t create_flags;
+};
+
+/* The same with flags. END_PADDING: the interface writes the last block of what is received whole,
+ * zeros behind the message, as far as the receive's memory goes. */
+struct ibv_qp *ibv_create_qp_ex(struct ibv_context *context,
+                                struct ibv_qp_init_attr_ex *qp_init_attr_ex);
 /* RESET to INIT to RTR to RTS; to ERR from any. EINVAL: another change, or an attribute that it
  * needs is not in the mask. */
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
