@@ -554,7 +554,8 @@
 #define VERBS_DESTROY_RECEIVE_QUEUE UINT64_C(0x9)
 
 /* ioctl: address, logarithm of blocks, completion queues of sends and receives, receive queue,
- * domain, 1 for payload in completions -> queue pair. */
+ * domain, flags: 1 for payload in completions, 2 for whole blocks of what is received -> queue
+ * pair. */
 #define VERBS_CREATE_QUEUE_PAIR UINT64_C(0xa)
 
 /* ioctl: queue pair. */

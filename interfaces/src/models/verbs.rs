@@ -32,7 +32,8 @@
 //!
 //! **The interface** reads and writes whole coherence blocks, as descriptor rings do, so it may be on a
 //! memory bus, an I/O bus, a directory or behind a link. Of a block that it writes in part it reads the rest
-//! before. Where its interconnect carries several transactions of a port, it has several under way.
+//! before; behind a link the root complex does. Where its interconnect carries several transactions of a
+//! port, it has several under way.
 //!
 //! Each process has a part of its own: registers, keys, queue pairs. No process can name what another one
 //! has. What a program gets wrong ends as a completion with an error, as in hardware; what hardware would
@@ -133,6 +134,7 @@ fn build(_name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevi
     config.check(node)?;
     let parameters = Parameters {
         block_bytes: node.block_bytes,
+        merges_there: node.merges_writes,
         engine_time: config.engine_time,
         blue_flame: 0,
         mtu: config.mtu.as_u64(),

@@ -195,8 +195,7 @@ impl Function {
         let [address, log, record, ..] = *words;
         let bytes = entries(log)? * COMPLETION as u64;
         let [ring, record] = pin_queue(system, (address, bytes), record)?;
-        let queue =
-            CompletionQueue { ring, record, produced: 0, taken: 0, waiting: Vec::new(), users: 0 };
+        let queue = CompletionQueue { ring, record, produced: 0, taken: 0, waiting: Vec::new(), users: 0 };
         words[3] = self.completion_queues.add(queue).ok_or(CallError::NoMemory)?.into();
         Ok(())
     }
@@ -294,7 +293,8 @@ impl Function {
             return Err(CallError::Invalid);
         }
         let first = first as u32 % NUMBERS;
-        (pair.peer, pair.peer_number, pair.mtu, pair.access) = (peer, peer_number as u32, mtu.min(most), access);
+        (pair.peer, pair.peer_number, pair.mtu, pair.access) =
+            (peer, peer_number as u32, mtu.min(most), access);
         (pair.expected, pair.placed) = (first, first);
         pair.retries.receive_delay = Duration::from_ns(delay & 0xffff_ffff);
         pair.state = State::ReadyToReceive;

@@ -86,7 +86,8 @@ impl Device for Verbs {
                 let word = value.to_le_bytes();
                 let bytes = transaction.data.as_deref().unwrap_or(&word[..usize::from(size).min(8)]);
                 if offset + bytes.len() > 2 * BLUE_FLAME_HALF {
-                    let problem = format!("offset {offset:#x} of the BlueFlame register, which has 512 bytes");
+                    let problem =
+                        format!("offset {offset:#x} of the BlueFlame register, which has 512 bytes");
                     return Err(RegisterFault(problem));
                 }
                 function.flame(offset, bytes)?;
@@ -187,7 +188,8 @@ impl DeviceDescription for Verbs {
     }
 
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
-        let process = Addresses::process_at(address).filter(|&own| usize::from(own) < self.functions.len())?;
+        let process =
+            Addresses::process_at(address).filter(|&own| usize::from(own) < self.functions.len())?;
         let offset = address.checked_sub(Addresses::of_process(process).register_page())?;
         if offset == DOORBELL {
             return Some(AddressName::whole("VERBS_DOORBELL register"));

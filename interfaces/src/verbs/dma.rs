@@ -3,7 +3,8 @@
 //! ```text
 //!   read:   its blocks are asked for in order, several at a time; it is delivered when all are there,
 //!           after the reads before it
-//!   write:  one block after the other; of one that is not written whole, the rest is read before
+//!   write:  one block after the other; of one that is not written whole, the rest is read before,
+//!           but for a link, whose other end does that
 //! ```
 //!
 //! Writes go before reads. A transaction has the number of its place among those under way as its tag.
@@ -60,6 +61,8 @@ enum Job {
 pub struct Dma<P> {
     agent: AgentId,
     block_bytes: usize,
+    /// What is at the other end merges a part of a block with the rest.
+    merges_there: bool,
     reads: VecDeque<Read<P>>,
     /// The number of the first of them.
     first: u64,
@@ -73,10 +76,11 @@ pub struct Dma<P> {
 
 impl<P> Dma<P> {
     /// One with nothing to do, and so many transactions under way at most.
-    pub fn new(agent: AgentId, block_bytes: u64, transactions: u8) -> Self {
+    pub fn new(agent: AgentId, (block_bytes, merges_there): (u64, bool), transactions: u8) -> Self {
         Dma {
             agent,
             block_bytes: block_bytes as usize,
+            merges_there,
             reads: VecDeque::new(),
             first: 0,
             whole: 0,
@@ -164,6 +168,13 @@ impl<P> Dma<P> {
         let offset = (at % block_bytes as u64) as usize;
         let start = at - offset as u64;
         let bytes = (block_bytes - offset).min(data.len() - *written);
+        if self.merges_there {
+            let part = BlockData::from_bytes(&data[*written..*written + bytes]);
+            return Some((
+                Job::Write { bytes },
+                Transaction::carrying(self.agent, Kind::WriteBlock, at, part),
+            ));
+        }
         let carried = match block.take() {
             _ if bytes == block_bytes => BlockData::from_bytes(&data[*written..*written + bytes]),
             None => return Some((Job::Rest, Transaction::block(self.agent, Kind::ReadOnce, start))),

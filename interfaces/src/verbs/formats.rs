@@ -172,8 +172,14 @@ impl WorkRequest {
         }
         let flags = word64(bytes, 8);
         let (is_signalled, immediate) = (flags & SIGNALLED != 0, (flags >> 32) as u32);
-        let mut request =
-            WorkRequest { control, is_signalled, immediate, remote: None, gathered: Vec::new(), inline: None };
+        let mut request = WorkRequest {
+            control,
+            is_signalled,
+            immediate,
+            remote: None,
+            gathered: Vec::new(),
+            inline: None,
+        };
         let mut at = SEGMENT;
         match control.opcode {
             opcode::NOP | opcode::SEND | opcode::SEND_IMMEDIATE => {}

@@ -116,7 +116,7 @@ pub struct Function {
 impl Function {
     /// One without any objects.
     pub fn new(parameters: Parameters, agent: AgentId) -> Self {
-        let Parameters { block_bytes, transactions, objects, .. } = parameters;
+        let Parameters { block_bytes, merges_there, transactions, objects, .. } = parameters;
         Function {
             parameters,
             regions: Regions::new(objects),
@@ -124,7 +124,7 @@ impl Function {
             completion_queues: Table::new(1, objects),
             receive_queues: Table::new(1, objects),
             queue_pairs: Table::new(FIRST_QUEUE_PAIR, objects),
-            dma: Dma::new(agent, block_bytes, transactions),
+            dma: Dma::new(agent, (block_bytes, merges_there), transactions),
             queue: VecDeque::new(),
             gathered: VecDeque::new(),
             first_packet: 0,
@@ -234,7 +234,8 @@ impl Function {
         }
         let is_next = pair.posted == pair.next && pair.message.is_none() && pair.here.is_empty();
         let posted = pair.post(control);
-        posted.map_err(|problem| RegisterFault(format!("a doorbell of queue pair {number:#x}: {problem}")))?;
+        posted
+            .map_err(|problem| RegisterFault(format!("a doorbell of queue pair {number:#x}: {problem}")))?;
         if is_next && !request.is_empty() && control.index == pair.next as u16 {
             pair.here = request.to_vec();
         }
@@ -349,15 +350,8 @@ impl Function {
         let kind = if status == Status::Success { completion::REQUEST } else { completion::REQUEST_ERROR };
         let queue = pair.queues[0];
         let index = index as u16;
-        let ended = Completion {
-            kind,
-            status,
-            queue_pair: number,
-            index,
-            bytes: 0,
-            immediate: 0,
-            payload: None,
-        };
+        let ended =
+            Completion { kind, status, queue_pair: number, index, bytes: 0, immediate: 0, payload: None };
         self.complete(queue, ended);
     }
 

@@ -105,6 +105,8 @@ pub const CONSTANTS: &[Constant] = &[
 pub struct Parameters {
     /// Bytes of a coherence block.
     pub block_bytes: u64,
+    /// It may write a part of a block: what is at the other end of its link merges that.
+    pub merges_there: bool,
     /// The time that an engine works on a packet, on each side.
     pub engine_time: Duration,
     /// Where the BlueFlame register is; 0: there is none.

@@ -43,8 +43,7 @@ impl Function {
             return false;
         };
         let number = packet.queue_pair;
-        let is_of_now =
-            |pair: &&mut QueuePair| pair.pass == packet.pass && pair.state == State::ReadyToSend;
+        let is_of_now = |pair: &&mut QueuePair| pair.pass == packet.pass && pair.state == State::ReadyToSend;
         let Some(pair) = self.queue_pairs.get_mut(number).filter(is_of_now) else {
             self.leaving = None;
             return true;
@@ -82,9 +81,7 @@ impl Function {
         }
         let control = (pair.here.len() >= BASIC_BLOCK).then(|| Control::of(word64(&pair.here, 0)));
         let is_sound = |control: &Control| {
-            control.blocks() <= blocks
-                && control.index == pair.next as u16
-                && control.queue_pair == number
+            control.blocks() <= blocks && control.index == pair.next as u16 && control.queue_pair == number
         };
         match control {
             Some(control) if !is_sound(&control) => {
@@ -178,7 +175,8 @@ impl Function {
             remote: remote.map(|remote| Data { bytes: *bytes as u32, ..remote }),
             immediate: request.immediate,
         };
-        let inline = request.inline.as_ref().map(|inline| inline[start as usize..][..payload as usize].to_vec());
+        let inline =
+            request.inline.as_ref().map(|inline| inline[start as usize..][..payload as usize].to_vec());
         if is_last {
             pair.message = None;
         }

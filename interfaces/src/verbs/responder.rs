@@ -237,7 +237,8 @@ impl Function {
         let receive = queue.here.pop_front();
         pair.arriving.as_mut().expect("it has begun").receive = receive;
         let half = self.parameters.receive_prefetch as usize / 2;
-        let (left, is_known) = (queue.here.len(), queue.next_to_read(self.parameters.receive_prefetch).is_some());
+        let (left, is_known) =
+            (queue.here.len(), queue.next_to_read(self.parameters.receive_prefetch).is_some());
         if left <= half && is_known {
             self.read_receives(receives);
         } else if left == half {

@@ -94,7 +94,7 @@ proptest! {
         transactions in 1u8..5,
     ) {
         let mut memory: Vec<u8> = (0..MEMORY).map(|byte| byte as u8).collect();
-        let mut dma = Dma::new(AgentId(1), BLOCK, transactions);
+        let mut dma = Dma::new(AgentId(1), (BLOCK, false), transactions);
         // Writes go to the upper half, so that the order against reads does not matter.
         let half = MEMORY as u64 / 2;
         let mut expected = memory.clone();

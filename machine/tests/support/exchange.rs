@@ -15,7 +15,8 @@ static PROGRAM: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest("tests/excha
 static PROGRAM_OF_RING: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest_for("Ring", "tests/exchange.c"));
 
 /// The same with the driver of Verbs.
-static PROGRAM_OF_VERBS: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest_for("Verbs", "tests/exchange.c"));
+static PROGRAM_OF_VERBS: LazyLock<Vec<u8>> =
+    LazyLock::new(|| compiled_guest_for("Verbs", "tests/exchange.c"));
 
 /// Nodes that send to node 0 in [`all_to_one`].
 pub const SENDERS: u64 = 4;

@@ -36,7 +36,8 @@
 //! before is in the host's memory; a read, or the answer to a processor, waits until all writes in
 //! front of it are complete. So a processor that sees a flag sees what the device wrote before it,
 //! and one that has loaded a register sees everything that the device wrote before it answered. Reads
-//! that have begun overlap with each other and with later writes.
+//! that have begun overlap with each other and with later writes. Of a block that a write covers in part it reads the
+//! rest, and writes the block whole: a store of a processor to the rest in between is lost.
 //!
 //! **A store is complete for its processor**, and a write for its device, when the link has the
 //! credits for all of its packets. So neither waits for the other end, and neither gets further ahead
@@ -273,7 +274,7 @@ impl InterconnectModel for Pcie {
     }
 
     fn wants_above(&self) -> bool {
-        self.state.root_complex.next().is_some()
+        self.state.root_complex.next(self.block_bytes).is_some()
     }
 
     fn issue_above<C: InterconnectHost>(

@@ -30,6 +30,9 @@ pub(super) struct RootComplex {
     arrivals: VecDeque<Packet>,
     /// Bytes of the first arrival that are in the host's memory, if it is a write.
     written: u32,
+    /// The block of which it writes a part next: where it is while it is read, and what it was.
+    merging: Option<u64>,
+    rest: Option<BlockData>,
     /// Reads that have begun.
     reads: Vec<HostRead>,
     /// Blocks of its transactions that are under way.
@@ -79,12 +82,13 @@ pub(super) enum Next {
 
 impl RootComplex {
     /// What it issues next, if anything.
-    pub fn next(&self) -> Option<Next> {
+    pub fn next(&self, block_bytes: u32) -> Option<Next> {
         let is_free = |block: u64| !self.under_way.contains(&block);
-        if let Some(Packet { content: Content::Write(write), .. }) = self.arrivals.front()
-            && is_free(write.transaction.address + u64::from(self.written))
-        {
-            return Some(Next::Write);
+        if let Some(Packet { content: Content::Write(write), .. }) = self.arrivals.front() {
+            let at = write.transaction.address + u64::from(self.written);
+            if is_free(at - at % u64::from(block_bytes)) {
+                return Some(Next::Write);
+            }
         }
         let is_next = |read: &HostRead| {
             let HostRead { request, issued, .. } = read;
@@ -95,16 +99,30 @@ impl RootComplex {
 
     /// Its next transaction, in the name of its agent.
     pub fn issue(&mut self, agent: AgentId, block_bytes: u32) -> Option<Transaction> {
-        let transaction = match self.next()? {
+        let transaction = match self.next(block_bytes)? {
             Next::Write => {
                 let Some(Packet { content: Content::Write(write), .. }) = self.arrivals.front() else {
                     unreachable!("the oldest is a write")
                 };
                 let data = write.transaction.data.as_ref().expect("a write carries its bytes");
-                let start = self.written as usize;
-                let block = BlockData::from_bytes(&data[start..start + block_bytes as usize]);
-                let address = write.transaction.address + u64::from(self.written);
-                Transaction::carrying(agent, Kind::WriteBlock, address, block)
+                let at = write.transaction.address + u64::from(self.written);
+                let offset = (at % u64::from(block_bytes)) as usize;
+                let rest = &data[self.written as usize..];
+                let part = &rest[..rest.len().min(block_bytes as usize - offset)];
+                let address = at - offset as u64;
+                match self.rest.take() {
+                    _ if part.len() == block_bytes as usize => {
+                        Transaction::carrying(agent, Kind::WriteBlock, address, BlockData::from_bytes(part))
+                    }
+                    None => {
+                        self.merging = Some(address);
+                        Transaction::block(agent, Kind::ReadOnce, address)
+                    }
+                    Some(mut block) => {
+                        block[offset..offset + part.len()].copy_from_slice(part);
+                        Transaction::carrying(agent, Kind::WriteBlock, address, block)
+                    }
+                }
             }
             Next::Read(place) => {
                 let HostRead { request, issued, .. } = &mut self.reads[place];
@@ -265,14 +283,20 @@ impl Pcie {
         let own = Self::of(composition, on);
         own.state.root_complex.under_way.retain(|&block| block != transaction.address);
         if let Some(data) = &response.data {
+            let root_complex = &mut own.state.root_complex;
+            if root_complex.merging == Some(transaction.address) {
+                (root_complex.merging, root_complex.rest) = (None, Some(data.clone()));
+                return;
+            }
             let place = own.state.root_complex.receive(transaction.address, data);
             return own.send_data(now, place);
         }
         let Pcie { state, link, block_bytes, .. } = own;
-        state.root_complex.written += *block_bytes;
         let Some(Packet { content: Content::Write(write), .. }) = state.root_complex.arrivals.front() else {
             unreachable!("the oldest is a write")
         };
+        let at = write.transaction.address + u64::from(state.root_complex.written);
+        state.root_complex.written += *block_bytes - (at % u64::from(*block_bytes)) as u32;
         let bytes = write.transaction.data.as_ref().map_or(0, |data| data.len());
         if (state.root_complex.written as usize) < bytes {
             return;
