@@ -187,6 +187,10 @@ impl DeviceDescription for Verbs {
         vec![Layout { windows, transactions, ..Layout::default() }]
     }
 
+    fn progress(&self) -> Option<u64> {
+        Some(self.functions.iter().map(|function| function.progress).sum())
+    }
+
     fn name_of(&self, address: u64, _block_bytes: u64) -> Option<AddressName> {
         let process =
             Addresses::process_at(address).filter(|&own| usize::from(own) < self.functions.len())?;
@@ -218,7 +222,7 @@ impl DeviceDescription for Verbs {
 
     fn queue(&self, port: usize) -> QueueState {
         let (used, held_for) = self.functions[port].waiting();
-        QueueState::of("send queues", used, None).held_for(held_for)
+        QueueState::of("send queues", used, None).held_for(held_for).with_note(self.functions[port].note())
     }
 
     fn engine(&self, port: usize, now: Time) -> Option<Engine> {

@@ -16,7 +16,9 @@ use narthex_memory::AgentId;
 use serde::{Deserialize, Serialize};
 
 use super::dma::Dma;
-use super::formats::{BASIC_BLOCK, Completion, Control, SEGMENT, Status, completion, word32, word64};
+use super::formats::{
+    BASIC_BLOCK, Completion, Control, SEGMENT, Status, Transport, completion, word32, word64,
+};
 use super::objects::{CompletionQueue, ReceiveQueue, Regions, Table};
 use super::queue_pair::{QueuePair, State};
 use super::{BLUE_FLAME_HALF, FIRST_QUEUE_PAIR, Parameters};
@@ -106,6 +108,8 @@ pub struct Function {
     pub(super) has_looked: bool,
     /// A queue pair has been ready to receive.
     pub(super) has_receiver: bool,
+    /// Packets that were taken, and acknowledgements of others.
+    pub(super) progress: u64,
     /// What has been stored to the halves of the BlueFlame register.
     halves: [Vec<u8>; 2],
     /// When a queue pair waits no longer.
@@ -133,6 +137,7 @@ impl Function {
             incoming: None,
             has_looked: false,
             has_receiver: false,
+            progress: 0,
             halves: Default::default(),
             next_deadline: None,
             statistics: Statistics::default(),
@@ -463,13 +468,17 @@ impl Function {
         })
     }
 
-    /// Why a packet that has come waits, in words.
-    pub fn held_packet(&self, now: Time) -> &'static str {
-        match &self.incoming {
-            Some(incoming) if incoming.ready <= now => {
-                "a packet waits for its queue pair, which is not ready to receive"
+    /// What waits for another process, in words.
+    pub fn note(&self) -> String {
+        let waiting = self.queue_pairs.all().filter(|(_, pair)| pair.waits_until.is_some()).count();
+        let is_held = self.incoming.as_ref().and_then(|incoming| Transport::of(&incoming.packet.payload));
+        match is_held {
+            Some((transport, _)) => {
+                let number = transport.queue_pair;
+                format!("a packet for queue pair {number:#x} waits until that is ready to receive")
             }
-            _ => "",
+            None if waiting > 0 => format!("queue pairs whose peers have no receive posted: {waiting}"),
+            None => String::new(),
         }
     }
 

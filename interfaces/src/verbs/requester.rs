@@ -204,6 +204,7 @@ impl Function {
             return;
         }
         pair.acknowledged = acknowledged;
+        self.progress += 1;
         pair.left = (pair.retries.answers, pair.retries.receives);
         self.retire(number);
         let Some(pair) = self.queue_pairs.get_mut(number) else { return };

@@ -107,7 +107,10 @@ impl Function {
             return true;
         }
         match self.place(transport, payload) {
-            Ok(()) => self.statistics.received.increment(),
+            Ok(()) => {
+                self.progress += 1;
+                self.statistics.received.increment();
+            }
             Err(Problem::Waits) => return false,
             Err(Problem::NotReady) => {
                 let pair = self.queue_pairs.get_mut(number).expect("it has been found");
