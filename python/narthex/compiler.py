@@ -101,7 +101,8 @@ DRIVERS_APART = {
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
 MOST_INTERFACES = "MOST"
-"""For what a program is linked that is to run over any interface, whose drivers go with all others."""
+"""For what a program is linked that is to run over any interface but those that are linked apart:
+its drivers go with those of all others."""
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
 _ALLOCATOR = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
