@@ -81,6 +81,7 @@ def test_perftest_measures_latency_and_bandwidth():
     gathered = value("send latency", "send", 64, 20, 5, 0)
     assert value("send latency", "send", 64, 20, 5) != gathered
     assert value("write latency", "write", 64, 20, 5) < gathered
+    assert value("write latency", "write", 64, 20, 5, 0) < gathered
     assert value("send latency", "send", 5000, 5, 2) > 5 * gathered
     assert value("write bandwidth", "bandwidth", 4096, 32, 16) > 0
 

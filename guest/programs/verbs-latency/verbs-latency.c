@@ -159,18 +159,23 @@ static void send_and_receive(uint64_t round, bool is_first) {
     }
 }
 
-/* The last byte tells of a write: it is another one each round. */
+/* The last byte tells of a write: it is another one each round. A buffer that is gathered may
+ * change when the peer has answered. */
+static void write_mark(char mark) {
+    out[bytes - 1] = mark;
+    post(IBV_WR_RDMA_WRITE);
+}
+
 static void write_and_wait(uint64_t round, bool is_first) {
     int sent = 0;
     char mark = (char)(round % 127 + 1);
     const volatile char *last = in + bytes - 1;
-    out[bytes - 1] = mark;
     if (is_first)
-        post(IBV_WR_RDMA_WRITE);
+        write_mark(mark);
     while (*last != mark)
         ;
     if (!is_first)
-        post(IBV_WR_RDMA_WRITE);
+        write_mark(mark);
     poll_completions(&sent);
 }
 
