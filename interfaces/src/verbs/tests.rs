@@ -63,8 +63,8 @@ proptest! {
 
     #[test]
     fn a_packet_says_what_it_was_made_of(
-        (is_first, is_last, has_remote, immediate): (bool, bool, bool, bool),
-        (queue_pair, number, address, key): (u32, u32, u64, u32),
+        (is_first, is_last, has_remote, immediate) in any::<(bool, bool, bool, bool)>(),
+        (queue_pair, number, address, key) in any::<(u32, u32, u64, u32)>(),
         payload in proptest::collection::vec(any::<u8>(), 0..80),
     ) {
         let opcode = if immediate { opcode::SEND_IMMEDIATE } else { opcode::WRITE };
@@ -101,7 +101,7 @@ proptest! {
         let (mut reads, mut writes) = (VecDeque::new(), VecDeque::new());
         for (number, &(is_write, at, bytes)) in asked.iter().enumerate() {
             if is_write {
-                let (at, data) = (half + at / 2, vec![number as u8 | 0x80; bytes]);
+                let (at, data) = (half + at / 4, vec![number as u8 | 0x80; bytes]);
                 expected[at as usize..at as usize + bytes].copy_from_slice(&data);
                 dma.write(Some(number), at, data);
                 writes.push_back(number);
