@@ -70,8 +70,6 @@ pub struct Dma<P> {
     whole: usize,
     writes: VecDeque<Write<P>>,
     jobs: Vec<Option<Job>>,
-    /// Blocks read and written so far.
-    pub blocks: (u64, u64),
 }
 
 impl<P> Dma<P> {
@@ -86,7 +84,6 @@ impl<P> Dma<P> {
             whole: 0,
             writes: VecDeque::new(),
             jobs: vec![None; transactions.into()],
-            blocks: (0, 0),
         }
     }
 
@@ -212,17 +209,14 @@ impl<P> Dma<P> {
         let block = || response.data.as_ref().expect("a read brings its block");
         match self.jobs[usize::from(transaction.tag.0)].take().expect("it is under way") {
             Job::Read { number, at, offset, bytes } => {
-                self.blocks.0 += 1;
                 let read = &mut self.reads[(number - self.first) as usize];
                 read.data[at..at + bytes].copy_from_slice(&block()[offset..offset + bytes]);
                 read.missing -= bytes;
             }
             Job::Rest => {
-                self.blocks.0 += 1;
                 self.writes.front_mut().expect("it is written").block = Some(block().clone());
             }
             Job::Write { bytes } => {
-                self.blocks.1 += 1;
                 self.writes.front_mut().expect("it is written").written += bytes;
             }
         }

@@ -125,7 +125,7 @@ pub struct QueuePair {
     pub ring: Memory,
     /// The completion queues of what it sends and what it receives.
     pub queues: [u32; 2],
-    /// Its receive queue, and whether others share it.
+    /// Its receive queue, which other queue pairs may share.
     pub receives: u32,
     /// Small messages come in their completions.
     pub scatters: bool,
