@@ -41,6 +41,9 @@
 /* Descriptor rings and doorbells. */
 #define DRIVER_RING UINT64_C(0xb25c4c1ff8a15b0b)
 
+/* Queue pairs. */
+#define DRIVER_VERBS UINT64_C(0xe6d215b730981b09)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
@@ -507,6 +510,90 @@
 
 /* store: the address of the window */
 #define REGISTER_BENCH_WINDOW UINT64_C(0x0)
+/* Bytes of a basic block of a send queue. */
+#define VERBS_BASIC_BLOCK UINT64_C(0x40)
+
+/* Bytes of a segment of a work request. */
+#define VERBS_SEGMENT UINT64_C(0x10)
+
+/* Bytes of a half of the BlueFlame register. */
+#define VERBS_BLUE_FLAME_HALF UINT64_C(0x100)
+
+/* The number of a process's first queue pair. */
+#define VERBS_FIRST_QUEUE_PAIR UINT64_C(0x40)
+
+/* The most bytes of payload in a completion. */
+#define VERBS_SCATTERED UINT64_C(0x20)
+
+/* Length of an inline segment: the bit that tells it from others. */
+#define VERBS_INLINE UINT64_C(0x80000000)
+
+/* The local key that ends the segments of a receive. */
+#define VERBS_NO_KEY UINT64_C(0x100)
+
+/* Control segment: a completion is wanted. */
+#define VERBS_SIGNALLED UINT64_C(0x8)
+
+/* Opcode: RDMA write. */
+#define VERBS_WRITE UINT64_C(0x8)
+
+/* Opcode: RDMA write with immediate. */
+#define VERBS_WRITE_IMMEDIATE UINT64_C(0x9)
+
+/* Opcode: send. */
+#define VERBS_SEND UINT64_C(0xa)
+
+/* Opcode: send with immediate. */
+#define VERBS_SEND_IMMEDIATE UINT64_C(0xb)
+
+/* Doublewords of a request. */
+#define VERBS_REQUEST_WORDS UINT64_C(0xa)
+
+/* ioctl: -> BlueFlame register (0: none), most bytes inline, of a packet, objects, entries. */
+#define VERBS_QUERY UINT64_C(0x1)
+
+/* ioctl: -> protection domain. */
+#define VERBS_CREATE_DOMAIN UINT64_C(0x2)
+
+/* ioctl: protection domain. */
+#define VERBS_DESTROY_DOMAIN UINT64_C(0x3)
+
+/* ioctl: address, bytes, access, protection domain -> key. */
+#define VERBS_REGISTER UINT64_C(0x4)
+
+/* ioctl: key. */
+#define VERBS_DEREGISTER UINT64_C(0x5)
+
+/* ioctl: address, logarithm of entries, record -> completion queue. */
+#define VERBS_CREATE_COMPLETION_QUEUE UINT64_C(0x6)
+
+/* ioctl: completion queue. */
+#define VERBS_DESTROY_COMPLETION_QUEUE UINT64_C(0x7)
+
+/* ioctl: address, logarithms of entries and segments, record, domain -> receive queue. */
+#define VERBS_CREATE_RECEIVE_QUEUE UINT64_C(0x8)
+
+/* ioctl: receive queue. */
+#define VERBS_DESTROY_RECEIVE_QUEUE UINT64_C(0x9)
+
+/* ioctl: address, logarithm of blocks, completion queues of sends and receives, receive queue,
+ * domain, flags: 1 for payload in completions, 2 for whole blocks of what is received -> queue
+ * pair. */
+#define VERBS_CREATE_QUEUE_PAIR UINT64_C(0xa)
+
+/* ioctl: queue pair. */
+#define VERBS_DESTROY_QUEUE_PAIR UINT64_C(0xb)
+
+/* ioctl: queue pair, peer's rank, its queue pair, its first packet, MTU, access, delay for want of
+ * a receive (ns). */
+#define VERBS_CONNECT UINT64_C(0xc)
+
+/* ioctl: queue pair, state; to send: first packet, timeout, retries, retries for want of a
+ * receive. */
+#define VERBS_SET_STATE UINT64_C(0xd)
+
+/* ioctl: queue pair -> state. */
+#define VERBS_QUERY_QUEUE_PAIR UINT64_C(0xe)
 
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
 #define REGISTER_STATUS UINT64_C(0x0)
@@ -594,6 +681,9 @@
 
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)
+
+/* store: the first doubleword of the last work request that is posted */
+#define REGISTER_VERBS_DOORBELL UINT64_C(0x100)
 
 /* block store: the next block of the packet to be sent; block load: of the packet at the head */
 #define REGISTER_BLOCK UINT64_C(0x800)

@@ -256,6 +256,12 @@ pub trait DeviceDescription {
     /// not the device's. `block_bytes` is the size of a coherence block.
     fn name_of(&self, address: u64, block_bytes: u64) -> Option<AddressName>;
 
+    /// How much it has got done, for a device whose packets may come again and again; none where
+    /// each packet that arrives shows that a run gets somewhere.
+    fn progress(&self) -> Option<u64> {
+        None
+    }
+
     /// The block that begins at `address`, if the device holds newer bytes than
     /// main memory or is its home. Functional, for system calls and debuggers.
     fn peek(&self, _address: u64) -> Option<&[u8]> {

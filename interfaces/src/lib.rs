@@ -60,6 +60,7 @@ pub mod rules;
 pub mod sarc;
 pub mod share;
 pub mod taxonomy;
+pub mod verbs;
 pub mod via;
 pub mod voyager;
 pub mod without_effect;

@@ -45,14 +45,14 @@ class DriverApart:
     """How programs for some interfaces are linked otherwise than all others."""
 
     interfaces: Sequence[str]
-    """The beginnings of their names."""
+    """The beginnings of their names; none for programs of the user's own, over most interfaces."""
     sources: Sequence[str] = ("messaging/drivers.c",)
     """What is compiled for them anew, and stands in for the archive's own."""
     members: Sequence[str] = ()
     """What is compiled anew as well, but linked only where the program wants it."""
     flags: Sequence[str] = ()
-    goes_with_others: bool = False
-    """Whether its programs have the drivers of all programs too, as its halves go with others."""
+    goes_with_others: Sequence[str] = ()
+    """The drivers that its programs have beside those of all programs; none: its own alone."""
 
 
 DRIVERS_APART = {
@@ -94,12 +94,14 @@ DRIVERS_APART = {
         members=("shmem/requests.c", "shmem/handling.c", "shmem/rdma.c", "mpi/puts_via.c"),
         flags=("-DRDMA",),
     ),
-    "RING": DriverApart(interfaces=("Ring",), goes_with_others=True),
+    "RING": DriverApart(interfaces=("Ring",), goes_with_others=("RING",)),
+    "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
     "PCIE_BENCH": DriverApart(interfaces=("PcieBench",)),
+    "MOST": DriverApart(interfaces=(), goes_with_others=("RING", "VERBS")),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
-MOST_INTERFACES = "Ring"
+MOST_INTERFACES = "MOST"
 """For what a program is linked that is to run over any interface but those that are linked apart:
 its drivers go with those of all others."""
 _STARTS_THREADS = b"\0pthread_create\0"
@@ -278,6 +280,8 @@ def program_names() -> list[str]:
 
 def driver_apart(interface: str) -> str | None:
     """Return the driver that only programs for this interface have, if it takes one."""
+    if interface == MOST_INTERFACES:
+        return interface
     halves = interface.casefold().removeprefix("(").split(")s(")
     for driver, apart in DRIVERS_APART.items():
         starts = tuple(start.casefold() for start in apart.interfaces)
@@ -377,8 +381,8 @@ def _headers() -> list[Path]:
 
 
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via", "voyager", "sarc", "mpi", "shmem")
-    return [source for folder in folders for source in _sources_in(GUEST / folder)]
+    folders = ("runtime", "messaging", "shared_memory", "via", "verbs", "voyager", "sarc", "mpi")
+    return [source for folder in (*folders, "shmem") for source in _sources_in(GUEST / folder)]
 
 
 def _key(compiler: Compiler | None, inputs: Iterable[Path]) -> str:
@@ -447,8 +451,9 @@ def _compiled_apart(compiler: Compiler, folder: Path, driver: str, source: str) 
     output = folder / f"{path.parent.name}-{path.stem}_{driver}.o"
     if output.exists():
         return output
-    kind = "FURTHER" if DRIVERS_APART[driver].goes_with_others else "ONLY"
-    only = f"-D{kind}_DRIVER(EACH)=EACH(DRIVER_{driver},{driver.lower()})"
+    further = DRIVERS_APART[driver].goes_with_others
+    each = " ".join(f"EACH(DRIVER_{name},{name.lower()})" for name in further or (driver,))
+    only = f"-D{'FURTHER' if further else 'ONLY'}_DRIVER(EACH)={each}"
     with cached(folder), tempfile.TemporaryDirectory(dir=folder) as scratch:
         unfinished = Path(scratch) / output.name
         flags = [*_FLAGS, *_includes(), only, *DRIVERS_APART[driver].flags]
@@ -511,7 +516,8 @@ def _includes() -> list[str]:
     root = GUEST.resolve()
     # The folder of the compilation is 'guest'; headers lie below it, and are named from there.
     paths = [f"-ffile-prefix-map={root}=guest", f"-ffile-prefix-map={root}/="]
-    includes = (root, root / "messaging", root / "mpi" / "include", root / "shmem" / "include")
+    headers = (root / library / "include" for library in ("mpi", "shmem", "verbs"))
+    includes = (root, root / "messaging", *headers)
     return [*(f"-I{folder}" for folder in includes), *paths]
 
 

@@ -37,7 +37,8 @@ def make(archive: Path) -> None:
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_LZMA) as made:
         made.comment = compiler.sources_hash().encode()
-        apart = (apart.interfaces[0] for apart in compiler.DRIVERS_APART.values())
+        all_apart = compiler.DRIVERS_APART.values()
+        apart = (apart.interfaces[0] for apart in all_apart if apart.interfaces)
         for interface in ("", *apart):
             for name in compiler.program_names():
                 elf = compiler.program_path(name, interface=interface)

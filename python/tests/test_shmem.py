@@ -33,7 +33,10 @@ ONE_PART = [
         HPCA98 | {"interface": name, "nodes": 3}
         for name in ("CNI0Qm", "CNI16Q", "CNI16Qm", "CNI32Qm", "CNI32Qm+Throttle")
     ],
-    *[HPCA98 | {"interface": name, "nodes": 2} for name in ("NI16w+Blkbuf", "NI64w+Udma", "Ring")],
+    *[
+        HPCA98 | {"interface": name, "nodes": 2}
+        for name in ("NI16w+Blkbuf", "NI64w+Udma", "Ring", "Verbs")
+    ],
     *[
         {"machine": "edt", "interface": name, "nodes": 2}
         for name in (

@@ -287,6 +287,7 @@ mod tests {
             attachment: Attachment::MemoryBus,
             hearing: Hearing::All,
             overlaps: false,
+            merges_writes: false,
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

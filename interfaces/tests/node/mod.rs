@@ -148,6 +148,7 @@ impl Node {
             first_agent: FIRST_SIDE,
             attachment: interface.attachment,
             overlaps: interface.directory.is_some(),
+            merges_writes: false,
             hearing: if interface.directory.is_some() { Hearing::Held } else { Hearing::All },
             protocol: protocol(interface),
             block_bytes: BLOCK_BYTES,

@@ -166,6 +166,7 @@ impl super::MachineConfig {
             attachment,
             hearing: self.hearing(chosen),
             overlaps: self.overlaps(chosen),
+            merges_writes: self.is_behind_link(chosen),
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
@@ -197,6 +198,11 @@ impl super::MachineConfig {
     fn overlaps(&self, chosen: &Attached) -> bool {
         let places = self.node.place(chosen).unwrap_or_default();
         places.iter().any(|name| self.has_places(name) || self.node.is_link(name))
+    }
+
+    /// Whether an interface is behind a link.
+    fn is_behind_link(&self, chosen: &Attached) -> bool {
+        self.node.place(chosen).unwrap_or_default().iter().any(|name| self.node.is_link(name))
     }
 
     /// What the program's processors are to a device with a part in each of their tiles.

@@ -139,7 +139,10 @@ impl Node {
     /// What has arrived from the network has its effects.
     fn arrived(&mut self, now: Time, arrival: Arrival) {
         if let Some(process) = arrival.packet {
-            self.note_progress(now);
+            // Packets that may come again and again show by themselves that nothing gets on.
+            if self.devices.iter().all(|device| device.progress().is_none()) {
+                self.note_progress(now);
+            }
             self.announce_packet(now, process);
             self.discard_if_stopped(process);
         }

@@ -417,6 +417,7 @@ impl Partition for Node {
     /// Deliveries and system calls. A program may work long without either: the
     /// run that finds no progress looks for that ([`crate::run`](mod@crate::run)).
     fn progress(&self) -> u64 {
-        self.progress
+        let of_devices: u64 = self.devices.iter().filter_map(|device| device.progress()).sum();
+        self.progress.wrapping_add(of_devices)
     }
 }

@@ -53,6 +53,7 @@ mod threads;
 mod timing;
 mod traffic;
 mod two_buses;
+mod verbs;
 mod voyager;
 mod wait_loops;
 mod without_caches;

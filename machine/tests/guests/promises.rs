@@ -75,9 +75,14 @@ proptest! {
         let all = machines_and_interfaces().map(|place| (place, conversation(&rounds)));
         // Behind a link several reads are under way.
         let of_rings = RINGS.into_iter().chain([(pcie::MACHINE, "Ring")]);
-        let of_rings = of_rings.map(|place| (place, conversation(&rounds).over_ring()));
-        for ((machine, interface), guest) in all.chain(of_rings) {
-            let run = with(request(machine, interface), "data_cache.size=4KiB");
+        let of_verbs = [("hpca98", "Verbs"), (pcie::MACHINE, "Verbs")];
+        let driven_apart = of_rings.chain(of_verbs);
+        let driven_apart = driven_apart.map(|place| (place, conversation(&rounds).over(place.1)));
+        for ((machine, interface), guest) in all.chain(driven_apart) {
+            let mut run = with(request(machine, interface), "data_cache.size=4KiB");
+            if (machine, interface) == (pcie::MACHINE, "Verbs") {
+                run = with(run, "interfaces.verbs.reads=8");
+            }
             let way = |schedule_steps, threads| {
                 result(&RunRequest { schedule_steps, threads, ..run.clone() }, &guest)
             };

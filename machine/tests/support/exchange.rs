@@ -14,6 +14,10 @@ static PROGRAM: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest("tests/excha
 /// The same with the driver of Ring, which not every program has.
 static PROGRAM_OF_RING: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest_for("Ring", "tests/exchange.c"));
 
+/// The same with the driver of Verbs.
+static PROGRAM_OF_VERBS: LazyLock<Vec<u8>> =
+    LazyLock::new(|| compiled_guest_for("Verbs", "tests/exchange.c"));
+
 /// Nodes that send to node 0 in [`all_to_one`].
 pub const SENDERS: u64 = 4;
 /// Messages of each.
@@ -22,24 +26,29 @@ pub const MESSAGES: u64 = 60;
 /// The steps of all nodes, as exchange.c states them.
 pub struct Exchange {
     steps: String,
-    over_ring: bool,
+    program: &'static LazyLock<Vec<u8>>,
 }
 
 impl Exchange {
     /// The same steps with the driver of Ring.
     pub fn over_ring(self) -> Self {
-        Exchange { over_ring: true, ..self }
+        self.over("Ring")
     }
 
     /// The same steps with the drivers that an interface needs.
     pub fn over(self, interface: &str) -> Self {
-        Exchange { over_ring: interface.contains("Ring"), ..self }
+        let program = match interface {
+            _ if interface.contains("Ring") => &PROGRAM_OF_RING,
+            _ if interface.contains("Verbs") => &PROGRAM_OF_VERBS,
+            _ => &PROGRAM,
+        };
+        Exchange { program, ..self }
     }
 }
 
 impl Guest for Exchange {
     fn elf(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(if self.over_ring { &PROGRAM_OF_RING } else { &PROGRAM })
+        Cow::Borrowed(self.program)
     }
 
     fn arguments(&self) -> Vec<String> {
@@ -49,7 +58,7 @@ impl Guest for Exchange {
 
 /// The program that does these steps.
 pub fn exchange(steps: impl Into<String>) -> Exchange {
-    Exchange { steps: steps.into(), over_ring: false }
+    Exchange { steps: steps.into(), program: &PROGRAM }
 }
 
 /// Nodes 0 and 1, and so each pair of nodes, exchange `turns` messages of `bytes`

@@ -198,6 +198,21 @@ fn a_write_of_4_kib_is_split_by_the_largest_payload_and_written_block_by_block()
     assert!((0..4096).all(|offset| byte(&chip, 0x2000 + offset) == 7));
 }
 
+/// One block is written by a processor before, and only in its cache.
+#[test]
+fn a_write_of_parts_of_two_blocks_crosses_once_and_leaves_the_rest_as_it_was() {
+    let mut chip = chip(1, &keys(), None);
+    chip.memories[0].bytes.write(BLOCK, &[3; 128]);
+    chip.begin(0, 0, Store(BLOCK, 9));
+    chip.device(500, write(&chip, BLOCK + 60, 8));
+    chip.run();
+    let bytes: Vec<u8> = [0, 59, 60, 67, 68].map(|offset| byte(&chip, BLOCK + offset)).into();
+    assert_eq!(bytes, [9, 3, 7, 7, 3]);
+    assert_eq!(counted(&chip, "packets", "memory_write_up"), 1);
+    assert_eq!(counted(&chip, "payload", "up"), 8);
+    assert!(chip.interconnects[1].is_idle_at(Time::from_ps(9_000_000)));
+}
+
 #[test]
 fn a_stream_of_writes_has_the_rate_that_headers_and_the_link_layer_leave() {
     let keys = Keys { link_layer_share: 0.04, ..keys() };

@@ -1,0 +1,235 @@
+/* Latency and bandwidth of the verbs between two processes, in the manner of the perftest programs
+ * ib_send_lat, ib_write_lat and ib_write_bw: no messaging library in the measured part.
+ *
+ *     verbs-latency [send|write|bandwidth [BYTES [COUNT [WARM-UP [MOST INLINE]]]]]
+ *                        by default send, 64 bytes, 200 times, 50 to warm up, 188 bytes inline
+ *
+ * See README.md for what is measured. */
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../arguments.h"
+#include "../pattern.h"
+#include "narthex.h"
+
+enum { LARGEST = 65536, DEPTH = 64, SIGNAL = 16, INLINE = 188, PAGE = 4096, BATCH = 8 };
+enum { ADDRESSES = 1 }; /* handler */
+
+/* What a process tells the other one before the verbs can be used. */
+struct addresses {
+    uint64_t buffer;
+    uint32_t key, pair;
+};
+
+static struct ibv_context *context;
+static struct ibv_pd *domain;
+static struct ibv_cq *completions;
+static struct ibv_qp *pair;
+static struct ibv_mr *memory;
+static char *out, *in;
+static size_t bytes, most_inline;
+static struct addresses peer;
+static bool knows_peer;
+static unsigned unsignalled;
+
+static void on_addresses(int source, const void *payload, size_t length) {
+    (void)source, (void)length;
+    memcpy(&peer, payload, sizeof peer);
+    knows_peer = true;
+}
+
+static void check(bool condition, const char *call) {
+    narthex_check(condition, "node %d: %s fails", narthex_node(), call);
+}
+
+/* Opening and connecting */
+
+static void open_pair(void) {
+    struct ibv_device **devices = ibv_get_device_list(NULL);
+    narthex_check(devices && devices[0], "there is no device with verbs: choose --interface Verbs");
+    context = ibv_open_device(devices[0]);
+    check(context, "ibv_open_device");
+    ibv_free_device_list(devices);
+    size_t all = 2 * (size_t)LARGEST;
+    out = aligned_alloc(PAGE, all);
+    check(out, "aligned_alloc");
+    memset(out, 0, all);
+    in = out + LARGEST;
+    domain = ibv_alloc_pd(context);
+    memory = ibv_reg_mr(domain, out, all, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    completions = ibv_create_cq(context, 2 * DEPTH, NULL, NULL, 0);
+    check(memory && completions, "ibv_reg_mr or ibv_create_cq");
+    struct ibv_qp_init_attr init = {.send_cq = completions,
+                                    .recv_cq = completions,
+                                    .cap = {.max_send_wr = DEPTH,
+                                            .max_recv_wr = DEPTH,
+                                            .max_send_sge = 1,
+                                            .max_recv_sge = 1,
+                                            .max_inline_data = INLINE},
+                                    .qp_type = IBV_QPT_RC};
+    pair = ibv_create_qp(domain, &init);
+    check(pair, "ibv_create_qp");
+}
+
+static void exchange_addresses(void) {
+    struct addresses own = {(uintptr_t)in, memory->rkey, pair->qp_num};
+    narthex_register_handler(ADDRESSES, on_addresses);
+    narthex_send(1 - narthex_node(), ADDRESSES, &own, sizeof own);
+    while (!knows_peer)
+        narthex_poll();
+}
+
+static void connect_pair(void) {
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+                               .port_num = 1,
+                               .path_mtu = IBV_MTU_4096,
+                               .dest_qp_num = peer.pair,
+                               .ah_attr = {.dlid = (uint16_t)(1 - narthex_node()), .port_num = 1},
+                               .min_rnr_timer = 12,
+                               .timeout = 14,
+                               .retry_cnt = 7,
+                               .rnr_retry = 7};
+    int failed = ibv_modify_qp(
+        pair, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    attr.qp_state = IBV_QPS_RTR;
+    failed |= ibv_modify_qp(pair, &attr,
+                            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    attr.qp_state = IBV_QPS_RTS;
+    failed |= ibv_modify_qp(pair, &attr,
+                            IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    check(!failed, "ibv_modify_qp");
+}
+
+/* Messages */
+
+static void post_receive(void) {
+    struct ibv_sge part = {(uintptr_t)in, (uint32_t)bytes, memory->lkey};
+    struct ibv_recv_wr receive = {.sg_list = &part, .num_sge = 1}, *bad;
+    check(ibv_post_recv(pair, &receive, &bad) == 0, "ibv_post_recv");
+}
+
+/* One in SIGNAL asks for a completion. */
+static void post(enum ibv_wr_opcode opcode) {
+    struct ibv_sge part = {(uintptr_t)out, (uint32_t)bytes, memory->lkey};
+    struct ibv_send_wr request = {.sg_list = &part, .num_sge = 1, .opcode = opcode}, *bad;
+    request.wr.rdma.remote_addr = peer.buffer;
+    request.wr.rdma.rkey = peer.key;
+    if (bytes <= most_inline)
+        request.send_flags = IBV_SEND_INLINE;
+    if (++unsignalled == SIGNAL) {
+        unsignalled = 0;
+        request.send_flags |= IBV_SEND_SIGNALED;
+    }
+    check(ibv_post_send(pair, &request, &bad) == 0, "ibv_post_send");
+}
+
+/* Takes what has ended, and returns how many receives there were. */
+static int poll_completions(int *sent) {
+    struct ibv_wc ended[BATCH];
+    int received = 0, count = ibv_poll_cq(completions, BATCH, ended);
+    for (int each = 0; each < count; each++) {
+        narthex_check(ended[each].status == IBV_WC_SUCCESS, "node %d: %s", narthex_node(),
+                      ibv_wc_status_str(ended[each].status));
+        if (ended[each].opcode == IBV_WC_RECV)
+            received += 1;
+        else
+            *sent += SIGNAL;
+    }
+    return received;
+}
+
+static void send_and_receive(uint64_t round, bool is_first) {
+    int sent = 0;
+    if (is_first) {
+        pattern_fill(out, bytes, 2 * round);
+        post(IBV_WR_SEND);
+    }
+    while (poll_completions(&sent) == 0)
+        ;
+    pattern_check(in, bytes, 2 * round + is_first);
+    post_receive();
+    if (!is_first) {
+        pattern_fill(out, bytes, 2 * round + 1);
+        post(IBV_WR_SEND);
+    }
+}
+
+/* The last byte tells of a write: it is another one each round. A buffer that is gathered may
+ * change when the peer has answered. */
+static void write_mark(char mark) {
+    out[bytes - 1] = mark;
+    post(IBV_WR_RDMA_WRITE);
+}
+
+static void write_and_wait(uint64_t round, bool is_first) {
+    int sent = 0;
+    char mark = (char)(round % 127 + 1);
+    const volatile char *last = in + bytes - 1;
+    if (is_first)
+        write_mark(mark);
+    while (*last != mark)
+        ;
+    if (!is_first)
+        write_mark(mark);
+    poll_completions(&sent);
+}
+
+static double round_trips(long count, long warm_up, void (*round)(uint64_t, bool)) {
+    uint64_t start = 0;
+    for (long each = 0; each < count + warm_up; each++) {
+        if (each == warm_up)
+            start = narthex_time_ns();
+        round((uint64_t)each, narthex_node() == 0);
+    }
+    return (double)(narthex_time_ns() - start) / (double)count;
+}
+
+/* Node 0 writes, with up to DEPTH writes under way. */
+static double stream(long count, long warm_up) {
+    uint64_t start = 0;
+    long posted = 0, all = (warm_up + count + SIGNAL - 1) / SIGNAL * SIGNAL;
+    int ended = 0;
+    for (; posted < all; posted++) {
+        if (posted == warm_up)
+            start = narthex_time_ns();
+        while (posted - ended == DEPTH)
+            poll_completions(&ended);
+        post(IBV_WR_RDMA_WRITE);
+    }
+    while (ended < all)
+        poll_completions(&ended);
+    return (double)(all - warm_up) * (double)bytes * 1e3 / (double)(narthex_time_ns() - start);
+}
+
+int main(int count, char **values) {
+    const char *what = count > 1 ? values[1] : "send";
+    bool sends = strcmp(what, "send") == 0, streams = strcmp(what, "bandwidth") == 0;
+    narthex_check(sends || streams || strcmp(what, "write") == 0,
+                  "%s: argument 1 is \"%s\"; allowed are send, write and bandwidth", values[0],
+                  what);
+    bytes = (size_t)argument(count, values, 2, "bytes", 1, LARGEST, 64);
+    long measured = argument(count, values, 3, "count", 1, 1000000000, 200);
+    long warm_up = argument(count, values, 4, "warm-up", 0, 1000000000, 50);
+    most_inline = (size_t)argument(count, values, 5, "most inline", 0, INLINE, INLINE);
+    narthex_check(narthex_nodes() == 2, "two processes take part, not %d", narthex_nodes());
+    open_pair();
+    exchange_addresses();
+    connect_pair();
+    for (int each = 0; sends && each < DEPTH; each++)
+        post_receive();
+    narthex_barrier();
+    if (!streams) {
+        double time = round_trips(measured, warm_up, sends ? send_and_receive : write_and_wait);
+        if (narthex_node() == 0)
+            narthex_report(sends ? "send latency" : "write latency", time / 2, "ns");
+    } else if (narthex_node() == 0) {
+        narthex_report("write bandwidth", stream(measured, warm_up), "MB/s");
+    }
+    narthex_barrier();
+    return 0;
+}

@@ -1,0 +1,399 @@
+//! What queue pairs and packets look like: segments of work requests, completions, transport headers.
+//! Multi-byte fields are little-endian, as the processors are; mlx5's are big-endian.
+//!
+//! ```text
+//!   work request   [ control 16 ][ remote address 16 ][ data 16 ]...       in basic blocks of 64 bytes
+//!                  [ control 16 ][ remote address 16 ][ inline: length 4, payload, rounded to 16 ]
+//!   receive        [ data 16 ]...
+//!   completion     [ payload 32 ][ immediate, length, queue pair, index, status, ..., opcode and owner ]
+//!   packet         [ base header 12 ][ RDMA 16 ][ immediate 4 ][ payload ][ check 4 ]
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a basic block of the send queue.
+pub const BASIC_BLOCK: usize = 64;
+/// Bytes of a segment.
+pub const SEGMENT: usize = 16;
+/// Most segments of a work request: its control segment counts them in six bits.
+pub const MOST_SEGMENTS: usize = 63;
+/// Bytes of a completion.
+pub const COMPLETION: usize = 64;
+/// Bytes of payload that a completion has room for.
+pub const SCATTERED: usize = 32;
+/// The local key that ends a list of data segments of a receive.
+pub const NO_KEY: u32 = 0x100;
+/// The bit of an inline segment's length.
+pub const INLINE: u32 = 1 << 31;
+/// Control: a completion is wanted.
+pub const SIGNALLED: u64 = 8;
+/// The opcode of a completion that has not been written.
+pub const INVALID: u8 = 0xf;
+
+/// What a work request asks for, by mlx5's numbers.
+pub mod opcode {
+    /// Nothing.
+    pub const NOP: u8 = 0x00;
+    /// RDMA write.
+    pub const WRITE: u8 = 0x08;
+    /// RDMA write that takes a receive at the other end.
+    pub const WRITE_IMMEDIATE: u8 = 0x09;
+    /// Send.
+    pub const SEND: u8 = 0x0a;
+    /// Send with four bytes beside it.
+    pub const SEND_IMMEDIATE: u8 = 0x0b;
+    /// RDMA read.
+    pub const READ: u8 = 0x10;
+}
+
+/// Kinds of completions, by mlx5's numbers.
+pub mod completion {
+    /// Of a work request of the send queue.
+    pub const REQUEST: u8 = 0x0;
+    /// Of a receive that an RDMA write with immediate took.
+    pub const WRITE_IMMEDIATE: u8 = 0x1;
+    /// Of a receive.
+    pub const SEND: u8 = 0x2;
+    /// Of a receive with immediate.
+    pub const SEND_IMMEDIATE: u8 = 0x3;
+    /// Of a work request that failed.
+    pub const REQUEST_ERROR: u8 = 0xd;
+    /// Of a receive that failed.
+    pub const RECEIVE_ERROR: u8 = 0xe;
+}
+
+/// How a work request ended: the numbers of `ibv_wc_status`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Status {
+    /// As asked.
+    Success = 0,
+    /// A message is longer than the memory for it, or than messages may be.
+    LocalLength = 1,
+    /// The work request makes no sense.
+    LocalOperation = 2,
+    /// A local key is none, of another protection domain, or its region is too small.
+    LocalProtection = 4,
+    /// The queue pair was in its error state before.
+    Flushed = 5,
+    /// The other end found the request wrong.
+    RemoteInvalid = 9,
+    /// A remote key is none, or does not allow it.
+    RemoteAccess = 10,
+    /// The other end could not carry it out.
+    RemoteOperation = 11,
+    /// No answer came, however often it was sent.
+    RetriesExceeded = 12,
+    /// The other end had no receive, however often it was sent.
+    ReceiverNotReady = 13,
+}
+
+/// Four bytes at an offset.
+pub fn word32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+/// Eight bytes at an offset.
+pub fn word64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// The first doubleword of a control segment, which is a doorbell too.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Control {
+    /// What is asked for.
+    pub opcode: u8,
+    /// The number of the first basic block, modulo 2^16.
+    pub index: u16,
+    /// Segments, this one included.
+    pub segments: u8,
+    /// The queue pair.
+    pub queue_pair: u32,
+}
+
+impl Control {
+    /// Of its doubleword.
+    pub fn of(word: u64) -> Self {
+        Control {
+            opcode: word as u8,
+            index: (word >> 8) as u16,
+            segments: (word >> 32) as u8 & 0x3f,
+            queue_pair: (word >> 40) as u32,
+        }
+    }
+
+    /// Basic blocks of the work request.
+    pub fn blocks(self) -> u32 {
+        u32::from(self.segments.max(1)).div_ceil((BASIC_BLOCK / SEGMENT) as u32)
+    }
+}
+
+/// Memory by a key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Data {
+    /// Bytes.
+    pub bytes: u32,
+    /// The key.
+    pub key: u32,
+    /// In the process's addresses.
+    pub address: u64,
+}
+
+impl Data {
+    /// Of its segment.
+    pub fn of(segment: &[u8]) -> Self {
+        Data { bytes: word32(segment, 0), key: word32(segment, 4), address: word64(segment, 8) }
+    }
+}
+
+/// A work request of the send queue.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct WorkRequest {
+    /// Its control segment's beginning.
+    pub control: Control,
+    /// Whether a completion is wanted.
+    pub is_signalled: bool,
+    /// Four bytes for the other end.
+    pub immediate: u32,
+    /// The memory of the other end.
+    pub remote: Option<Data>,
+    /// The memory to be gathered.
+    pub gathered: Vec<Data>,
+    /// The payload, where that is in the work request.
+    pub inline: Option<Vec<u8>>,
+}
+
+impl WorkRequest {
+    /// Takes a work request's bytes apart; none if they make no sense.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let control = Control::of(word64(bytes, 0));
+        let end = usize::from(control.segments) * SEGMENT;
+        if !(SEGMENT..=bytes.len()).contains(&end) {
+            return None;
+        }
+        let flags = word64(bytes, 8);
+        let (is_signalled, immediate) = (flags & SIGNALLED != 0, (flags >> 32) as u32);
+        let mut request = WorkRequest {
+            control,
+            is_signalled,
+            immediate,
+            remote: None,
+            gathered: Vec::new(),
+            inline: None,
+        };
+        let mut at = SEGMENT;
+        match control.opcode {
+            opcode::NOP | opcode::SEND | opcode::SEND_IMMEDIATE => {}
+            opcode::WRITE | opcode::WRITE_IMMEDIATE | opcode::READ if at + SEGMENT <= end => {
+                let (address, key) = (word64(bytes, at), word32(bytes, at + 8));
+                request.remote = Some(Data { bytes: 0, key, address });
+                at += SEGMENT;
+            }
+            _ => return None,
+        }
+        while at < end {
+            let length = word32(bytes, at);
+            if length & INLINE == 0 {
+                request.gathered.push(Data::of(&bytes[at..at + SEGMENT]));
+                at += SEGMENT;
+                continue;
+            }
+            let length = (length & !INLINE) as usize;
+            let payload = bytes[at + 4..end].get(..length)?;
+            request.inline.get_or_insert_default().extend_from_slice(payload);
+            at += (4 + length).next_multiple_of(SEGMENT);
+        }
+        let mixes = request.inline.is_some() && !request.gathered.is_empty();
+        (!mixes).then_some(request)
+    }
+
+    /// Bytes of its message.
+    pub fn bytes(&self) -> u64 {
+        let gathered: u64 = self.gathered.iter().map(|data| u64::from(data.bytes)).sum();
+        gathered + self.inline.as_ref().map_or(0, |payload| payload.len() as u64)
+    }
+}
+
+/// The end of a work request or receive.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Completion {
+    /// Of which kind ([`completion`]).
+    pub kind: u8,
+    /// How it ended.
+    pub status: Status,
+    /// The queue pair.
+    pub queue_pair: u32,
+    /// The number of the work request's first basic block, or of the receive, modulo 2^16.
+    pub index: u16,
+    /// Bytes that were received.
+    pub bytes: u32,
+    /// The other end's four bytes.
+    pub immediate: u32,
+    /// The payload, if it is in the completion.
+    pub payload: Option<Vec<u8>>,
+}
+
+impl Completion {
+    /// As it is in memory. The owner bit is that of the lap.
+    pub fn encoded(&self, owner: bool) -> Vec<u8> {
+        let mut bytes = vec![0; COMPLETION];
+        if let Some(payload) = &self.payload {
+            bytes[..payload.len()].copy_from_slice(payload);
+        }
+        bytes[32..36].copy_from_slice(&self.immediate.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.bytes.to_le_bytes());
+        bytes[40..44].copy_from_slice(&self.queue_pair.to_le_bytes());
+        bytes[44..46].copy_from_slice(&self.index.to_le_bytes());
+        bytes[46] = self.status as u8;
+        bytes[63] = self.kind << 4 | u8::from(self.payload.is_some()) << 2 | u8::from(owner);
+        bytes
+    }
+}
+
+/// What a packet is, beside the numbers of InfiniBand's base header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Body {
+    /// A part of a message.
+    Part {
+        /// The message's opcode.
+        opcode: u8,
+        /// It is the message's first packet.
+        is_first: bool,
+        /// It is its last.
+        is_last: bool,
+        /// The other end's memory, in the first packet of an RDMA write.
+        remote: Option<Data>,
+        /// In the last packet.
+        immediate: u32,
+    },
+    /// All packets before this packet number have come.
+    Acknowledgement,
+    /// The same, and the one with this number came out of its turn.
+    OutOfTurn,
+    /// The same, and there was no receive for the one with this number: to be sent again after so many
+    /// nanoseconds.
+    NotReady(u32),
+    /// The same, and the one with this number is refused.
+    Refused(Status),
+}
+
+/// A packet's transport header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Transport {
+    /// The queue pair that it is for.
+    pub queue_pair: u32,
+    /// The packet number, modulo 2^24.
+    pub number: u32,
+    /// How often its sender had gone back before, modulo 2^8.
+    pub pass: u8,
+    /// What it is.
+    pub body: Body,
+}
+
+/// Packet numbers are counted modulo this.
+pub const NUMBERS: u32 = 1 << 24;
+
+/// How far a packet number is ahead of another one; negative if it is behind.
+pub fn ahead(number: u32, of: u32) -> i32 {
+    ((number.wrapping_sub(of) << 8) as i32) >> 8
+}
+
+const BASE: usize = 12;
+const REMOTE: usize = 16;
+const CHECK: usize = 4;
+/// The most bytes that a packet has beside its payload.
+pub const HEADERS: usize = BASE + REMOTE + 4 + CHECK;
+
+const FIRST: u8 = 1;
+const LAST: u8 = 2;
+const HAS_REMOTE: u8 = 4;
+const ACKNOWLEDGEMENT: u8 = 0x40;
+const OUT_OF_TURN: u8 = 0x41;
+const NOT_READY: u8 = 0x42;
+const REFUSED: u8 = 0x43;
+
+impl Transport {
+    /// A packet with room for so many bytes of payload, and where that begins.
+    pub fn packet(&self, payload: usize) -> (Vec<u8>, usize) {
+        let mut bytes = Vec::with_capacity(HEADERS + payload);
+        let (code, flags) = match self.body {
+            Body::Part { opcode, is_first, is_last, remote, .. } => {
+                let flags = [(is_first, FIRST), (is_last, LAST), (remote.is_some(), HAS_REMOTE)];
+                (opcode, flags.into_iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum())
+            }
+            Body::Acknowledgement => (ACKNOWLEDGEMENT, 0),
+            Body::OutOfTurn => (OUT_OF_TURN, 0),
+            Body::NotReady(_) => (NOT_READY, 0),
+            Body::Refused(status) => (REFUSED, status as u8),
+        };
+        bytes.extend_from_slice(&[code, flags, self.pass, 0]);
+        bytes.extend_from_slice(&self.queue_pair.to_le_bytes());
+        bytes.extend_from_slice(&self.number.to_le_bytes());
+        match self.body {
+            Body::Part { remote, immediate, opcode, is_last, .. } => {
+                if let Some(Data { bytes: length, key, address }) = remote {
+                    bytes.extend_from_slice(&address.to_le_bytes());
+                    bytes.extend_from_slice(&key.to_le_bytes());
+                    bytes.extend_from_slice(&length.to_le_bytes());
+                }
+                if is_last && has_immediate(opcode) {
+                    bytes.extend_from_slice(&immediate.to_le_bytes());
+                }
+            }
+            // InfiniBand's header of acknowledgements: a syndrome, and the time to wait.
+            Body::NotReady(delay) => bytes.extend_from_slice(&delay.to_le_bytes()),
+            _ => bytes.extend_from_slice(&[0; 4]),
+        }
+        let at = bytes.len();
+        bytes.resize(at + payload + CHECK, 0);
+        (bytes, at)
+    }
+
+    /// The header with which a packet begins, and its payload; none if it is none of this interface's.
+    pub fn of(packet: &[u8]) -> Option<(Self, &[u8])> {
+        let (base, rest) = packet.split_at_checked(BASE)?;
+        let rest = &rest[..rest.len().checked_sub(CHECK)?];
+        let flags = base[1];
+        let (body, payload) = match base[0] {
+            ACKNOWLEDGEMENT => (Body::Acknowledgement, &rest[..0]),
+            OUT_OF_TURN => (Body::OutOfTurn, &rest[..0]),
+            NOT_READY => (Body::NotReady(word32(rest.get(..4)?, 0)), &rest[..0]),
+            REFUSED => (Body::Refused(refusal(flags)), &rest[..0]),
+            opcode => {
+                let (remote, rest) = match flags & HAS_REMOTE != 0 {
+                    false => (None, rest),
+                    true => {
+                        let (remote, rest) = rest.split_at_checked(REMOTE)?;
+                        let (address, key) = (word64(remote, 0), word32(remote, 8));
+                        (Some(Data { bytes: word32(remote, 12), key, address }), rest)
+                    }
+                };
+                let is_last = flags & LAST != 0;
+                let (immediate, payload) = match is_last && has_immediate(opcode) {
+                    false => (0, rest),
+                    true => {
+                        let (immediate, payload) = rest.split_at_checked(4)?;
+                        (word32(immediate, 0), payload)
+                    }
+                };
+                (Body::Part { opcode, is_first: flags & FIRST != 0, is_last, remote, immediate }, payload)
+            }
+        };
+        let (queue_pair, number, pass) = (word32(base, 4), word32(base, 8), base[2]);
+        Some((Transport { queue_pair, number, pass, body }, payload))
+    }
+}
+
+fn refusal(code: u8) -> Status {
+    let all = [Status::RemoteInvalid, Status::RemoteAccess];
+    all.into_iter().find(|&status| status as u8 == code).unwrap_or(Status::RemoteOperation)
+}
+
+/// Whether messages of this opcode have four bytes beside their payload.
+pub fn has_immediate(opcode: u8) -> bool {
+    matches!(opcode, opcode::SEND_IMMEDIATE | opcode::WRITE_IMMEDIATE)
+}
+
+/// Whether messages of this opcode take a receive at the other end.
+pub fn takes_receive(opcode: u8) -> bool {
+    matches!(opcode, opcode::SEND | opcode::SEND_IMMEDIATE | opcode::WRITE_IMMEDIATE)
+}

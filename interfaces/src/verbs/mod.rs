@@ -1,0 +1,127 @@
+//! Queue pairs, seen from the interface's side; [`crate::models::verbs`] says what they are and how they
+//! are programmed.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`formats`] | work requests, completions and packets, byte by byte |
+//! | [`objects`] | what a process has created: regions, completion queues, receive queues |
+//! | [`queue_pair`] | a queue pair and its connection |
+//! | [`calls`] | the requests of the kernel's driver |
+//! | [`function`] | a process's part of the interface, and what both directions need |
+//! | [`requester`] | what sends |
+//! | [`responder`] | what receives |
+//! | [`dma`] | reads and writes of the host's memory |
+//! | [`device`] | the device as its node has it |
+
+pub mod calls;
+pub mod device;
+pub mod dma;
+pub mod formats;
+pub mod function;
+pub mod objects;
+pub mod queue_pair;
+mod requester;
+mod responder;
+
+use narthex_kernel::Duration;
+use serde::{Deserialize, Serialize};
+
+use crate::programming::{Constant, Register};
+use calls::{WORDS, request};
+use formats::{BASIC_BLOCK, INLINE, NO_KEY, SCATTERED, SEGMENT, SIGNALLED, opcode};
+
+/// A store of a control segment's first doubleword tells of its work request and those before it.
+pub const DOORBELL: u64 = 0x100;
+/// The registers.
+pub const REGISTERS: [Register; 1] =
+    [("VERBS_DOORBELL", DOORBELL, "store: the first doubleword of the last work request that is posted")];
+/// Bytes of a half of the BlueFlame register.
+pub const BLUE_FLAME_HALF: usize = 256;
+/// Bytes of its page.
+pub const BLUE_FLAME_PAGE: u64 = 4096;
+/// The most bytes inline: what a half of the BlueFlame register takes beside control and remote address.
+pub const INLINE_LIMIT: u64 = (BLUE_FLAME_HALF - 2 * SEGMENT - 4) as u64;
+/// The number of a process's first queue pair.
+pub const FIRST_QUEUE_PAIR: u32 = 0x40;
+
+/// Numbers that the library and the interface agree on.
+pub const CONSTANTS: &[Constant] = &[
+    ("VERBS_BASIC_BLOCK", BASIC_BLOCK as u64, "Bytes of a basic block of a send queue."),
+    ("VERBS_SEGMENT", SEGMENT as u64, "Bytes of a segment of a work request."),
+    ("VERBS_BLUE_FLAME_HALF", BLUE_FLAME_HALF as u64, "Bytes of a half of the BlueFlame register."),
+    ("VERBS_FIRST_QUEUE_PAIR", FIRST_QUEUE_PAIR as u64, "The number of a process's first queue pair."),
+    ("VERBS_SCATTERED", SCATTERED as u64, "The most bytes of payload in a completion."),
+    ("VERBS_INLINE", INLINE as u64, "Length of an inline segment: the bit that tells it from others."),
+    ("VERBS_NO_KEY", NO_KEY as u64, "The local key that ends the segments of a receive."),
+    ("VERBS_SIGNALLED", SIGNALLED, "Control segment: a completion is wanted."),
+    ("VERBS_WRITE", opcode::WRITE as u64, "Opcode: RDMA write."),
+    ("VERBS_WRITE_IMMEDIATE", opcode::WRITE_IMMEDIATE as u64, "Opcode: RDMA write with immediate."),
+    ("VERBS_SEND", opcode::SEND as u64, "Opcode: send."),
+    ("VERBS_SEND_IMMEDIATE", opcode::SEND_IMMEDIATE as u64, "Opcode: send with immediate."),
+    ("VERBS_REQUEST_WORDS", WORDS as u64, "Doublewords of a request."),
+    (
+        "VERBS_QUERY",
+        request::QUERY,
+        "ioctl: -> BlueFlame register (0: none), most bytes inline, of a packet, objects, entries.",
+    ),
+    ("VERBS_CREATE_DOMAIN", request::CREATE_DOMAIN, "ioctl: -> protection domain."),
+    ("VERBS_DESTROY_DOMAIN", request::DESTROY_DOMAIN, "ioctl: protection domain."),
+    ("VERBS_REGISTER", request::REGISTER, "ioctl: address, bytes, access, protection domain -> key."),
+    ("VERBS_DEREGISTER", request::DEREGISTER, "ioctl: key."),
+    (
+        "VERBS_CREATE_COMPLETION_QUEUE",
+        request::CREATE_COMPLETION_QUEUE,
+        "ioctl: address, logarithm of entries, record -> completion queue.",
+    ),
+    ("VERBS_DESTROY_COMPLETION_QUEUE", request::DESTROY_COMPLETION_QUEUE, "ioctl: completion queue."),
+    (
+        "VERBS_CREATE_RECEIVE_QUEUE",
+        request::CREATE_RECEIVE_QUEUE,
+        "ioctl: address, logarithms of entries and segments, record, domain -> receive queue.",
+    ),
+    ("VERBS_DESTROY_RECEIVE_QUEUE", request::DESTROY_RECEIVE_QUEUE, "ioctl: receive queue."),
+    (
+        "VERBS_CREATE_QUEUE_PAIR",
+        request::CREATE_QUEUE_PAIR,
+        "ioctl: address, logarithm of blocks, completion queues of sends and receives, receive queue, domain, \
+         flags: 1 for payload in completions, 2 for whole blocks of what is received -> queue pair.",
+    ),
+    ("VERBS_DESTROY_QUEUE_PAIR", request::DESTROY_QUEUE_PAIR, "ioctl: queue pair."),
+    (
+        "VERBS_CONNECT",
+        request::CONNECT,
+        "ioctl: queue pair, peer's rank, its queue pair, its first packet, MTU, access, delay for want of a receive (ns).",
+    ),
+    (
+        "VERBS_SET_STATE",
+        request::SET_STATE,
+        "ioctl: queue pair, state; to send: first packet, timeout, retries, retries for want of a receive.",
+    ),
+    ("VERBS_QUERY_QUEUE_PAIR", request::QUERY_QUEUE_PAIR, "ioctl: queue pair -> state."),
+];
+
+/// What a process's part of the interface has to know.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Bytes of a coherence block.
+    pub block_bytes: u64,
+    /// It may write a part of a block: what is at the other end of its link merges that.
+    pub merges_there: bool,
+    /// The time that an engine works on a packet, on each side.
+    pub engine_time: Duration,
+    /// Where the BlueFlame register is; 0: there is none.
+    pub blue_flame: u64,
+    /// Most bytes of payload in a packet.
+    pub mtu: u64,
+    /// Transactions under way at most.
+    pub transactions: u8,
+    /// Basic blocks that are read together.
+    pub request_prefetch: u32,
+    /// Receives that the interface has room for.
+    pub receive_prefetch: u32,
+    /// Objects of each kind that a process may have.
+    pub objects: u64,
+}
+
+#[cfg(test)]
+mod tests;
