@@ -95,6 +95,7 @@ DRIVERS_APART = {
         flags=("-DRDMA",),
     ),
     "RING": DriverApart(interfaces=("Ring",), goes_with_others=True),
+    "COHERENT_RING": DriverApart(interfaces=("CoherentRing",), goes_with_others=True),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""

@@ -12,6 +12,7 @@ use proptest::test_runner::Config;
 
 use crate::support::exchange::{Exchange, exchange};
 use crate::support::{request, result, with};
+use crate::coherent_rings::COHERENT_RINGS;
 use crate::{RINGS, machines_and_interfaces, pcie};
 
 /// A part of a conversation between an even rank and the next one.
@@ -72,8 +73,8 @@ proptest! {
     ) {
         let all = machines_and_interfaces().map(|place| (place, conversation(&rounds)));
         // Behind a link several reads are under way.
-        let of_rings = RINGS.into_iter().chain([(pcie::MACHINE, "Ring")]);
-        let of_rings = of_rings.map(|place| (place, conversation(&rounds).over_ring()));
+        let of_rings = RINGS.into_iter().chain([(pcie::MACHINE, "Ring")]).chain(COHERENT_RINGS);
+        let of_rings = of_rings.map(|place| (place, conversation(&rounds).over(place.1)));
         for ((machine, interface), guest) in all.chain(of_rings) {
             let mut run = with(request(machine, interface), "data_cache.size=4KiB");
             if machine == pcie::MACHINE {
