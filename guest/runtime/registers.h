@@ -29,6 +29,9 @@
 /* SARC's single-reader queues and RDMA. */
 #define DRIVER_SARC UINT64_C(0x95d4c18bf7ad336)
 
+/* Rings of buffers in coherent memory. */
+#define DRIVER_COHERENT_RING UINT64_C(0x269f587d283aae06)
+
 /* The Virtual Interface Architecture's library. */
 #define DRIVER_VIA UINT64_C(0x68e8f7194eba5d73)
 
@@ -232,6 +235,15 @@
 
 /* Bytes of a line that was swapped out. */
 #define SARC_SWAPPED_LINE_BYTES UINT64_C(0x50)
+
+/* Bytes of a descriptor of a buffer. */
+#define BUFFER_DESCRIPTOR_BYTES UINT64_C(0x10)
+
+/* Its flag, which is 1 for a new one in the ring's first lap. */
+#define BUFFER_DESCRIPTOR_READY UINT64_C(0x100000000)
+
+/* The most buffers of a direction. */
+#define MOST_BUFFERS UINT64_C(0x400)
 
 /* via_scheme: eager data transfer, coherent receive. */
 #define VIA_SCHEME_EDT UINT64_C(0x1)
@@ -508,8 +520,6 @@
 /* Control of a descriptor: the interface is done with it. */
 #define DESCRIPTOR_DONE UINT64_C(0x100000000)
 
-/* store: the address of the window */
-#define REGISTER_BENCH_WINDOW UINT64_C(0x0)
 /* Bytes of a basic block of a send queue. */
 #define VERBS_BASIC_BLOCK UINT64_C(0x40)
 
@@ -594,6 +604,9 @@
 
 /* ioctl: queue pair -> state. */
 #define VERBS_QUERY_QUEUE_PAIR UINT64_C(0xe)
+
+/* store: the address of the window */
+#define REGISTER_BENCH_WINDOW UINT64_C(0x0)
 
 /* load: bit 0, a packet can be sent; bit 1, a packet has arrived */
 #define REGISTER_STATUS UINT64_C(0x0)

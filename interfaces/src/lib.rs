@@ -36,6 +36,7 @@ pub mod address_names;
 pub mod attachment;
 pub mod cachable_queue;
 pub mod cachable_register;
+pub mod coherent_ring;
 pub mod declarations;
 pub mod description;
 pub mod device;

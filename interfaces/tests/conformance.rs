@@ -83,13 +83,21 @@ fn models() -> impl Iterator<Item = Variant> {
         "(NI16w+Blkbuf)S(CNI0Qm)R",
         "(Ring)S(CNI4Q)R",
         "(NI2w)S(Ring)R",
+        "(CoherentRing)S(CNI4Q)R",
+        "(Ring)S(CoherentRing)R",
     ];
     let pairs = || MODELS.iter().filter(|model| !model.makes_devices());
     let examples = pairs().flat_map(|model| model.examples).copied();
     let write_back = Some(("when_full", "write-back"));
     let bypassed = Some(("when_full", "bypass-unfetched"));
     let written_back = ["CNI4Qm", "CNI16Qm"];
-    let on_directory = [("CNI2", "MESI"), ("CNI4Q", "MESI"), ("CNI4Qm", "MESI"), ("CNI4Qm", "MOESI")];
+    let on_directory = [
+        ("CNI2", "MESI"),
+        ("CNI4Q", "MESI"),
+        ("CNI4Qm", "MESI"),
+        ("CNI4Qm", "MOESI"),
+        ("CoherentRing", "MESI"),
+    ];
     let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm", "Ring"];
     let is_shared = |name: &&str| rules::check(&name.parse().unwrap(), 3).is_ok();
     let of_another = pairs().map(|model| model.examples[0]).filter(is_shared);
@@ -253,7 +261,7 @@ fn story(name: &'static str) -> String {
 
 #[test]
 fn observers_see_messages_pass_through_each_engine() {
-    let names = ["NI2w", "NI16w+Blkbuf", "NI16w+Udma", "CNI4", "CNI4Q", "CNI4Qm", "CNI0Qm", "Ring"];
+    let names = ["NI2w", "NI16w+Blkbuf", "NI16w+Udma", "CNI4", "CNI4Q", "CNI4Qm", "CNI0Qm", "Ring", "CoherentRing"];
     let found: String = names.map(story).concat();
     let expected = include_str!("stories.txt");
     assert!(found == expected, "stories.txt has another text than this:\n{found}");

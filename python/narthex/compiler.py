@@ -95,9 +95,10 @@ DRIVERS_APART = {
         flags=("-DRDMA",),
     ),
     "RING": DriverApart(interfaces=("Ring",), goes_with_others=("RING",)),
+    "COHERENT_RING": DriverApart(interfaces=("CoherentRing",), goes_with_others=("COHERENT_RING",)),
     "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
     "PCIE_BENCH": DriverApart(interfaces=("PcieBench",)),
-    "MOST": DriverApart(interfaces=(), goes_with_others=("RING", "VERBS")),
+    "MOST": DriverApart(interfaces=(), goes_with_others=("RING", "COHERENT_RING", "VERBS")),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
@@ -279,15 +280,21 @@ def program_names() -> list[str]:
 
 
 def driver_apart(interface: str) -> str | None:
-    """Return the driver that only programs for this interface have, if it takes one."""
+    """Return the driver that only programs for this interface have, if it takes one.
+
+    Halves with two such drivers take the programs that have all of them.
+    """
     if interface == MOST_INTERFACES:
         return interface
     halves = interface.casefold().removeprefix("(").split(")s(")
-    for driver, apart in DRIVERS_APART.items():
-        starts = tuple(start.casefold() for start in apart.interfaces)
-        if any(half.startswith(starts) for half in halves):
-            return driver
-    return None
+    found = [
+        driver
+        for driver, apart in DRIVERS_APART.items()
+        if any(half.startswith(start.casefold()) for half in halves for start in apart.interfaces)
+    ]
+    if len(found) > 1:
+        return MOST_INTERFACES
+    return found[0] if found else None
 
 
 def program_path(

@@ -24,6 +24,7 @@ INTERFACES = {
     "NI2w": "a FIFO of 2 words behind uncached registers",
     "NI16w+Blkbuf": "a FIFO of 16 words behind block buffers in the processor",
     "NI64w+Udma": "a FIFO of 64 words with user-level DMA",
+    "CoherentRing": "rings of buffers in coherent memory, and flags in their descriptors",
     "Ring": "descriptor rings in main memory, and registers for their tails",
     "Verbs": "queue pairs, completions and registered memory",
     "SARC": "a message for a full queue is an error: senders know the room",

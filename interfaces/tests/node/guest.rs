@@ -37,7 +37,7 @@ struct Image {
 }
 
 static IMAGE: LazyLock<Image> = LazyLock::new(|| {
-    let elf = compiled_guest::compiled_guest_for("Ring", "tests/conformance.c");
+    let elf = compiled_guest::compiled_guest_for("(Ring)S(CoherentRing)R", "tests/conformance.c");
     let program = Program::parse("conformance", elf).expect("a sound program");
     let code = Arc::new(Code::from_segments(program.code()));
     Image { program, code }

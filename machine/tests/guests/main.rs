@@ -11,6 +11,7 @@ mod cachable_registers;
 mod checkpoints;
 mod code;
 mod coherence;
+mod coherent_rings;
 mod determinism;
 mod directory;
 mod dma;

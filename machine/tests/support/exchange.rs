@@ -14,6 +14,9 @@ static PROGRAM: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest("tests/excha
 /// The same with the driver of Ring, which not every program has.
 static PROGRAM_OF_RING: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest_for("Ring", "tests/exchange.c"));
 
+/// The same with the driver of CoherentRing.
+static PROGRAM_OF_COHERENT_RING: LazyLock<Vec<u8>> =
+    LazyLock::new(|| compiled_guest_for("CoherentRing", "tests/exchange.c"));
 /// The same with the driver of Verbs.
 static PROGRAM_OF_VERBS: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("Verbs", "tests/exchange.c"));
@@ -38,6 +41,7 @@ impl Exchange {
     /// The same steps with the drivers that an interface needs.
     pub fn over(self, interface: &str) -> Self {
         let program = match interface {
+            _ if interface.contains("CoherentRing") => &PROGRAM_OF_COHERENT_RING,
             _ if interface.contains("Ring") => &PROGRAM_OF_RING,
             _ if interface.contains("Verbs") => &PROGRAM_OF_VERBS,
             _ => &PROGRAM,
