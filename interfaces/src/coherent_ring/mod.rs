@@ -92,6 +92,11 @@ impl Pool {
         2 * self.ring_bytes() + self.buffers * self.buffer_bytes
     }
 
+    /// All of its addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.start..self.start + self.bytes()
+    }
+
     /// The addresses of the buffers.
     pub fn buffer_range(&self) -> Range<u64> {
         let first = self.start + self.ring_bytes();
@@ -121,7 +126,8 @@ impl Pool {
     /// The buffer that begins at an address.
     pub fn index_of(&self, address: u64) -> Option<usize> {
         let Range { start, end } = self.buffer_range();
-        let is_buffer = (start..end).contains(&address) && (address - start).is_multiple_of(self.buffer_bytes);
+        let is_buffer =
+            (start..end).contains(&address) && (address - start).is_multiple_of(self.buffer_bytes);
         is_buffer.then(|| ((address - start) / self.buffer_bytes) as usize)
     }
 
@@ -145,7 +151,7 @@ impl Pool {
     fn layout(&self, [given, buffers, returned]: [&'static str; 3], transactions: &[Kind]) -> Layout {
         let ring = |name, addresses| Region { name, addresses, parts: RegionParts::Blocks };
         Layout {
-            cachable: vec![self.start..self.start + self.bytes()],
+            cachable: vec![self.range()],
             home: vec![self.returned_range()],
             entries: self.buffers,
             regions: vec![

@@ -374,5 +374,3 @@ impl HalfDescription for CoherentRingReceive {
         Some(Engine { doing, messages: self.queue().used })
     }
 }
-
-

@@ -339,5 +339,3 @@ impl HalfDescription for CoherentRingSend {
         Some(Engine { doing, messages: self.given.owned() as u64 })
     }
 }
-
-
