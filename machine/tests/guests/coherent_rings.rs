@@ -39,13 +39,12 @@ poll:
 #[test]
 fn a_packet_of_64_bytes_takes_three_reads_three_invalidations_and_two_engines() {
     let request = RunRequest { nodes: Some(1), ..fixed_hpca98("CoherentRing") };
-    let (cycles, document) =
-        measure(&request, &format!("li t4, 0x400000\n li t5, 72\n{PREPARED}"), SEND, 0);
-    // The processor's store has its bus cycle 4 ns behind E, and takes the interface's copy away. The descriptor's block and the two of
-    // header and payload come from the processor's cache, 28 ns each; the engine works, the network
-    // carries, and the other engine works. Whatever copies of the buffer's blocks there are go, then the
-    // processor's copy of the receive ring, which comes back from the interface's memory: address and
-    // data 16 ns, and 60 ns.
+    let (cycles, document) = measure(&request, &format!("li t4, 0x400000\n li t5, 72\n{PREPARED}"), SEND, 0);
+    // The processor's store has its bus cycle 4 ns behind E, and takes the interface's copy away. The
+    // descriptor's block and the two of header and payload come from the processor's cache, 28 ns each;
+    // the engine works, the network carries, and the other engine works. Whatever copies of the buffer's
+    // blocks there are go, then the processor's copy of the receive ring, which comes back from the
+    // interface's memory: address and data 16 ns, and 60 ns.
     let arrived = 4 + 16 + 3 * 28 + 40 + 40 + 40 + 2 * 16 + 16 + (16 + 60);
     // Then come `and` and the branch, a cycle each.
     assert_eq!(cycles, arrived + 2);

@@ -58,7 +58,12 @@ fn another(parameter: &Parameter) -> Option<String> {
     });
     let number = || {
         let number: f64 = value.parse().ok()?;
-        let value = if number == 0.0 { 3.0 } else { 2.0 * number };
+        let value = match number {
+            0.0 => 3.0,
+            // The largest is stated.
+            largest if key.ends_with(".mtu") => largest / 2.0,
+            other => 2.0 * other,
+        };
         Some(if unit == "cycles" { format!("{value}") } else { format!("{value}{unit}") })
     };
     Some(format!("{key}={}", word.or_else(number)?))
