@@ -5,13 +5,14 @@
  *   receive_queue  [ empty buffers ][ buffers       ][ packets       ]
  *                    written here                      written by the interface
  *
- * A ring is an array of descriptors: the address of a buffer, and the length of what it holds with a
- * flag. A descriptor is new if its flag is 1 in the first lap over the ring, 0 in the second, and so on.
- * So nothing is ever cleared, and each ring is written on one side only. There are as many buffers as
- * descriptors in a ring, so no ring overflows, and neither side has to know how far the other one is.
+ * A ring is an array of descriptors: the address of a buffer, and the length of what it holds with
+ * a flag. A descriptor is new if its flag is 1 in the first lap over the ring, 0 in the second, and
+ * so on. So nothing is ever cleared, and each ring is written on one side only. There are as many
+ * buffers as descriptors in a ring, so no ring overflows, and neither side has to know how far the
+ * other one is.
  *
- * At the beginning this driver has the buffers for sending, and the interface those for receiving. A
- * buffer that came back last is used first: it is in the caches.
+ * At the beginning this driver has the buffers for sending, and the interface those for receiving.
+ * A buffer that came back last is used first: it is in the caches.
  *
  * Buffer and descriptor are stored in the order of the program, and the processor's stores become
  * visible in order (see driver_cachable_queue.c). */
@@ -71,7 +72,7 @@ static inline char *look(const struct ring *ring) {
 /* Sending */
 
 static struct ring packets_out, sent;
-static char *free_buffers[MOST_BUFFERS];
+static char *free_buffers[MOST_RING_BUFFERS];
 static uint64_t free_count;
 
 static void start_sending(const struct narthex_information *machine) {
@@ -79,9 +80,8 @@ static void start_sending(const struct narthex_information *machine) {
     packets_out = ring_at(place, entries);
     sent = returned_ring(machine, place, entries);
     for (free_count = 0; free_count < entries; free_count++)
-        free_buffers[free_count] =
-            (char *)(buffers_of(place, entries) +
-                     (entries - 1 - free_count) * machine->packet_bytes);
+        free_buffers[free_count] = (char *)(buffers_of(place, entries) +
+                                            (entries - 1 - free_count) * machine->packet_bytes);
 }
 
 static bool has_room(void) {

@@ -243,7 +243,7 @@
 #define BUFFER_DESCRIPTOR_READY UINT64_C(0x100000000)
 
 /* The most buffers of a direction. */
-#define MOST_BUFFERS UINT64_C(0x400)
+#define MOST_RING_BUFFERS UINT64_C(0x400)
 
 /* via_scheme: eager data transfer, coherent receive. */
 #define VIA_SCHEME_EDT UINT64_C(0x1)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "messaging/copy.h"
 #include "runtime/information.h"
 #include "verbs/include/infiniband/verbs.h"
 
@@ -22,8 +23,13 @@ enum { SEGMENTS_OF_BLOCK = 4 };
 
 /* mlx5's barriers, as RISC-V has them: stores to memory before those to the device, and what a
  * completion says before what it is about. */
+#ifdef __riscv
 #define STORES_BEFORE_DEVICE() __asm__ volatile("fence ow, ow" ::: "memory")
 #define COMPLETION_BEFORE_DATA() __asm__ volatile("fence ir, ir" ::: "memory")
+#else /* the host has no device, but compiles the file */
+#define STORES_BEFORE_DEVICE() COMPILER_BARRIER()
+#define COMPLETION_BEFORE_DATA() COMPILER_BARRIER()
+#endif
 
 struct segment {
     uint32_t length, key;

@@ -25,6 +25,7 @@ INTERFACES = {
     "NI16w+Blkbuf": "a FIFO of 16 words behind block buffers in the processor",
     "NI64w+Udma": "a FIFO of 64 words with user-level DMA",
     "CoherentRing": "rings of buffers in coherent memory, and flags in their descriptors",
+    "PcieBench": "a card that reads and writes the host's memory, and times it",
     "Ring": "descriptor rings in main memory, and registers for their tails",
     "Verbs": "queue pairs, completions and registered memory",
     "SARC": "a message for a full queue is an error: senders know the room",

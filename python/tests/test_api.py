@@ -131,7 +131,8 @@ def test_latencies_rank_from_the_smallest():
 def test_all_interfaces_are_those_that_the_machine_can_have():
     names, left_out = interfaces_of("isca96", ["machine.nodes=2"])
     assert {*names, *left_out} == {*interface_names()}
-    tables = ("[interfaces.via]", "[interfaces.voyager]", "[interfaces.sarc]")
+    sections = ("via", "voyager", "sarc", "pcie_bench")
+    tables = [f"[interfaces.{section}]" for section in sections]
     devices = {name for name in left_out if any(table in left_out[name] for table in tables)}
     assert {"EDT", "PIO", "Voyager-hybrid"} <= devices
     assert {*left_out} - devices == {"NI16w+Blkbuf", "NI64w+Udma"}

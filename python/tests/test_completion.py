@@ -48,6 +48,7 @@ def offered(line):
                 "isca96",
                 "sarc-chip",
                 "sarc-prototype",
+                "server",
                 "smp",
                 "voyager",
             ],

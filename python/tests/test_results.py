@@ -90,6 +90,7 @@ def test_the_catalogue_has_every_kind():
         "isca96",
         "sarc-chip",
         "sarc-prototype",
+        "server",
         "smp",
         "voyager",
     }

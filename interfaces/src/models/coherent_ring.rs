@@ -56,7 +56,7 @@ static PROGRAMMING: Programming = Programming {
     constants: &[
         ("BUFFER_DESCRIPTOR_BYTES", DESCRIPTOR_BYTES, "Bytes of a descriptor of a buffer."),
         ("BUFFER_DESCRIPTOR_READY", READY, "Its flag, which is 1 for a new one in the ring's first lap."),
-        ("MOST_BUFFERS", MOST_BUFFERS, "The most buffers of a direction."),
+        ("MOST_RING_BUFFERS", MOST_BUFFERS, "The most buffers of a direction."),
     ],
     facts: &[],
     requirements: &[],

@@ -138,7 +138,12 @@ impl Agent for ProcessorAgent<'_> {
     fn refused(&mut self, transaction: &Transaction) -> bool {
         let unit = self.unit_mut();
         unit.is_answered_by(Resource::Retry);
-        unit.memory.refused(transaction)
+        let is_over = unit.memory.refused(transaction);
+        if !unit.memory.has_issued() {
+            // As in a checkpoint: what answers the next attempt is not known.
+            unit.answerer = Resource::Permission;
+        }
+        is_over
     }
 
     fn snoop(&mut self, now: Time, transaction: &Transaction) -> SnoopReply {
