@@ -92,6 +92,17 @@ pub struct Owed {
 }
 
 impl Owed {
+    /// A packet of a pass was not taken: whether its sender is to be told. It has gone back since an
+    /// older pass than one of which it is to be told already; of a newer one only that is told.
+    pub fn is_of_newest(&mut self, pass: u8) -> bool {
+        let known = self.out_of_turn.or(self.not_ready);
+        let ahead = known.map_or(0, |known| pass.wrapping_sub(known).cast_signed());
+        if ahead > 0 {
+            (self.out_of_turn, self.not_ready) = (None, None);
+        }
+        ahead >= 0
+    }
+
     /// Whether there is nothing.
     pub fn is_nothing(self) -> bool {
         self == Owed::default()

@@ -101,7 +101,9 @@ impl Function {
             return true;
         }
         if turn > 0 {
-            pair.owed.out_of_turn = Some(pass);
+            if pair.owed.is_of_newest(pass) {
+                pair.owed.out_of_turn = Some(pass);
+            }
             self.statistics.out_of_turn.increment();
             self.owes(number);
             return true;
@@ -114,7 +116,9 @@ impl Function {
             Err(Problem::Waits) => return false,
             Err(Problem::NotReady) => {
                 let pair = self.queue_pairs.get_mut(number).expect("it has been found");
-                pair.owed.not_ready = Some(pass);
+                if pair.owed.is_of_newest(pass) {
+                    pair.owed.not_ready = Some(pass);
+                }
                 self.statistics.not_ready.increment();
                 self.owes(number);
             }

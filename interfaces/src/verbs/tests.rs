@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::dma::{Dma, Piece};
 use super::formats::{Body, Control, Data, NUMBERS, Transport, WorkRequest, ahead, opcode};
 use super::objects::{Memory, Regions, access};
+use super::queue_pair::Owed;
 
 const BLOCK: u64 = 64;
 const MEMORY: usize = 1024;
@@ -134,4 +135,15 @@ proptest! {
         prop_assert!(dma.is_idle() && reads.is_empty() && writes.is_empty());
         prop_assert_eq!(memory, expected);
     }
+}
+
+#[test]
+fn a_packet_of_an_older_pass_hides_none_of_a_newer_one_that_was_not_taken() {
+    let mut owed = Owed { out_of_turn: Some(1), ..Owed::default() };
+    assert!(!owed.is_of_newest(0), "its sender has gone back since");
+    assert_eq!(owed.out_of_turn, Some(1));
+    assert!(owed.is_of_newest(1));
+    let mut owed = Owed { not_ready: Some(255), ..Owed::default() };
+    assert!(owed.is_of_newest(0), "passes count modulo 256");
+    assert!(owed.is_nothing());
 }
