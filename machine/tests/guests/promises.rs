@@ -10,9 +10,9 @@ use narthex_machine::RunRequest;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
+use crate::coherent_rings::COHERENT_RINGS;
 use crate::support::exchange::{Exchange, exchange};
 use crate::support::{request, result, with};
-use crate::coherent_rings::COHERENT_RINGS;
 use crate::{RINGS, machines_and_interfaces, pcie};
 
 /// A part of a conversation between an even rank and the next one.
