@@ -129,3 +129,13 @@ def test_an_iommu_adds_a_page_walk_where_the_window_has_more_pages_than_the_iotl
     assert 290 < means[4 << 20] < 345
     with pytest.raises(NarthexError, match="64 ways times a power of two of sets"):
         measure(set=[iommu.replace("entries=64", "entries=96")])
+
+
+def test_a_wrong_name_is_told_calibrations_and_stated_fits(capsys):
+    with pytest.raises(SystemExit) as exit_code:
+        main(["calibrate", "host-snbb"])
+    assert exit_code.value.code == 2
+    told = capsys.readouterr().err
+    assert "did you mean 'host-snb'? (there are: host-snb, hpca98-calibrated)" in " ".join(
+        told.split()
+    )

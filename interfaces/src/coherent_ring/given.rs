@@ -6,7 +6,7 @@
 use narthex_memory::{BlockData, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::{DESCRIPTOR_BYTES, Descriptor, Pool, READY};
+use super::{Descriptor, Pool, READY};
 use crate::cachable_queue::copies::Copies;
 use crate::half::RegisterFault;
 
@@ -103,9 +103,4 @@ impl GivenRing {
     pub fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
         self.copies.push(transaction)
     }
-}
-
-/// Descriptors in a block.
-pub fn of_block(block_bytes: u64) -> u64 {
-    block_bytes / DESCRIPTOR_BYTES
 }

@@ -43,11 +43,6 @@ impl ReturnedRing {
         self.pending.len()
     }
 
-    /// Descriptors that have been written.
-    pub fn written(&self) -> u64 {
-        self.next
-    }
-
     /// The block that is to be written next, if a processor may have a copy of it.
     pub fn block_to_invalidate(&self) -> Option<u64> {
         let block = self.block();

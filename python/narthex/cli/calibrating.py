@@ -21,7 +21,7 @@ from narthex.cli.console import (
 )
 from narthex.cli.tables import print_table
 from narthex.cli.terminal import say, warn
-from narthex.errors import CLAIM_FAILED, NarthexError
+from narthex.errors import CLAIM_FAILED, NarthexError, unknown
 
 if TYPE_CHECKING:
     from narthex.calibration import Calibration
@@ -77,6 +77,9 @@ def calibrate(
     target = JsonTarget(json_file)
     if name.casefold() in statement.names():
         return _check(name, jobs, target, fresh=fresh)
+    known = [*calibration.names(), *statement.names()]
+    if not name.endswith(".toml") and name.casefold() not in known:
+        raise unknown("calibration", name, known)
     extras.require("calibrate")
     if save:
         check_writable(save, "--save")
