@@ -26,8 +26,10 @@ pub mod send;
 
 use std::ops::Range;
 
+use given::GivenRing;
 use narthex_kernel::Duration;
-use narthex_memory::{AgentId, Kind};
+use narthex_memory::{AgentId, BlockData, Kind, SnoopReply, Transaction};
+use returned::ReturnedRing;
 use serde::{Deserialize, Serialize};
 
 use crate::address_names::{Region, RegionParts};
@@ -165,6 +167,46 @@ impl Pool {
             ],
             transactions: transactions.to_vec(),
             ..Layout::default()
+        }
+    }
+}
+
+/// What the interface has of a half's memory.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+struct Shared {
+    pool: Pool,
+    given: GivenRing,
+    buffers: Copies,
+    returned: ReturnedRing,
+}
+
+impl Shared {
+    /// Nothing is given and nothing returned; `owned`: the buffers are the interface's.
+    fn new(pool: Pool, [ring, buffers]: [Copies; 2], access_time: Duration, owned: bool) -> Self {
+        Shared {
+            given: GivenRing::new(pool.clone(), ring, owned),
+            buffers,
+            returned: ReturnedRing::new(pool.clone(), access_time),
+            pool,
+        }
+    }
+
+    /// See [`InterfaceHalf::push`](crate::half::InterfaceHalf::push).
+    fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        match self.pool.part(transaction.address)? {
+            Part::Given => self.given.push(transaction),
+            Part::Buffers => self.buffers.push(transaction),
+            Part::Returned => None,
+        }
+    }
+
+    /// Another agent's transaction on a block passes by.
+    fn snoop(&mut self, transaction: &Transaction) -> SnoopReply {
+        match self.pool.part(transaction.address) {
+            Some(Part::Given) => self.given.snoop(transaction),
+            Some(Part::Buffers) => self.buffers.snoop(transaction),
+            Some(Part::Returned) => self.returned.snoop(transaction),
+            None => SnoopReply::default(),
         }
     }
 }

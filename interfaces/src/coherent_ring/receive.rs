@@ -18,10 +18,7 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::given::GivenRing;
-use super::returned::ReturnedRing;
-use super::{Part, Parts, Pool};
-use crate::cachable_queue::copies::Copies;
+use super::{Part, Parts, Shared};
 use crate::cachable_queue::deposit::{Deposit, Destination};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, TimeToSend};
@@ -66,10 +63,7 @@ struct Filling {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct CoherentRingReceive {
     agent: AgentId,
-    pool: Pool,
-    given: GivenRing,
-    buffers: Copies,
-    returned: ReturnedRing,
+    memory: Shared,
     preparation_time: Duration,
     batch: usize,
     /// Empty buffers; the last one was got last.
@@ -89,15 +83,13 @@ impl CoherentRingReceive {
     /// A half that has all of its buffers.
     pub fn new(parts: Parts) -> Self {
         let Parts { agent, pool, ring_copies, buffer_copies, memory_access_time, engine_time, batch } = parts;
+        let empty = (0..pool.buffers as usize).rev().collect();
         CoherentRingReceive {
             agent,
-            given: GivenRing::new(pool.clone(), ring_copies, true),
-            buffers: buffer_copies,
-            returned: ReturnedRing::new(pool.clone(), memory_access_time),
+            memory: Shared::new(pool, [ring_copies, buffer_copies], memory_access_time, true),
             preparation_time: engine_time,
             batch,
-            empty: (0..pool.buffers as usize).rev().collect(),
-            pool,
+            empty,
             filling: None,
             job: None,
             is_counted: false,
@@ -129,7 +121,7 @@ impl CoherentRingReceive {
             return true;
         }
         let block = self.next_block();
-        let may_write = self.dirty_victim(block).is_none() && !self.buffers.must_invalidate(block);
+        let may_write = self.dirty_victim(block).is_none() && !self.memory.buffers.must_invalidate(block);
         if may_write {
             self.write_block(block);
         }
@@ -152,7 +144,7 @@ impl CoherentRingReceive {
         let packet = context.network.take().expect("a packet waits");
         let length = (narthex_fabrics::Header::BYTES + packet.payload.len()) as u64;
         let ready = context.timer_after(self.preparation_time);
-        let deposit = Deposit::new(packet, ready, self.pool.block_bytes, false);
+        let deposit = Deposit::new(packet, ready, self.memory.pool.block_bytes, false);
         self.filling = Some(Filling { buffer, length, deposit });
         if self.ready_first {
             self.show();
@@ -163,41 +155,41 @@ impl CoherentRingReceive {
     /// The filled buffer is the processor's.
     fn show(&mut self) {
         let &Filling { buffer, length, .. } = self.filling.as_ref().expect("a buffer is filled");
-        self.given.release(buffer);
-        self.returned.push(buffer, length);
-        self.returned.write();
+        self.memory.given.release(buffer);
+        self.memory.returned.push(buffer, length);
+        self.memory.returned.write();
     }
 
     /// The block of the buffer that is to be written next.
     fn next_block(&self) -> u64 {
         let Filling { buffer, deposit, .. } = self.filling.as_ref().expect("a buffer is filled");
-        self.pool.buffer(*buffer) + deposit.next_place() * self.pool.block_bytes
+        self.memory.pool.buffer(*buffer) + deposit.next_place() * self.memory.pool.block_bytes
     }
 
     /// The block in the way of this one in the interface's cache, if memory lacks its bytes.
     fn dirty_victim(&self, block: u64) -> Option<u64> {
-        self.buffers.victim_for(block).filter(|victim| victim.dirty).map(|victim| victim.block)
+        self.memory.buffers.victim_for(block).filter(|victim| victim.dirty).map(|victim| victim.block)
     }
 
     fn write_block(&mut self, block: u64) {
-        if let Some(victim) = self.buffers.victim_for(block) {
-            self.buffers.drop_block(victim.block);
+        if let Some(victim) = self.memory.buffers.victim_for(block) {
+            self.memory.buffers.drop_block(victim.block);
         }
         let deposit = &mut self.filling.as_mut().expect("a buffer is filled").deposit;
-        self.buffers.produce(block, &deposit.next_block(false));
+        self.memory.buffers.produce(block, &deposit.next_block(false));
         deposit.blocks_left -= 1;
     }
 
     /// Whether it looks for empty buffers.
     fn wants_buffers(&self) -> bool {
-        self.pool.buffers as usize - self.given.owned() >= self.batch && !self.given_up
+        self.memory.pool.buffers as usize - self.memory.given.owned() >= self.batch && !self.given_up
     }
 
     fn look_for_buffers(&mut self, context: &mut Context<'_>) {
         while self.wants_buffers()
-            && let Some(descriptor) = self.given.next()
+            && let Some(descriptor) = self.memory.given.next()
         {
-            match self.given.take(descriptor) {
+            match self.memory.given.take(descriptor) {
                 Ok(buffer) => self.empty.push(buffer),
                 Err(fault) => {
                     context.faults.push(fault);
@@ -209,13 +201,13 @@ impl CoherentRingReceive {
 
     /// The next transaction that it needs.
     fn next_job(&self) -> Option<Job> {
-        if let Some(block) = self.returned.block_to_invalidate() {
+        if let Some(block) = self.memory.returned.block_to_invalidate() {
             return Some(Job::Descriptors { block });
         }
         if let Some(job) = self.buffer_job() {
             return Some(job);
         }
-        let block = self.given.block_to_read().filter(|_| self.wants_buffers())?;
+        let block = self.memory.given.block_to_read().filter(|_| self.wants_buffers())?;
         Some(Job::Poll { block })
     }
 
@@ -228,7 +220,7 @@ impl CoherentRingReceive {
         let block = self.next_block();
         match self.dirty_victim(block) {
             Some(victim) => Some(Job::WriteBack { victim }),
-            None => self.buffers.must_invalidate(block).then_some(Job::Buffer { block }),
+            None => self.memory.buffers.must_invalidate(block).then_some(Job::Buffer { block }),
         }
     }
 }
@@ -245,24 +237,15 @@ impl InterfaceHalf for CoherentRingReceive {
     }
 
     fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
-        match self.pool.part(transaction.address)? {
-            Part::Given => self.given.push(transaction),
-            Part::Buffers => self.buffers.push(transaction),
-            Part::Returned => None,
-        }
+        self.memory.push(transaction)
     }
 
     fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        match self.pool.part(transaction.address) {
-            Some(Part::Given) => self.given.snoop(transaction),
-            Some(Part::Buffers) => self.buffers.snoop(transaction),
-            Some(Part::Returned) => self.returned.snoop(transaction),
-            None => SnoopReply::default(),
-        }
+        self.memory.snoop(transaction)
     }
 
     fn home(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
-        self.returned.serve(transaction)
+        self.memory.returned.serve(transaction)
     }
 
     /// The engine works on a packet before it is written.
@@ -283,7 +266,7 @@ impl InterfaceHalf for CoherentRingReceive {
                 Transaction::block(self.agent, Kind::Invalidate, block)
             }
             Job::WriteBack { victim } => {
-                let data = self.buffers.latest(victim).expect("a victim is present");
+                let data = self.memory.buffers.latest(victim).expect("a victim is present");
                 Transaction::carrying(self.agent, Kind::WriteBack, victim, BlockData::from_bytes(data))
             }
         })
@@ -293,11 +276,11 @@ impl InterfaceHalf for CoherentRingReceive {
         match self.job.take().expect("a job is under way") {
             Job::Poll { block } => {
                 let data = response.data.as_ref().expect("a read brings data");
-                self.given.take_in(block, response.shared, data);
+                self.memory.given.take_in(block, response.shared, data);
                 self.statistics.polls.increment();
             }
             Job::WriteBack { victim } => {
-                self.buffers.drop_block(victim);
+                self.memory.buffers.drop_block(victim);
                 self.statistics.written_back.increment();
             }
             Job::Buffer { block } => {
@@ -306,7 +289,7 @@ impl InterfaceHalf for CoherentRingReceive {
             }
             Job::Descriptors { .. } => {
                 self.statistics.invalidations.increment();
-                self.returned.invalidated();
+                self.memory.returned.invalidated();
             }
         }
         self.advance(context);
@@ -324,14 +307,14 @@ impl InterfaceHalf for CoherentRingReceive {
 impl HalfDescription for CoherentRingReceive {
     fn layout(&self) -> Layout {
         let names = ["ring of empty buffers", "receive buffers", "receive ring"];
-        self.pool.layout(names, &[Kind::Read, Kind::Invalidate, Kind::WriteBack])
+        self.memory.pool.layout(names, &[Kind::Read, Kind::Invalidate, Kind::WriteBack])
     }
 
     fn peek(&self, address: u64) -> Option<&[u8]> {
-        match self.pool.part(address)? {
+        match self.memory.pool.part(address)? {
             Part::Given => None,
-            Part::Buffers => self.buffers.latest(address),
-            Part::Returned => self.returned.peek(address),
+            Part::Buffers => self.memory.buffers.latest(address),
+            Part::Returned => self.memory.returned.peek(address),
         }
     }
 
@@ -354,12 +337,12 @@ impl HalfDescription for CoherentRingReceive {
 
     /// Every buffer that the processor has may be one that it has still to read.
     fn queue(&self) -> QueueState {
-        let used = self.pool.buffers - self.given.owned() as u64;
+        let used = self.memory.pool.buffers - self.memory.given.owned() as u64;
         let note = match self.empty.is_empty() {
             true => "the interface waits until the processor hands over buffers",
             false => "",
         };
-        let queue = QueueState::of("receive ring", used, Some(self.pool.buffers));
+        let queue = QueueState::of("receive ring", used, Some(self.memory.pool.buffers));
         QueueState { is_bound: true, ..queue }.with_note(note)
     }
 

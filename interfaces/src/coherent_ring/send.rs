@@ -17,10 +17,7 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::given::GivenRing;
-use super::returned::ReturnedRing;
-use super::{Part, Parts, Pool};
-use crate::cachable_queue::copies::Copies;
+use super::{Part, Parts, Shared};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
@@ -69,10 +66,7 @@ struct Leaving {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct CoherentRingSend {
     agent: AgentId,
-    pool: Pool,
-    given: GivenRing,
-    buffers: Copies,
-    returned: ReturnedRing,
+    memory: Shared,
     engine_time: Duration,
     batch: usize,
     gathering: Option<Gathering>,
@@ -89,10 +83,7 @@ impl CoherentRingSend {
         let Parts { agent, pool, ring_copies, buffer_copies, memory_access_time, engine_time, batch } = parts;
         CoherentRingSend {
             agent,
-            given: GivenRing::new(pool.clone(), ring_copies, false),
-            buffers: buffer_copies,
-            returned: ReturnedRing::new(pool.clone(), memory_access_time),
-            pool,
+            memory: Shared::new(pool, [ring_copies, buffer_copies], memory_access_time, false),
             engine_time,
             batch,
             gathering: None,
@@ -117,7 +108,7 @@ impl CoherentRingSend {
             }
         }
         if self.returns_now() {
-            self.returned.write();
+            self.memory.returned.write();
         }
     }
 
@@ -141,20 +132,20 @@ impl CoherentRingSend {
         context.network.send(header, payload);
         self.statistics.messages.increment();
         self.statistics.returned.increment();
-        self.given.release(buffer);
-        self.returned.push(buffer, 0);
+        self.memory.given.release(buffer);
+        self.memory.returned.push(buffer, 0);
     }
 
     /// Begins with the packet of the next descriptor; false if there is none.
     fn begin(&mut self) -> Result<bool, RegisterFault> {
-        let Some(descriptor) = self.given.next() else { return Ok(false) };
+        let Some(descriptor) = self.memory.given.next() else { return Ok(false) };
         let (length, least) = (descriptor.length(), Header::BYTES as u64);
-        if !(least..=self.pool.buffer_bytes).contains(&length) {
-            let most = self.pool.buffer_bytes;
+        if !(least..=self.memory.pool.buffer_bytes).contains(&length) {
+            let most = self.memory.pool.buffer_bytes;
             let problem = format!("a packet of {length} bytes; it has {least} to {most}, header included");
-            return Err(self.given.fault(&problem));
+            return Err(self.memory.given.fault(&problem));
         }
-        let buffer = self.given.take(descriptor)?;
+        let buffer = self.memory.given.take(descriptor)?;
         let length = length as usize;
         self.gathering = Some(Gathering { buffer, length, bytes: Vec::with_capacity(length) });
         Ok(true)
@@ -163,13 +154,13 @@ impl CoherentRingSend {
     /// The block that the gathered packet needs next.
     fn next_buffer_block(&self) -> Option<u64> {
         let Gathering { buffer, length, bytes } = self.gathering.as_ref()?;
-        (bytes.len() < *length).then(|| self.pool.buffer(*buffer) + bytes.len() as u64)
+        (bytes.len() < *length).then(|| self.memory.pool.buffer(*buffer) + bytes.len() as u64)
     }
 
     /// Takes the blocks of the packet that the interface has.
     fn gather(&mut self) {
         while let Some(block) = self.next_buffer_block()
-            && let Some(data) = self.buffers.latest(block)
+            && let Some(data) = self.memory.buffers.latest(block)
         {
             let packet = self.gathering.as_mut().expect("it needs a block");
             let part = data.len().min(packet.length - packet.bytes.len());
@@ -187,7 +178,10 @@ impl CoherentRingSend {
             let problem = format!(
                 "{length} bytes, and the packet's header says {payload} bytes of payload behind its own 8"
             );
-            return Err(RegisterFault(format!("the packet at {:#x}: {problem}", self.pool.buffer(buffer))));
+            return Err(RegisterFault(format!(
+                "the packet at {:#x}: {problem}",
+                self.memory.pool.buffer(buffer)
+            )));
         }
         bytes.drain(..Header::BYTES);
         let ready = context.timer_after(self.engine_time);
@@ -201,20 +195,20 @@ impl CoherentRingSend {
 
     /// Whether buffers are returned: enough of them, or it has nothing else to do.
     fn returns_now(&self) -> bool {
-        self.returned.pending() >= self.batch || self.is_idle()
+        self.memory.returned.pending() >= self.batch || self.is_idle()
     }
 
     fn next_job(&self) -> Option<Job> {
         if let Some(block) = self.next_buffer_block() {
             return Some(Job::Buffer { block });
         }
-        if let Some(block) = self.given.block_to_read()
+        if let Some(block) = self.memory.given.block_to_read()
             && self.gathering.is_none()
             && !self.given_up
         {
             return Some(Job::Poll { block });
         }
-        let block = self.returned.block_to_invalidate().filter(|_| self.returns_now())?;
+        let block = self.memory.returned.block_to_invalidate().filter(|_| self.returns_now())?;
         Some(Job::Invalidate { block })
     }
 }
@@ -223,7 +217,7 @@ impl InterfaceHalf for CoherentRingSend {
     /// The engine works on every packet before it leaves. While it knows of none, it has to read the
     /// next descriptor first.
     fn time_to_send(&self) -> TimeToSend {
-        let knows_of_none = self.is_idle() && self.job.is_none() && self.given.next().is_none();
+        let knows_of_none = self.is_idle() && self.job.is_none() && self.memory.given.next().is_none();
         let cause = if knows_of_none { Trigger::BlockToRead } else { Trigger::Anything };
         TimeToSend { time: self.engine_time, cause, awaits_room: self.leaving.is_some() }
     }
@@ -234,24 +228,15 @@ impl InterfaceHalf for CoherentRingSend {
     }
 
     fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
-        match self.pool.part(transaction.address)? {
-            Part::Given => self.given.push(transaction),
-            Part::Buffers => self.buffers.push(transaction),
-            Part::Returned => None,
-        }
+        self.memory.push(transaction)
     }
 
     fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        match self.pool.part(transaction.address) {
-            Some(Part::Given) => self.given.snoop(transaction),
-            Some(Part::Buffers) => self.buffers.snoop(transaction),
-            Some(Part::Returned) => self.returned.snoop(transaction),
-            None => SnoopReply::default(),
-        }
+        self.memory.snoop(transaction)
     }
 
     fn home(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> HomeReply {
-        self.returned.serve(transaction)
+        self.memory.returned.serve(transaction)
     }
 
     /// When a packet that waits has left, its buffer may be returned at once, and the next one read.
@@ -277,15 +262,15 @@ impl InterfaceHalf for CoherentRingSend {
         let data = || response.data.as_ref().expect("a read brings data");
         match self.job.take().expect("a job is under way") {
             Job::Poll { block } => {
-                self.given.take_in(block, response.shared, data());
+                self.memory.given.take_in(block, response.shared, data());
                 self.statistics.polls.increment();
             }
             Job::Buffer { block } => {
-                self.buffers.take_in(block, response.shared, data());
+                self.memory.buffers.take_in(block, response.shared, data());
                 self.statistics.payload_blocks.increment();
             }
             Job::Invalidate { .. } => {
-                self.returned.invalidated();
+                self.memory.returned.invalidated();
                 self.statistics.invalidations.increment();
             }
         }
@@ -304,11 +289,11 @@ impl InterfaceHalf for CoherentRingSend {
 impl HalfDescription for CoherentRingSend {
     fn layout(&self) -> Layout {
         let names = ["send ring", "send buffers", "ring of sent buffers"];
-        self.pool.layout(names, &[Kind::Read, Kind::Invalidate])
+        self.memory.pool.layout(names, &[Kind::Read, Kind::Invalidate])
     }
 
     fn peek(&self, address: u64) -> Option<&[u8]> {
-        (self.pool.part(address)? == Part::Returned).then(|| self.returned.peek(address))?
+        (self.memory.pool.part(address)? == Part::Returned).then(|| self.memory.returned.peek(address))?
     }
 
     fn statistics(&self) -> &dyn StatisticSet {
@@ -321,7 +306,8 @@ impl HalfDescription for CoherentRingSend {
 
     fn queue(&self) -> QueueState {
         let held_for = self.leaving.as_ref().map(|leaving| leaving.header.peer());
-        QueueState::of("send ring", self.given.owned() as u64, Some(self.pool.buffers)).held_for(held_for)
+        QueueState::of("send ring", self.memory.given.owned() as u64, Some(self.memory.pool.buffers))
+            .held_for(held_for)
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {
@@ -336,6 +322,6 @@ impl HalfDescription for CoherentRingSend {
                 false => "prepares a packet",
             }),
         };
-        Some(Engine { doing, messages: self.given.owned() as u64 })
+        Some(Engine { doing, messages: self.memory.given.owned() as u64 })
     }
 }
