@@ -118,7 +118,10 @@ impl Config {
         let pool = self.pool(setup, key, start, buffers)?;
         let blocks = self.cache_blocks;
         if !blocks.is_power_of_two() || blocks > 1 << 20 {
-            return problem("cache_blocks", format!("{blocks} blocks; expected a power of two up to 1048576"));
+            return problem(
+                "cache_blocks",
+                format!("{blocks} blocks; expected a power of two up to 1048576"),
+            );
         }
         let most = buffers / 2;
         if !(1..=most).contains(&self.batch) {
