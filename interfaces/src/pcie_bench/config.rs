@@ -16,14 +16,15 @@ pub struct Config {
     pub timer_step: Duration,
     /// Time from an access of the DMA engine until its first packet leaves; the command path has none.
     pub dma_time: Duration,
-    /// Time of the DMA engine for each 64 bytes of an access behind the first ones, which it copies from or to
+    /// Time of the DMA engine for each 128 bytes of an access behind the first ones, which it copies from or to
     /// the card's memory: before the first packet of a write, behind the last one of a read.
     pub copy_time: Duration,
     /// The most accesses that the DMA engine has under way: reads until their data have come, writes until
     /// the link has taken them.
     #[schemars(range(min = 1, max = 256))]
     pub operations: u32,
-    /// Time from a write of the DMA engine to its next access: it fetches the data from the card's memory.
+    /// Time from a write of the DMA engine to its next access, besides the time that its data are copied: it
+    /// fetches them from the card's memory.
     pub write_interval: Duration,
 }
 
