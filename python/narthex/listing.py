@@ -26,7 +26,7 @@ def catalogue(kind: Kind) -> "polars.DataFrame":
 
     >>> import narthex
     >>> narthex.catalogue("machines")["name"].to_list()[:5]
-    ['chip', 'cluster', 'edt', 'host-snb', 'hpca98']
+    ['chip', 'cluster', 'edt', 'host-bdw', 'host-hsw']
     """
     from narthex.extras import polars as pl
 

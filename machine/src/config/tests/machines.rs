@@ -162,8 +162,8 @@ fn an_unknown_machine_is_told_which_there_are() {
     let error = load("hpca97").unwrap_err().to_string();
     assert_eq!(
         error,
-        "unknown machine \"hpca97\"; there are chip, cluster, edt, host-snb, hpca98, hpca98-calibrated, isca96, \
-         sarc-chip, sarc-prototype, server, smp, voyager, and files by their path, such as ./hpca97.toml; did you mean `hpca98`?"
+        "unknown machine \"hpca97\"; there are chip, cluster, edt, host-bdw, host-hsw, host-hsw-iommu, host-ivb, \
+         host-snb, hpca98, hpca98-calibrated, isca96, sarc-chip, sarc-prototype, server, smp, voyager, and files by their path, such as ./hpca97.toml; did you mean `hpca98`?"
     );
 }
 
