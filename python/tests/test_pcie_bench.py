@@ -133,6 +133,7 @@ def test_a_wrong_name_is_told_calibrations_and_stated_fits(capsys):
         main(["calibrate", "host-snbb"])
     assert exit_code.value.code == 2
     told = capsys.readouterr().err
-    assert "did you mean 'host-snb'? (there are: host-hsw-iommu, host-snb, hpca98-calibrated)" in " ".join(
-        told.split()
+    assert (
+        "did you mean 'host-snb'? (there are: host-hsw-iommu, host-snb, hpca98-calibrated)"
+        in " ".join(told.split())
     )
