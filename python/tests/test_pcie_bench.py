@@ -36,6 +36,8 @@ def test_what_the_card_has_written_is_in_ddios_ways_and_what_nobody_touched_in_m
 
 def test_large_reads_fill_the_link_and_bytes_of_any_number_cross_it():
     assert measure("BW_DMA_RD", 2048, 8192).value("bandwidth") == pytest.approx(55.6, rel=0.03)
+    cold = measure("BW_DMA_RD", 64, 1 << 20, "Cold").value("bandwidth")
+    assert 25 < cold < 33, "four channels"
     odd = measure("BW_DMA_RW", 65, 8192, "HWarm", "Rand", 200, 3)
     assert odd.value("rate") > 10
     links = odd.document["nodes"][0]["statistics"]
