@@ -118,6 +118,13 @@ def test_a_sweep_of_the_file_leaves_out_the_machines_own_value(file):
     assert [claim.text for claim in variation.experiment.claim] == ["words are slow"]
 
 
+def test_a_sweep_of_what_the_machine_does_not_state_is_refused_with_its_key(file, tmp_path):
+    changed = tmp_path / "changed.toml"
+    changed.write_text(file.read_text().replace("ni_iw.deposit_time", "ni_iw.deposit"))
+    with pytest.raises(NarthexError, match=r"'interfaces\.ni_iw\.deposit': hpca98 does not"):
+        swept(validation.load(str(changed)), [])
+
+
 def test_what_moves_and_what_turns_is_told(outcome):
     by_setting = {(each.key, each.value, each.is_assumed): each for each in outcome.varied}
     slower = by_setting["interfaces.ni_iw.deposit_time", "120ns", True]

@@ -95,7 +95,12 @@ def swept(definition: Experiment, settings: Sequence[str]) -> list[Variation]:
     found = []
     for sweep in definition.sweep:
         part = only(definition, sweep.interfaces, sweep.workloads)
-        base = parameter_value(_shown(part, part.interfaces[0], settings)["machine"], sweep.key)
+        shown = _shown(part, part.interfaces[0], settings)
+        try:
+            base = parameter_value(shown["machine"], sweep.key)
+        except KeyError as error:
+            problem = f"sweep of '{sweep.key}': {definition.machine} does not state it"
+            raise NarthexError(f"{definition.name}: {problem}") from error
         for value in sweep.values:
             interfaces = _concerned(part, part.interfaces, settings, sweep.key, value)
             if interfaces and value != _text(base):
