@@ -544,6 +544,9 @@
 /* Control segment: a completion is wanted. */
 #define VERBS_SIGNALLED UINT64_C(0x8)
 
+/* Control segment: not before what earlier requests fetch is here. */
+#define VERBS_FENCED UINT64_C(0x80)
+
 /* Opcode: RDMA write. */
 #define VERBS_WRITE UINT64_C(0x8)
 
@@ -556,10 +559,20 @@
 /* Opcode: send with immediate. */
 #define VERBS_SEND_IMMEDIATE UINT64_C(0xb)
 
+/* Opcode: RDMA read. */
+#define VERBS_READ UINT64_C(0x10)
+
+/* Opcode: a word becomes another one if it is as expected. */
+#define VERBS_COMPARE_SWAP UINT64_C(0x11)
+
+/* Opcode: something is added to a word. */
+#define VERBS_FETCH_ADD UINT64_C(0x12)
+
 /* Doublewords of a request. */
 #define VERBS_REQUEST_WORDS UINT64_C(0xa)
 
-/* ioctl: -> BlueFlame register (0: none), most bytes inline, of a packet, objects, entries. */
+/* ioctl: -> BlueFlame register (0: none), most bytes inline, of a packet, objects, entries, reads
+ * and atomics under way. */
 #define VERBS_QUERY UINT64_C(0x1)
 
 /* ioctl: -> protection domain. */
@@ -595,11 +608,11 @@
 #define VERBS_DESTROY_QUEUE_PAIR UINT64_C(0xb)
 
 /* ioctl: queue pair, peer's rank, its queue pair, its first packet, MTU, access, delay for want of
- * a receive (ns). */
+ * a receive (ns), reads and atomics of the peer. */
 #define VERBS_CONNECT UINT64_C(0xc)
 
-/* ioctl: queue pair, state; to send: first packet, timeout, retries, retries for want of a
- * receive. */
+/* ioctl: queue pair, state; to send: first packet, timeout, retries, retries for want of a receive,
+ * reads and atomics under way. */
 #define VERBS_SET_STATE UINT64_C(0xd)
 
 /* ioctl: queue pair -> state. */

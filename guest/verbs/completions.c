@@ -75,13 +75,29 @@ static void scatter(const struct receive_queue *queue, uint32_t place, const uin
     }
 }
 
-static void end_request(struct queue_pair *pair, uint16_t index, struct ibv_wc *wc) {
-    uint32_t place = index & pair->mask;
+static enum ibv_wc_opcode ended_as(uint8_t opcode) {
+    switch (opcode) {
+    case VERBS_WRITE:
+    case VERBS_WRITE_IMMEDIATE:
+        return IBV_WC_RDMA_WRITE;
+    case VERBS_READ:
+        return IBV_WC_RDMA_READ;
+    case VERBS_COMPARE_SWAP:
+        return IBV_WC_COMP_SWAP;
+    case VERBS_FETCH_ADD:
+        return IBV_WC_FETCH_ADD;
+    default:
+        return IBV_WC_SEND;
+    }
+}
+
+static void end_request(struct queue_pair *pair, const struct completion *completion,
+                        struct ibv_wc *wc) {
+    uint32_t place = completion->index & pair->mask;
     pair->completed = pair->ends[place];
     wc->wr_id = pair->ids[place];
-    bool is_write =
-        pair->opcodes[place] == VERBS_WRITE || pair->opcodes[place] == VERBS_WRITE_IMMEDIATE;
-    wc->opcode = is_write ? IBV_WC_RDMA_WRITE : IBV_WC_SEND;
+    wc->opcode = ended_as(pair->opcodes[place]);
+    wc->byte_len = completion->bytes;
 }
 
 static void end_receive(struct receive_queue *queue, const struct completion *completion,
@@ -103,7 +119,7 @@ static void translate(struct device_context *device, const struct completion *co
     *wc = (struct ibv_wc){.status = (enum ibv_wc_status)completion->status,
                           .qp_num = completion->queue_pair};
     if (kind == REQUEST || kind == REQUEST_ERROR) {
-        end_request(pair, completion->index, wc);
+        end_request(pair, completion, wc);
         return;
     }
     end_receive(pair->receives, completion, wc);

@@ -77,6 +77,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device) {
     own->mtu = words[2];
     own->most_objects = words[3];
     own->most_entries = words[4];
+    own->most_fetches = words[5];
     own->pairs = calloc(own->most_objects, sizeof *own->pairs);
     if (!own->pairs) {
         close(own->context.cmd_fd);
@@ -99,6 +100,7 @@ int ibv_close_device(struct ibv_context *context) {
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr) {
     const struct device_context *own = device_of(context);
     int objects = (int)own->most_objects, entries = (int)own->most_entries;
+    int fetches = (int)own->most_fetches;
     *device_attr = (struct ibv_device_attr){.max_qp = objects,
                                             .max_qp_wr = entries / SEGMENTS_OF_BLOCK,
                                             .max_sge = MOST_SEGMENTS,
@@ -109,7 +111,10 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device
                                             .max_srq = objects,
                                             .max_srq_wr = entries,
                                             .max_srq_sge = MOST_SEGMENTS,
-                                            .max_mr_size = UINT64_MAX};
+                                            .max_mr_size = UINT64_MAX,
+                                            .max_qp_rd_atom = fetches,
+                                            .max_qp_init_rd_atom = fetches,
+                                            .atomic_cap = IBV_ATOMIC_HCA};
     return 0;
 }
 
@@ -149,7 +154,8 @@ int ibv_dealloc_pd(struct ibv_pd *pd) {
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access) {
     uint64_t words[VERBS_REQUEST_WORDS] = {(uintptr_t)addr, length, (uint64_t)access, pd->handle};
     struct ibv_mr *mr = malloc(sizeof *mr);
-    bool is_sound = !(access & IBV_ACCESS_REMOTE_WRITE) || (access & IBV_ACCESS_LOCAL_WRITE);
+    bool writes = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    bool is_sound = !writes || (access & IBV_ACCESS_LOCAL_WRITE);
     int error = !mr        ? ENOMEM
                 : is_sound ? verbs_request(pd->context, VERBS_REGISTER, words)
                            : EINVAL;

@@ -52,7 +52,7 @@ struct device_context {
     volatile uint64_t *doorbell;
     char *blue_flame; /* NULL: none */
     size_t half;      /* of it, that is next */
-    uint64_t most_inline, most_objects, most_entries, mtu;
+    uint64_t most_inline, most_objects, most_entries, most_fetches, mtu;
     struct queue_pair **pairs; /* by their numbers */
     int users;
 };

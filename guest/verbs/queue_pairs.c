@@ -7,7 +7,9 @@
 
 /* Basic blocks of the largest request of a queue pair, and the inline data that it has room for. */
 static uint32_t blocks_of(struct ibv_qp_cap *cap) {
-    size_t gathered = cap->max_send_sge * sizeof(struct segment);
+    /* An atomic operation has its operands beside the one entry that it gathers. */
+    size_t entries = cap->max_send_sge > 2 ? cap->max_send_sge : 2;
+    size_t gathered = entries * sizeof(struct segment);
     size_t inlined = (sizeof(uint32_t) + cap->max_inline_data + VERBS_SEGMENT - 1) / VERBS_SEGMENT *
                      VERBS_SEGMENT;
     size_t bytes = 2 * sizeof(struct segment) + (gathered > inlined ? gathered : inlined);
@@ -160,13 +162,15 @@ static int connect_to(struct queue_pair *own, const struct ibv_qp_attr *attr) {
                                            attr->rq_psn,
                                            UINT64_C(128) << attr->path_mtu,
                                            own->access,
-                                           delay_of(attr->min_rnr_timer)};
+                                           delay_of(attr->min_rnr_timer),
+                                           attr->max_dest_rd_atomic};
     return verbs_request(own->qp.context, VERBS_CONNECT, words);
 }
 
 static int become_sender(struct queue_pair *own, const struct ibv_qp_attr *attr) {
-    uint64_t words[VERBS_REQUEST_WORDS] = {own->qp.qp_num, IBV_QPS_RTS,     attr->sq_psn,
-                                           attr->timeout,  attr->retry_cnt, attr->rnr_retry};
+    uint64_t words[VERBS_REQUEST_WORDS] = {own->qp.qp_num,     IBV_QPS_RTS,     attr->sq_psn,
+                                           attr->timeout,      attr->retry_cnt, attr->rnr_retry,
+                                           attr->max_rd_atomic};
     return verbs_request(own->qp.context, VERBS_SET_STATE, words);
 }
 

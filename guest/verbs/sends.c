@@ -22,7 +22,10 @@ static int opcode_of(enum ibv_wr_opcode opcode) {
     static const uint8_t OPCODES[] = {[IBV_WR_RDMA_WRITE] = VERBS_WRITE,
                                       [IBV_WR_RDMA_WRITE_WITH_IMM] = VERBS_WRITE_IMMEDIATE,
                                       [IBV_WR_SEND] = VERBS_SEND,
-                                      [IBV_WR_SEND_WITH_IMM] = VERBS_SEND_IMMEDIATE};
+                                      [IBV_WR_SEND_WITH_IMM] = VERBS_SEND_IMMEDIATE,
+                                      [IBV_WR_RDMA_READ] = VERBS_READ,
+                                      [IBV_WR_ATOMIC_CMP_AND_SWP] = VERBS_COMPARE_SWAP,
+                                      [IBV_WR_ATOMIC_FETCH_AND_ADD] = VERBS_FETCH_ADD};
     return (unsigned)opcode < sizeof OPCODES ? OPCODES[opcode] : -1;
 }
 
@@ -54,15 +57,37 @@ static uint32_t put_inline(struct queue_pair *own, const struct ibv_send_wr *wr,
     return segments + (uint32_t)((sizeof(uint32_t) + bytes + VERBS_SEGMENT - 1) / VERBS_SEGMENT);
 }
 
+/* Writes the segments that name the other end's memory; how many segments there are then. */
+static uint32_t put_remote(struct queue_pair *own, const struct ibv_send_wr *wr, int opcode) {
+    uint32_t segments = 1, block = own->posted;
+    if (opcode == VERBS_COMPARE_SWAP || opcode == VERBS_FETCH_ADD) {
+        bool swaps = opcode == VERBS_COMPARE_SWAP;
+        put(segment_at(own, block, segments++), wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
+        put(segment_at(own, block, segments++),
+            swaps ? wr->wr.atomic.swap : wr->wr.atomic.compare_add,
+            swaps ? wr->wr.atomic.compare_add : 0);
+    } else if (opcode != VERBS_SEND && opcode != VERBS_SEND_IMMEDIATE) {
+        put(segment_at(own, block, segments++), wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+    }
+    return segments;
+}
+
+static bool is_sound(const struct queue_pair *own, const struct ibv_send_wr *wr, int opcode) {
+    bool is_atomic = opcode == VERBS_COMPARE_SWAP || opcode == VERBS_FETCH_ADD;
+    bool has_entries = is_atomic
+                           ? wr->num_sge == 1
+                           : wr->num_sge >= 0 && (uint32_t)wr->num_sge <= own->cap.max_send_sge;
+    bool fetches = is_atomic || opcode == VERBS_READ;
+    return opcode >= 0 && has_entries && !(fetches && wr->send_flags & IBV_SEND_INLINE);
+}
+
 static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *control) {
     int opcode = opcode_of(wr->opcode);
-    if (opcode < 0 || wr->num_sge < 0 || (uint32_t)wr->num_sge > own->cap.max_send_sge)
+    if (!is_sound(own, wr, opcode))
         return EINVAL;
     if (own->mask + 1 - (own->posted - own->completed) < own->most_blocks)
         return ENOMEM;
-    uint32_t segments = 1, block = own->posted;
-    if (opcode == VERBS_WRITE || opcode == VERBS_WRITE_IMMEDIATE)
-        put(segment_at(own, block, segments++), wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+    uint32_t block = own->posted, segments = put_remote(own, wr, opcode);
     if (wr->send_flags & IBV_SEND_INLINE) {
         segments = put_inline(own, wr, segments);
         if (segments == 0)
@@ -78,7 +103,8 @@ static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *
     *control = (uint64_t)opcode | (uint64_t)(block & 0xffff) << 8 | (uint64_t)segments << 32 |
                (uint64_t)own->qp.qp_num << 40;
     put(segment_at(own, block, 0), *control,
-        (is_signalled ? VERBS_SIGNALLED : 0) | (uint64_t)wr->imm_data << 32);
+        (is_signalled ? VERBS_SIGNALLED : 0) |
+            (wr->send_flags & IBV_SEND_FENCE ? VERBS_FENCED : 0) | (uint64_t)wr->imm_data << 32);
     uint32_t place = block & own->mask;
     own->ids[place] = wr->wr_id;
     own->opcodes[place] = (uint8_t)opcode;

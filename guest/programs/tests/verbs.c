@@ -25,14 +25,17 @@ static struct ibv_qp_init_attr init = {.cap = {.max_send_wr = ENTRIES,
                                                .max_recv_sge = 2,
                                                .max_inline_data = 64},
                                        .qp_type = IBV_QPT_RC};
-static struct ibv_qp_attr attr = {.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+enum { ALL = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC };
+static struct ibv_qp_attr attr = {.qp_access_flags = ALL,
                                   .port_num = 1,
                                   .path_mtu = IBV_MTU_256,
                                   .ah_attr = {.port_num = 1},
                                   .min_rnr_timer = 1,
                                   .timeout = 1,
                                   .retry_cnt = 2,
-                                  .rnr_retry = 2};
+                                  .rnr_retry = 2,
+                                  .max_rd_atomic = 2,
+                                  .max_dest_rd_atomic = 2};
 
 static void check(bool condition, const char *what) {
     narthex_check(condition, "%s: %s", what, strerror(errno));
@@ -60,7 +63,7 @@ static void open_pairs(void) {
     other_domain = ibv_alloc_pd(context);
     data = aligned_alloc(PAGE, PAGE);
     memset(data, 0, PAGE);
-    memory = ibv_reg_mr(domain, data, REGION, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    memory = ibv_reg_mr(domain, data, REGION, IBV_ACCESS_LOCAL_WRITE | ALL);
     check(memory, "ibv_reg_mr");
     completions = ibv_create_cq(context, ENTRIES, NULL, NULL, 0);
     init.send_cq = init.recv_cq = completions;
@@ -112,22 +115,75 @@ static void check_received(size_t bytes) {
                       "%zu bytes: byte %zu is wrong", bytes, each);
 }
 
-/* Each length goes to an address in the midst of a block; what is beside it stays. */
+/* Each length goes to an address in the midst of a block; what is beside it stays. What is read
+ * comes from where the others are written. */
 static void send_lengths(enum ibv_wr_opcode opcode) {
     static const size_t LENGTHS[] = {0, 1, 31, 32, 33, 63, 64, 65, 256, 257, 500};
     for (size_t each = 0; each < sizeof LENGTHS / sizeof *LENGTHS; each++) {
         size_t bytes = LENGTHS[each];
-        bool receives = opcode != IBV_WR_RDMA_WRITE;
+        bool reads = opcode == IBV_WR_RDMA_READ, receives = !reads && opcode != IBV_WR_RDMA_WRITE;
+        size_t from = reads ? REGION / 2 : 0, to = REGION / 2 - from;
         memset(data + REGION / 2, 0, REGION / 2);
         for (size_t byte = 0; byte < bytes; byte++)
             data[byte] = (char)(byte * 7 + 1);
         if (receives)
             receive(REGION / 2, REGION / 2);
-        check(post(opcode, part_of(0, bytes), (uintptr_t)data + REGION / 2, memory->rkey,
-                   bytes <= 64 && bytes % 2 ? IBV_SEND_INLINE : 0) == 0,
+        unsigned flags = !reads && bytes <= 64 && bytes % 2 ? IBV_SEND_INLINE : 0;
+        check(post(opcode, part_of(from, bytes), (uintptr_t)data + to, memory->rkey, flags) == 0,
               "ibv_post_send");
         print_completions(receives ? 2 : 1);
         check_received(bytes);
+    }
+}
+
+/* Adds, or swaps if the word is `compared`; what it was goes to `offset`. */
+static void post_atomic(enum ibv_wr_opcode opcode, size_t offset, uint64_t remote, uint64_t operand,
+                        uint64_t compared) {
+    struct ibv_sge part = part_of(offset, sizeof(uint64_t));
+    struct ibv_send_wr wr = {.wr_id = 1,
+                             .sg_list = &part,
+                             .num_sge = 1,
+                             .opcode = opcode,
+                             .send_flags = IBV_SEND_SIGNALED};
+    struct ibv_send_wr *bad;
+    bool adds = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+    wr.wr.atomic.remote_addr = remote;
+    wr.wr.atomic.rkey = memory->rkey;
+    wr.wr.atomic.compare_add = adds ? operand : compared;
+    wr.wr.atomic.swap = operand;
+    check(ibv_post_send(pairs[0], &wr, &bad) == 0, "ibv_post_send");
+}
+
+static void atomics(void) {
+    uint64_t *words = (uint64_t *)(void *)data, *word = words + 64;
+    *word = 100;
+    post_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, 0, (uintptr_t)word, 5, 0);
+    post_atomic(IBV_WR_ATOMIC_CMP_AND_SWP, 8, (uintptr_t)word, 7, 105);
+    post_atomic(IBV_WR_ATOMIC_CMP_AND_SWP, 16, (uintptr_t)word, 9, 105);
+    post_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, 24, (uintptr_t)word, (uint64_t)-8, 0);
+    print_completions(4);
+    for (int each = 0; each < 4; each++)
+        printf("%lld ", (long long)words[each]);
+    printf("%lld\n", (long long)*word);
+}
+
+/* What is written is read back at once, and written on behind a fence: each sees what was before
+ * it. */
+static void in_order(void) {
+    const size_t BYTES = 300, READ = 320;
+    uint64_t there = (uintptr_t)data + REGION / 2 + 8;
+    for (int round = 1; round <= 4; round++) {
+        memset(data, round, BYTES);
+        memset(data + READ, 0, BYTES / 2);
+        struct ibv_sge back = part_of(READ, BYTES / 2);
+        check(post(IBV_WR_RDMA_WRITE, part_of(0, BYTES), there, memory->rkey, 0) == 0 &&
+                  post(IBV_WR_RDMA_READ, back, there + 3, memory->rkey, 0) == 0 &&
+                  post(IBV_WR_RDMA_WRITE, back, there + BYTES, memory->rkey, IBV_SEND_FENCE) == 0,
+              "ibv_post_send");
+        print_completions(3);
+        for (size_t each = 0; each < BYTES + BYTES / 2; each++)
+            narthex_check(data[REGION / 2 + 8 + each] == round, "round %d: byte %zu is wrong",
+                          round, each);
     }
 }
 
@@ -186,6 +242,20 @@ static void run_case(const char *name) {
     } else if (strcmp(name, "no-right") == 0) {
         struct ibv_mr *own = ibv_reg_mr(domain, data, REGION, IBV_ACCESS_LOCAL_WRITE);
         post(IBV_WR_RDMA_WRITE, part, target, own->rkey, 0);
+    } else if (strcmp(name, "no-right-to-read") == 0) {
+        struct ibv_mr *own = ibv_reg_mr(domain, data, REGION, IBV_ACCESS_LOCAL_WRITE);
+        post(IBV_WR_RDMA_READ, part, target, own->rkey, 0);
+    } else if (strcmp(name, "no-right-to-write") == 0) {
+        part.lkey = ibv_reg_mr(domain, data, REGION, IBV_ACCESS_REMOTE_READ)->lkey;
+        post(IBV_WR_RDMA_READ, part, target, memory->rkey, 0);
+    } else if (strcmp(name, "no-reads") == 0) {
+        post(IBV_WR_RDMA_READ, part, target, memory->rkey, 0);
+    } else if (strcmp(name, "word-in-two-halves") == 0) {
+        post_atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, 0, target + 4, 1, 0);
+    } else if (strcmp(name, "refused-behind-a-read") == 0) {
+        post(IBV_WR_RDMA_READ, part_of(0, 500), target, memory->rkey, 0);
+        post(IBV_WR_RDMA_WRITE, part, target, memory->rkey + 256, 0);
+        completions_due = 2;
     } else if (strcmp(name, "short-receive") == 0) {
         receive(0, 63);
         receive(0, 64);
@@ -209,6 +279,8 @@ int main(int count, char **values) {
     const char *name = count > 1 ? values[1] : "send";
     open_pairs();
     bool is_lost = strcmp(name, "no-peer") == 0;
+    if (strcmp(name, "no-reads") == 0)
+        attr.max_rd_atomic = 0;
     connect_pair(0, is_lost ? 0x1234 : pairs[1]->qp_num);
     connect_pair(1, pairs[0]->qp_num);
     if (strcmp(name, "send") == 0)
@@ -217,6 +289,12 @@ int main(int count, char **values) {
         send_lengths(IBV_WR_RDMA_WRITE);
     else if (strcmp(name, "immediate") == 0)
         send_lengths(IBV_WR_RDMA_WRITE_WITH_IMM);
+    else if (strcmp(name, "read") == 0)
+        send_lengths(IBV_WR_RDMA_READ);
+    else if (strcmp(name, "atomics") == 0)
+        atomics();
+    else if (strcmp(name, "in-order") == 0)
+        in_order();
     else if (strcmp(name, "overflow") == 0)
         overflow();
     else if (strcmp(name, "calls") == 0)

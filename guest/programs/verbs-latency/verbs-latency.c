@@ -1,7 +1,9 @@
 /* Latency and bandwidth of the verbs between two processes, in the manner of the perftest programs
- * ib_send_lat, ib_write_lat and ib_write_bw: no messaging library in the measured part.
+ * ib_send_lat, ib_write_lat, ib_read_lat, ib_atomic_lat, ib_write_bw and ib_read_bw: no messaging
+ * library in the measured part.
  *
- *     verbs-latency [send|write|bandwidth [BYTES [COUNT [WARM-UP [MOST INLINE]]]]]
+ *     verbs-latency [send|write|read|atomic|bandwidth|read-bandwidth
+ *                    [BYTES [COUNT [WARM-UP [MOST INLINE]]]]]
  *                        by default send, 64 bytes, 200 times, 50 to warm up, 188 bytes inline
  *
  * See README.md for what is measured. */
@@ -14,7 +16,16 @@
 #include "../pattern.h"
 #include "narthex.h"
 
-enum { LARGEST = 65536, DEPTH = 64, SIGNAL = 16, INLINE = 188, PAGE = 4096, BATCH = 8 };
+enum {
+    LARGEST = 65536,
+    DEPTH = 64,
+    SIGNAL = 16,
+    INLINE = 188,
+    PAGE = 4096,
+    BATCH = 8,
+    FETCHES = 16
+};
+enum { FOR_PEERS = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC };
 enum { ADDRESSES = 1 }; /* handler */
 
 /* What a process tells the other one before the verbs can be used. */
@@ -32,7 +43,7 @@ static char *out, *in;
 static size_t bytes, most_inline;
 static struct addresses peer;
 static bool knows_peer;
-static unsigned unsignalled;
+static unsigned unsignalled, signal = SIGNAL;
 
 static void on_addresses(int source, const void *payload, size_t length) {
     (void)source, (void)length;
@@ -58,7 +69,7 @@ static void open_pair(void) {
     memset(out, 0, all);
     in = out + LARGEST;
     domain = ibv_alloc_pd(context);
-    memory = ibv_reg_mr(domain, out, all, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    memory = ibv_reg_mr(domain, out, all, IBV_ACCESS_LOCAL_WRITE | FOR_PEERS);
     completions = ibv_create_cq(context, 2 * DEPTH, NULL, NULL, 0);
     check(memory && completions, "ibv_reg_mr or ibv_create_cq");
     struct ibv_qp_init_attr init = {.send_cq = completions,
@@ -83,7 +94,7 @@ static void exchange_addresses(void) {
 
 static void connect_pair(void) {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
+                               .qp_access_flags = FOR_PEERS,
                                .port_num = 1,
                                .path_mtu = IBV_MTU_4096,
                                .dest_qp_num = peer.pair,
@@ -91,7 +102,9 @@ static void connect_pair(void) {
                                .min_rnr_timer = 12,
                                .timeout = 14,
                                .retry_cnt = 7,
-                               .rnr_retry = 7};
+                               .rnr_retry = 7,
+                               .max_rd_atomic = FETCHES,
+                               .max_dest_rd_atomic = FETCHES};
     int failed = ibv_modify_qp(
         pair, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     attr.qp_state = IBV_QPS_RTR;
@@ -113,15 +126,22 @@ static void post_receive(void) {
     check(ibv_post_recv(pair, &receive, &bad) == 0, "ibv_post_recv");
 }
 
-/* One in SIGNAL asks for a completion. */
+/* One in `signal` asks for a completion. */
 static void post(enum ibv_wr_opcode opcode) {
+    bool is_atomic = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
     struct ibv_sge part = {(uintptr_t)out, (uint32_t)bytes, memory->lkey};
     struct ibv_send_wr request = {.sg_list = &part, .num_sge = 1, .opcode = opcode}, *bad;
-    request.wr.rdma.remote_addr = peer.buffer;
-    request.wr.rdma.rkey = peer.key;
-    if (bytes <= most_inline)
+    if (is_atomic) {
+        request.wr.atomic.remote_addr = peer.buffer;
+        request.wr.atomic.rkey = peer.key;
+        request.wr.atomic.compare_add = 1;
+    } else {
+        request.wr.rdma.remote_addr = peer.buffer;
+        request.wr.rdma.rkey = peer.key;
+    }
+    if (bytes <= most_inline && !is_atomic && opcode != IBV_WR_RDMA_READ)
         request.send_flags = IBV_SEND_INLINE;
-    if (++unsignalled == SIGNAL) {
+    if (++unsignalled >= signal) {
         unsignalled = 0;
         request.send_flags |= IBV_SEND_SIGNALED;
     }
@@ -138,7 +158,7 @@ static int poll_completions(int *sent) {
         if (ended[each].opcode == IBV_WC_RECV)
             received += 1;
         else
-            *sent += SIGNAL;
+            *sent += (int)signal;
     }
     return received;
 }
@@ -179,6 +199,31 @@ static void write_and_wait(uint64_t round, bool is_first) {
     poll_completions(&sent);
 }
 
+/* Node 0 asks, and waits until it has what it asked for. */
+static void fetch_and_wait(enum ibv_wr_opcode opcode) {
+    int ended = 0;
+    post(opcode);
+    while (ended == 0)
+        poll_completions(&ended);
+}
+
+static void read_and_wait(uint64_t round, bool is_first) {
+    (void)round;
+    if (is_first)
+        fetch_and_wait(IBV_WR_RDMA_READ);
+}
+
+/* The word that is added to counts how often. */
+static void add_and_wait(uint64_t round, bool is_first) {
+    if (!is_first)
+        return;
+    fetch_and_wait(IBV_WR_ATOMIC_FETCH_AND_ADD);
+    uint64_t before;
+    memcpy(&before, out, sizeof before);
+    narthex_check(before == round, "the word was %llu before addition %llu",
+                  (unsigned long long)before, (unsigned long long)round);
+}
+
 static double round_trips(long count, long warm_up, void (*round)(uint64_t, bool)) {
     uint64_t start = 0;
     for (long each = 0; each < count + warm_up; each++) {
@@ -189,8 +234,8 @@ static double round_trips(long count, long warm_up, void (*round)(uint64_t, bool
     return (double)(narthex_time_ns() - start) / (double)count;
 }
 
-/* Node 0 writes, with up to DEPTH writes under way. */
-static double stream(long count, long warm_up) {
+/* Node 0 writes or reads, with up to DEPTH requests under way. */
+static double stream(enum ibv_wr_opcode opcode, long count, long warm_up) {
     uint64_t start = 0;
     long posted = 0, all = (warm_up + count + SIGNAL - 1) / SIGNAL * SIGNAL;
     int ended = 0;
@@ -199,37 +244,71 @@ static double stream(long count, long warm_up) {
             start = narthex_time_ns();
         while (posted - ended == DEPTH)
             poll_completions(&ended);
-        post(IBV_WR_RDMA_WRITE);
+        post(opcode);
     }
     while (ended < all)
         poll_completions(&ended);
     return (double)(all - warm_up) * (double)bytes * 1e3 / (double)(narthex_time_ns() - start);
 }
 
+struct measurement {
+    const char *name, *report;
+    void (*round)(uint64_t, bool); /* NULL: as many as there can be under way */
+    enum ibv_wr_opcode opcode;     /* of those */
+    int halves;                    /* of a round that are reported */
+    bool waits;                    /* for each completion */
+};
+
+static const struct measurement MEASUREMENTS[] = {
+    {"send", "send latency", send_and_receive, IBV_WR_SEND, 1, false},
+    {"write", "write latency", write_and_wait, IBV_WR_RDMA_WRITE, 1, false},
+    {"read", "read latency", read_and_wait, IBV_WR_RDMA_READ, 2, true},
+    {"atomic", "atomic latency", add_and_wait, IBV_WR_ATOMIC_FETCH_AND_ADD, 2, true},
+    {"bandwidth", "write bandwidth", NULL, IBV_WR_RDMA_WRITE, 0, false},
+    {"read-bandwidth", "read bandwidth", NULL, IBV_WR_RDMA_READ, 0, false},
+};
+enum { MEASUREMENT_COUNT = sizeof MEASUREMENTS / sizeof *MEASUREMENTS };
+
+static const struct measurement *measurement_of(const char *program, const char *name) {
+    for (int each = 0; each < MEASUREMENT_COUNT; each++)
+        if (strcmp(name, MEASUREMENTS[each].name) == 0)
+            return &MEASUREMENTS[each];
+    narthex_check(false,
+                  "%s: argument 1 is \"%s\"; allowed are send, write, read, atomic, bandwidth and "
+                  "read-bandwidth",
+                  program, name);
+    return NULL;
+}
+
 int main(int count, char **values) {
-    const char *what = count > 1 ? values[1] : "send";
-    bool sends = strcmp(what, "send") == 0, streams = strcmp(what, "bandwidth") == 0;
-    narthex_check(sends || streams || strcmp(what, "write") == 0,
-                  "%s: argument 1 is \"%s\"; allowed are send, write and bandwidth", values[0],
-                  what);
-    bytes = (size_t)argument(count, values, 2, "bytes", 1, LARGEST, 64);
+    const struct measurement *what = measurement_of(values[0], count > 1 ? values[1] : "send");
+    bool adds = what->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+    bytes = (size_t)argument(count, values, 2, "bytes", 1, LARGEST, adds ? sizeof(uint64_t) : 64);
+    narthex_check(!adds || bytes == sizeof(uint64_t), "atomic operations are of 8 bytes, not %zu",
+                  bytes);
     long measured = argument(count, values, 3, "count", 1, 1000000000, 200);
     long warm_up = argument(count, values, 4, "warm-up", 0, 1000000000, 50);
     most_inline = (size_t)argument(count, values, 5, "most inline", 0, INLINE, INLINE);
     narthex_check(narthex_nodes() == 2, "two processes take part, not %d", narthex_nodes());
+    signal = what->waits ? 1 : SIGNAL;
     open_pair();
     exchange_addresses();
     connect_pair();
-    for (int each = 0; sends && each < DEPTH; each++)
+    for (int each = 0; what->opcode == IBV_WR_SEND && each < DEPTH; each++)
         post_receive();
+    bool reads = what->opcode == IBV_WR_RDMA_READ;
+    if (reads)
+        pattern_fill(in, bytes, 1);
     narthex_barrier();
-    if (!streams) {
-        double time = round_trips(measured, warm_up, sends ? send_and_receive : write_and_wait);
+    if (what->round) {
+        double time = round_trips(measured, warm_up, what->round);
         if (narthex_node() == 0)
-            narthex_report(sends ? "send latency" : "write latency", time / 2, "ns");
+            narthex_report(what->report, time * what->halves / 2, "ns");
     } else if (narthex_node() == 0) {
-        narthex_report("write bandwidth", stream(measured, warm_up), "MB/s");
+        narthex_report(what->report, stream(what->opcode, measured, warm_up), "MB/s");
     }
+    if (reads && narthex_node() == 0)
+        pattern_check(out, bytes, 1);
     narthex_barrier();
     return 0;
 }

@@ -39,7 +39,12 @@
 //! has. What a program gets wrong ends as a completion with an error, as in hardware; what hardware would
 //! report by an event (a completion queue that overflows, a doorbell of no queue pair) ends the run with a message.
 //!
-//! Left out, and refused: RDMA reads and atomics, datagrams, events instead of polling, several paths.
+//! **Reads and atomic operations** of a queue pair are under way up to the number that both ends have agreed on. A read
+//! is answered from memory as all earlier packets of its queue pair have left it. Atomic operations are atomic among
+//! those that this interface carries out, one at a time; a processor's store to the word in between is lost, as with
+//! `IBV_ATOMIC_HCA` in hardware.
+//!
+//! Left out, and refused: datagrams, events instead of polling, several paths.
 
 use narthex_kernel::Duration;
 use narthex_kernel::quantity::Bytes;

@@ -9,9 +9,10 @@
 use narthex_fabrics::Rank;
 use narthex_kernel::Duration;
 
-use super::formats::{BASIC_BLOCK, COMPLETION, NUMBERS, SEGMENT};
+use super::formats::{BASIC_BLOCK, COMPLETION, SEGMENT};
 use super::function::Function;
 use super::objects::{CompletionQueue, Memory, ReceiveQueue};
+use super::packets::NUMBERS;
 use super::queue_pair::{Owed, QueuePair, Retries, State};
 use super::{INLINE_LIMIT, Parameters};
 use crate::device_call::{CallError, DeviceCall, OperatingSystem};
@@ -54,6 +55,8 @@ pub mod request {
 
 /// Most entries of a queue, as a power of two: positions are counted in 16 bits.
 const MOST_ENTRIES: u64 = 15;
+/// Most RDMA reads and atomic operations of a queue pair under way, each way: mlx5's interfaces have 16.
+const MOST_FETCHES: u64 = 16;
 
 type Words = [u64; WORDS];
 type Done = Result<(), CallError>;
@@ -127,7 +130,8 @@ impl Function {
         match request {
             request::QUERY => {
                 let Parameters { blue_flame, mtu, objects, .. } = self.parameters;
-                words[..5].copy_from_slice(&[blue_flame, INLINE_LIMIT, mtu, objects, 1 << MOST_ENTRIES]);
+                let entries = 1 << MOST_ENTRIES;
+                words[..6].copy_from_slice(&[blue_flame, INLINE_LIMIT, mtu, objects, entries, MOST_FETCHES]);
                 Ok(())
             }
             request::CREATE_DOMAIN => {
@@ -281,21 +285,22 @@ impl Function {
     }
 
     /// Queue pair, rank and queue pair of the peer, number of its first packet, bytes of a packet, what
-    /// the peer may do, how long it waits for a receive here, in nanoseconds.
+    /// the peer may do, how long it waits for a receive here, in nanoseconds, and how many of its reads and
+    /// atomic operations may wait here.
     fn connect(&mut self, context: &Context<'_>, words: &Words) -> Done {
-        let [number, rank, peer_number, first, mtu, access, delay, ..] = *words;
+        let [number, rank, peer_number, first, mtu, access, delay, served, ..] = *words;
         let most = self.parameters.mtu;
         let rank = u16::try_from(rank).map_err(|_| CallError::Invalid)?;
         let peer = context.network.job().process(Rank(rank)).ok_or(CallError::Absent)?;
         let pair = self.queue_pairs.get_mut(number).ok_or(CallError::Absent)?;
         let is_sound = (256..=4096).contains(&mtu) && mtu.is_power_of_two();
-        if pair.state != State::Initialised || !is_sound {
+        if pair.state != State::Initialised || !is_sound || served > MOST_FETCHES {
             return Err(CallError::Invalid);
         }
         let first = first as u32 % NUMBERS;
         (pair.peer, pair.peer_number, pair.mtu, pair.access) =
             (peer, peer_number as u32, mtu.min(most), access);
-        (pair.expected, pair.placed) = (first, first);
+        (pair.expected, pair.placed, pair.most_served) = (first, first, served as u8);
         pair.retries.receive_delay = Duration::from_ns(delay & 0xffff_ffff);
         pair.state = State::ReadyToReceive;
         self.has_receiver = true;
@@ -303,17 +308,20 @@ impl Function {
     }
 
     /// Queue pair, state; to send: number of the first packet, exponent of the timeout, retries for want
-    /// of an answer, of a receive.
+    /// of an answer, of a receive, reads and atomic operations under way at most.
     fn set_state(&mut self, words: &Words) -> Done {
-        let [number, state, first, timeout, answers, receives, ..] = *words;
+        let [number, state, first, timeout, answers, receives, fetches, ..] = *words;
         let pair = self.queue_pairs.get_mut(number).ok_or(CallError::Absent)?;
         let all = [State::Initialised, State::ReadyToSend, State::Error];
         let wanted = all.into_iter().find(|&known| known as u64 == state).ok_or(CallError::Invalid)?;
         match (pair.state, wanted) {
             (State::Reset, State::Initialised) => pair.state = wanted,
-            (State::ReadyToReceive, State::ReadyToSend) if timeout < 32 && answers.max(receives) < 8 => {
+            (State::ReadyToReceive, State::ReadyToSend)
+                if timeout < 32 && answers.max(receives) < 8 && fetches <= MOST_FETCHES =>
+            {
                 let first = first as u32 % NUMBERS;
-                (pair.number, pair.acknowledged) = (first, first);
+                (pair.number, pair.acknowledged, pair.told) = (first, first, first);
+                pair.most_fetches = fetches as u8;
                 pair.retries.timeout =
                     if timeout == 0 { Duration::ZERO } else { Duration::from_ns(4096 << timeout) };
                 (pair.retries.answers, pair.retries.receives) = (answers as u8, receives as u8);
@@ -353,6 +361,10 @@ impl QueuePair {
             skip: 0,
             number: 0,
             acknowledged: 0,
+            told: 0,
+            refused: None,
+            fetches: 0,
+            most_fetches: 0,
             pass: 0,
             unacknowledged: Default::default(),
             left: (0, 0),
@@ -361,6 +373,8 @@ impl QueuePair {
             expected: 0,
             placed: 0,
             arriving: None,
+            most_served: 0,
+            carried_out: Default::default(),
             owed: Owed::default(),
             is_owing: false,
         }

@@ -9,8 +9,8 @@ use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 
-use super::formats::HEADERS;
 use super::function::Function;
+use super::packets::HEADERS;
 use super::{BLUE_FLAME_HALF, BLUE_FLAME_PAGE, DOORBELL, Parameters};
 use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DevicePort, Engine, LargestPacket, Layout};

@@ -23,6 +23,24 @@ pub struct Piece {
     pub bytes: usize,
 }
 
+/// Takes the first bytes of what is left of some pieces.
+pub fn take(pieces: &mut VecDeque<Piece>, bytes: u64) -> Vec<Piece> {
+    let mut left = bytes as usize;
+    let mut taken = Vec::new();
+    while left > 0
+        && let Some(piece) = pieces.front_mut()
+    {
+        let part = piece.bytes.min(left);
+        taken.push(Piece { bytes: part, ..*piece });
+        *piece = Piece { address: piece.address + part as u64, bytes: piece.bytes - part };
+        if piece.bytes == 0 {
+            pieces.pop_front();
+        }
+        left -= part;
+    }
+    taken
+}
+
 /// What is read, and for what.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Read<P> {

@@ -1,12 +1,12 @@
-//! What queue pairs and packets look like: segments of work requests, completions, transport headers.
+//! What the queues of a queue pair hold: segments of work requests and receives, completions.
 //! Multi-byte fields are little-endian, as the processors are; mlx5's are big-endian.
 //!
 //! ```text
 //!   work request   [ control 16 ][ remote address 16 ][ data 16 ]...       in basic blocks of 64 bytes
 //!                  [ control 16 ][ remote address 16 ][ inline: length 4, payload, rounded to 16 ]
+//!                  [ control 16 ][ remote address 16 ][ atomic: swap or add 8, compare 8 ][ data 16 ]
 //!   receive        [ data 16 ]...
 //!   completion     [ payload 32 ][ immediate, length, queue pair, index, status, ..., opcode and owner ]
-//!   packet         [ base header 12 ][ RDMA 16 ][ immediate 4 ][ payload ][ check 4 ]
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ pub const NO_KEY: u32 = 0x100;
 pub const INLINE: u32 = 1 << 31;
 /// Control: a completion is wanted.
 pub const SIGNALLED: u64 = 8;
+/// Control: not before what earlier RDMA reads and atomic operations fetch is here.
+pub const FENCED: u64 = 4 << 5;
 /// The opcode of a completion that has not been written.
 pub const INVALID: u8 = 0xf;
 
@@ -44,6 +46,10 @@ pub mod opcode {
     pub const SEND_IMMEDIATE: u8 = 0x0b;
     /// RDMA read.
     pub const READ: u8 = 0x10;
+    /// Atomic: a word becomes another one if it is as expected.
+    pub const COMPARE_SWAP: u8 = 0x11;
+    /// Atomic: something is added to a word.
+    pub const FETCH_ADD: u8 = 0x12;
 }
 
 /// Kinds of completions, by mlx5's numbers.
@@ -75,6 +81,8 @@ pub enum Status {
     LocalProtection = 4,
     /// The queue pair was in its error state before.
     Flushed = 5,
+    /// The other end sent other bytes than were asked for: its packets have another size.
+    BadResponse = 7,
     /// The other end found the request wrong.
     RemoteInvalid = 9,
     /// A remote key is none, or does not allow it.
@@ -156,7 +164,9 @@ pub struct WorkRequest {
     pub immediate: u32,
     /// The memory of the other end.
     pub remote: Option<Data>,
-    /// The memory to be gathered.
+    /// What an atomic operation swaps or adds, and what it compares with.
+    pub operands: [u64; 2],
+    /// The memory to be gathered; for what is fetched, where it goes.
     pub gathered: Vec<Data>,
     /// The payload, where that is in the work request.
     pub inline: Option<Vec<u8>>,
@@ -177,16 +187,28 @@ impl WorkRequest {
             is_signalled,
             immediate,
             remote: None,
+            operands: [0; 2],
             gathered: Vec::new(),
             inline: None,
         };
         let mut at = SEGMENT;
         match control.opcode {
             opcode::NOP | opcode::SEND | opcode::SEND_IMMEDIATE => {}
-            opcode::WRITE | opcode::WRITE_IMMEDIATE | opcode::READ if at + SEGMENT <= end => {
+            code @ (opcode::WRITE
+            | opcode::WRITE_IMMEDIATE
+            | opcode::READ
+            | opcode::COMPARE_SWAP
+            | opcode::FETCH_ADD)
+                if at + SEGMENT <= end =>
+            {
                 let (address, key) = (word64(bytes, at), word32(bytes, at + 8));
                 request.remote = Some(Data { bytes: 0, key, address });
                 at += SEGMENT;
+                if is_atomic(code) {
+                    let operands = bytes[at..end].get(..SEGMENT)?;
+                    request.operands = [word64(operands, 0), word64(operands, 8)];
+                    at += SEGMENT;
+                }
             }
             _ => return None,
         }
@@ -249,149 +271,23 @@ impl Completion {
     }
 }
 
-/// What a packet is, beside the numbers of InfiniBand's base header.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum Body {
-    /// A part of a message.
-    Part {
-        /// The message's opcode.
-        opcode: u8,
-        /// It is the message's first packet.
-        is_first: bool,
-        /// It is its last.
-        is_last: bool,
-        /// The other end's memory, in the first packet of an RDMA write.
-        remote: Option<Data>,
-        /// In the last packet.
-        immediate: u32,
-    },
-    /// All packets before this packet number have come.
-    Acknowledgement,
-    /// The same, and the one with this number came out of its turn.
-    OutOfTurn,
-    /// The same, and there was no receive for the one with this number: to be sent again after so many
-    /// nanoseconds.
-    NotReady(u32),
-    /// The same, and the one with this number is refused.
-    Refused(Status),
-}
-
-/// A packet's transport header.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Transport {
-    /// The queue pair that it is for.
-    pub queue_pair: u32,
-    /// The packet number, modulo 2^24.
-    pub number: u32,
-    /// How often its sender had gone back before, modulo 2^8.
-    pub pass: u8,
-    /// What it is.
-    pub body: Body,
-}
-
-/// Packet numbers are counted modulo this.
-pub const NUMBERS: u32 = 1 << 24;
-
-/// How far a packet number is ahead of another one; negative if it is behind.
-pub fn ahead(number: u32, of: u32) -> i32 {
-    ((number.wrapping_sub(of) << 8) as i32) >> 8
-}
-
-const BASE: usize = 12;
-const REMOTE: usize = 16;
-const CHECK: usize = 4;
-/// The most bytes that a packet has beside its payload.
-pub const HEADERS: usize = BASE + REMOTE + 4 + CHECK;
-
-const FIRST: u8 = 1;
-const LAST: u8 = 2;
-const HAS_REMOTE: u8 = 4;
-const ACKNOWLEDGEMENT: u8 = 0x40;
-const OUT_OF_TURN: u8 = 0x41;
-const NOT_READY: u8 = 0x42;
-const REFUSED: u8 = 0x43;
-
-impl Transport {
-    /// A packet with room for so many bytes of payload, and where that begins.
-    pub fn packet(&self, payload: usize) -> (Vec<u8>, usize) {
-        let mut bytes = Vec::with_capacity(HEADERS + payload);
-        let (code, flags) = match self.body {
-            Body::Part { opcode, is_first, is_last, remote, .. } => {
-                let flags = [(is_first, FIRST), (is_last, LAST), (remote.is_some(), HAS_REMOTE)];
-                (opcode, flags.into_iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum())
-            }
-            Body::Acknowledgement => (ACKNOWLEDGEMENT, 0),
-            Body::OutOfTurn => (OUT_OF_TURN, 0),
-            Body::NotReady(_) => (NOT_READY, 0),
-            Body::Refused(status) => (REFUSED, status as u8),
-        };
-        bytes.extend_from_slice(&[code, flags, self.pass, 0]);
-        bytes.extend_from_slice(&self.queue_pair.to_le_bytes());
-        bytes.extend_from_slice(&self.number.to_le_bytes());
-        match self.body {
-            Body::Part { remote, immediate, opcode, is_last, .. } => {
-                if let Some(Data { bytes: length, key, address }) = remote {
-                    bytes.extend_from_slice(&address.to_le_bytes());
-                    bytes.extend_from_slice(&key.to_le_bytes());
-                    bytes.extend_from_slice(&length.to_le_bytes());
-                }
-                if is_last && has_immediate(opcode) {
-                    bytes.extend_from_slice(&immediate.to_le_bytes());
-                }
-            }
-            // InfiniBand's header of acknowledgements: a syndrome, and the time to wait.
-            Body::NotReady(delay) => bytes.extend_from_slice(&delay.to_le_bytes()),
-            _ => bytes.extend_from_slice(&[0; 4]),
-        }
-        let at = bytes.len();
-        bytes.resize(at + payload + CHECK, 0);
-        (bytes, at)
-    }
-
-    /// The header with which a packet begins, and its payload; none if it is none of this interface's.
-    pub fn of(packet: &[u8]) -> Option<(Self, &[u8])> {
-        let (base, rest) = packet.split_at_checked(BASE)?;
-        let rest = &rest[..rest.len().checked_sub(CHECK)?];
-        let flags = base[1];
-        let (body, payload) = match base[0] {
-            ACKNOWLEDGEMENT => (Body::Acknowledgement, &rest[..0]),
-            OUT_OF_TURN => (Body::OutOfTurn, &rest[..0]),
-            NOT_READY => (Body::NotReady(word32(rest.get(..4)?, 0)), &rest[..0]),
-            REFUSED => (Body::Refused(refusal(flags)), &rest[..0]),
-            opcode => {
-                let (remote, rest) = match flags & HAS_REMOTE != 0 {
-                    false => (None, rest),
-                    true => {
-                        let (remote, rest) = rest.split_at_checked(REMOTE)?;
-                        let (address, key) = (word64(remote, 0), word32(remote, 8));
-                        (Some(Data { bytes: word32(remote, 12), key, address }), rest)
-                    }
-                };
-                let is_last = flags & LAST != 0;
-                let (immediate, payload) = match is_last && has_immediate(opcode) {
-                    false => (0, rest),
-                    true => {
-                        let (immediate, payload) = rest.split_at_checked(4)?;
-                        (word32(immediate, 0), payload)
-                    }
-                };
-                (Body::Part { opcode, is_first: flags & FIRST != 0, is_last, remote, immediate }, payload)
-            }
-        };
-        let (queue_pair, number, pass) = (word32(base, 4), word32(base, 8), base[2]);
-        Some((Transport { queue_pair, number, pass, body }, payload))
-    }
-}
-
-fn refusal(code: u8) -> Status {
-    let all = [Status::RemoteInvalid, Status::RemoteAccess];
-    all.into_iter().find(|&status| status as u8 == code).unwrap_or(Status::RemoteOperation)
-}
-
 /// Whether messages of this opcode have four bytes beside their payload.
 pub fn has_immediate(opcode: u8) -> bool {
     matches!(opcode, opcode::SEND_IMMEDIATE | opcode::WRITE_IMMEDIATE)
 }
+
+/// Whether a request of this opcode brings bytes of the other end's memory here.
+pub fn fetches(opcode: u8) -> bool {
+    opcode == opcode::READ || is_atomic(opcode)
+}
+
+/// Whether a request of this opcode changes a word of the other end's memory and fetches what it was.
+pub fn is_atomic(opcode: u8) -> bool {
+    matches!(opcode, opcode::COMPARE_SWAP | opcode::FETCH_ADD)
+}
+
+/// Bytes of a word that an atomic operation changes.
+pub const ATOMIC: u64 = 8;
 
 /// Whether messages of this opcode take a receive at the other end.
 pub fn takes_receive(opcode: u8) -> bool {

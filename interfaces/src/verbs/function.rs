@@ -5,8 +5,8 @@
 //!   network ─► engine ─► queue pair ─► payload written ─► completion written, acknowledgement
 //! ```
 //!
-//! [`super::requester`] sends, [`super::responder`] receives. Here is what both need: deliveries of
-//! the DMA engine, completions, what fails.
+//! [`super::requester`] sends, [`super::responder`] receives, [`super::responses`] has what RDMA reads and atomic
+//! operations need on both sides. Here is what all need: deliveries of the DMA engine, completions, what fails.
 
 use std::collections::VecDeque;
 
@@ -15,12 +15,12 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::AgentId;
 use serde::{Deserialize, Serialize};
 
-use super::dma::Dma;
-use super::formats::{
-    BASIC_BLOCK, Completion, Control, SEGMENT, Status, Transport, completion, word32, word64,
-};
+use super::dma::{Dma, Piece};
+use super::formats::{BASIC_BLOCK, Completion, Control, SEGMENT, Status, completion, word32, word64};
 use super::objects::{CompletionQueue, ReceiveQueue, Regions, Table};
+use super::packets::Transport;
 use super::queue_pair::{QueuePair, State};
+use super::responses::{Atomic, Response};
 use super::{BLUE_FLAME_HALF, FIRST_QUEUE_PAIR, Parameters};
 use crate::half::{Context, RegisterFault};
 
@@ -35,6 +35,9 @@ narthex_kernel::statistics! {
         record_reads: Counter, "verbs_record_reads", "reads", "reads of doorbell records";
         messages: Counter, "verbs_messages_sent", "messages", "messages that were cut into packets";
         inline: Counter, "verbs_inline_messages", "messages", "those of them whose payload was in the work request";
+        reads: Counter, "verbs_rdma_reads", "requests", "RDMA reads that were asked for, again included";
+        atomics: Counter, "verbs_atomics", "requests", "atomic operations that were asked for, again included";
+        responses: Counter, "verbs_responses_sent", "packets", "packets of what other processes read, and of words that they changed";
         packets: Counter, "verbs_packets_sent", "packets", "packets of messages that left, those sent again included";
         acknowledgements: Counter, "verbs_acknowledgements_sent", "packets", "packets that acknowledge, or say why not";
         received: Counter, "verbs_packets_received", "packets", "packets of messages that were taken";
@@ -61,6 +64,8 @@ pub(super) enum Purpose {
     Receives(u32),
     /// How many completions a process has taken.
     CompletionRecord(u32),
+    /// The word of an atomic operation.
+    Atomic,
     /// Payload of a queue pair: all packets before this number are in memory then, and a message may be.
     Placed { queue_pair: u32, number: u32, is_last: bool, completion: Option<Box<Completion>> },
 }
@@ -69,11 +74,29 @@ pub(super) enum Purpose {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Outgoing {
     pub queue_pair: u32,
-    pub pass: u8,
+    /// Of a request: the pass of its queue pair.
+    pub pass: Option<u8>,
     pub bytes: Vec<u8>,
     /// Where the payload begins in it.
     pub payload_at: usize,
     pub is_whole: bool,
+}
+
+/// Where a packet's payload is.
+pub(super) enum Payload {
+    /// Here.
+    Here(Vec<u8>),
+    /// In the host's memory.
+    Memory(Vec<Piece>),
+}
+
+impl Payload {
+    pub fn bytes(&self) -> usize {
+        match self {
+            Payload::Here(bytes) => bytes.len(),
+            Payload::Memory(pieces) => pieces.iter().map(|piece| piece.bytes).sum(),
+        }
+    }
 }
 
 /// A packet that has come.
@@ -103,7 +126,11 @@ pub struct Function {
     pub(super) leaving: Option<(Outgoing, Time)>,
     /// Queue pairs that owe their peers an answer.
     pub(super) owing: VecDeque<u32>,
+    /// What other processes fetch, and has not been put into packets.
+    pub(super) responses: VecDeque<Response>,
     pub(super) incoming: Option<Incoming>,
+    /// The atomic operation of that packet, if it is one.
+    pub(super) atomic: Option<Atomic>,
     /// The record of its receive queue has been read for it.
     pub(super) has_looked: bool,
     /// A queue pair has been ready to receive.
@@ -134,7 +161,9 @@ impl Function {
             first_packet: 0,
             leaving: None,
             owing: VecDeque::new(),
+            responses: VecDeque::new(),
             incoming: None,
+            atomic: None,
             has_looked: false,
             has_receiver: false,
             progress: 0,
@@ -294,13 +323,14 @@ impl Function {
                 }
             }
             Purpose::CompletionRecord(number) => self.has_room_for(context, number, word32(bytes, 0)),
+            Purpose::Atomic => self.change_word(word64(bytes, 0)),
             Purpose::Placed { .. } => unreachable!("it is written"),
         }
     }
 
     fn has_written(&mut self, purpose: Purpose) {
         let Purpose::Placed { queue_pair, number, is_last, completion } = purpose else {
-            unreachable!("it is read")
+            return self.has_changed_word();
         };
         let Some(pair) = self.queue_pairs.get_mut(queue_pair) else { return };
         pair.placed = number;
@@ -350,13 +380,13 @@ impl Function {
     }
 
     /// A work request of a queue pair's send queue has ended.
-    pub(super) fn end_request(&mut self, number: u32, index: u32, status: Status) {
+    pub(super) fn end_request(&mut self, number: u32, index: u32, bytes: u32, status: Status) {
         let Some(pair) = self.queue_pairs.get(number) else { return };
         let kind = if status == Status::Success { completion::REQUEST } else { completion::REQUEST_ERROR };
         let queue = pair.queues[0];
         let index = index as u16;
         let ended =
-            Completion { kind, status, queue_pair: number, index, bytes: 0, immediate: 0, payload: None };
+            Completion { kind, status, queue_pair: number, index, bytes, immediate: 0, payload: None };
         self.complete(queue, ended);
     }
 
@@ -379,12 +409,13 @@ impl Function {
         pair.here.clear();
         (pair.is_reading, pair.has_failed, pair.message) = (false, false, None);
         (pair.waits_until, pair.answer_by) = (None, None);
+        (pair.fetches, pair.refused) = (0, None);
         let receives = pair.receives;
         let arriving = pair.arriving.take().and_then(|arriving| arriving.receive);
         let queue = pair.queues[1];
         let unacknowledged = std::mem::take(&mut pair.unacknowledged);
         for sent in unacknowledged {
-            self.end_request(number, sent.index, Status::Flushed);
+            self.end_request(number, sent.index, 0, Status::Flushed);
         }
         if let Some(receive) = arriving {
             self.fail_receive((number, queue), receive.index, Status::Flushed);
@@ -489,6 +520,10 @@ impl Function {
 
     /// Whether it moves nothing for its process.
     pub(super) fn is_idle(&self) -> bool {
-        self.dma.is_idle() && self.gathered.is_empty() && self.leaving.is_none()
+        self.dma.is_idle()
+            && self.gathered.is_empty()
+            && self.leaving.is_none()
+            && self.responses.is_empty()
+            && self.atomic.is_none()
     }
 }

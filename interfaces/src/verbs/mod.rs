@@ -3,13 +3,15 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | [`formats`] | work requests, completions and packets, byte by byte |
+//! | [`formats`] | work requests and completions, byte by byte |
+//! | [`packets`] | packets, byte by byte |
 //! | [`objects`] | what a process has created: regions, completion queues, receive queues |
 //! | [`queue_pair`] | a queue pair and its connection |
 //! | [`calls`] | the requests of the kernel's driver |
 //! | [`function`] | a process's part of the interface, and what both directions need |
 //! | [`requester`] | what sends |
 //! | [`responder`] | what receives |
+//! | [`responses`] | what fetches: RDMA reads and atomic operations, on both sides |
 //! | [`dma`] | reads and writes of the host's memory |
 //! | [`device`] | the device as its node has it |
 
@@ -19,16 +21,18 @@ pub mod dma;
 pub mod formats;
 pub mod function;
 pub mod objects;
+pub mod packets;
 pub mod queue_pair;
 mod requester;
 mod responder;
+mod responses;
 
 use narthex_kernel::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::programming::{Constant, Register};
 use calls::{WORDS, request};
-use formats::{BASIC_BLOCK, INLINE, NO_KEY, SCATTERED, SEGMENT, SIGNALLED, opcode};
+use formats::{BASIC_BLOCK, FENCED, INLINE, NO_KEY, SCATTERED, SEGMENT, SIGNALLED, opcode};
 
 /// A store of a control segment's first doubleword tells of its work request and those before it.
 pub const DOORBELL: u64 = 0x100;
@@ -54,15 +58,24 @@ pub const CONSTANTS: &[Constant] = &[
     ("VERBS_INLINE", INLINE as u64, "Length of an inline segment: the bit that tells it from others."),
     ("VERBS_NO_KEY", NO_KEY as u64, "The local key that ends the segments of a receive."),
     ("VERBS_SIGNALLED", SIGNALLED, "Control segment: a completion is wanted."),
+    ("VERBS_FENCED", FENCED, "Control segment: not before what earlier requests fetch is here."),
     ("VERBS_WRITE", opcode::WRITE as u64, "Opcode: RDMA write."),
     ("VERBS_WRITE_IMMEDIATE", opcode::WRITE_IMMEDIATE as u64, "Opcode: RDMA write with immediate."),
     ("VERBS_SEND", opcode::SEND as u64, "Opcode: send."),
     ("VERBS_SEND_IMMEDIATE", opcode::SEND_IMMEDIATE as u64, "Opcode: send with immediate."),
+    ("VERBS_READ", opcode::READ as u64, "Opcode: RDMA read."),
+    (
+        "VERBS_COMPARE_SWAP",
+        opcode::COMPARE_SWAP as u64,
+        "Opcode: a word becomes another one if it is as expected.",
+    ),
+    ("VERBS_FETCH_ADD", opcode::FETCH_ADD as u64, "Opcode: something is added to a word."),
     ("VERBS_REQUEST_WORDS", WORDS as u64, "Doublewords of a request."),
     (
         "VERBS_QUERY",
         request::QUERY,
-        "ioctl: -> BlueFlame register (0: none), most bytes inline, of a packet, objects, entries.",
+        "ioctl: -> BlueFlame register (0: none), most bytes inline, of a packet, objects, entries, reads and atomics \
+         under way.",
     ),
     ("VERBS_CREATE_DOMAIN", request::CREATE_DOMAIN, "ioctl: -> protection domain."),
     ("VERBS_DESTROY_DOMAIN", request::DESTROY_DOMAIN, "ioctl: protection domain."),
@@ -90,12 +103,14 @@ pub const CONSTANTS: &[Constant] = &[
     (
         "VERBS_CONNECT",
         request::CONNECT,
-        "ioctl: queue pair, peer's rank, its queue pair, its first packet, MTU, access, delay for want of a receive (ns).",
+        "ioctl: queue pair, peer's rank, its queue pair, its first packet, MTU, access, delay for want of a receive (ns), \
+         reads and atomics of the peer.",
     ),
     (
         "VERBS_SET_STATE",
         request::SET_STATE,
-        "ioctl: queue pair, state; to send: first packet, timeout, retries, retries for want of a receive.",
+        "ioctl: queue pair, state; to send: first packet, timeout, retries, retries for want of a receive, reads and \
+         atomics under way.",
     ),
     ("VERBS_QUERY_QUEUE_PAIR", request::QUERY_QUEUE_PAIR, "ioctl: queue pair -> state."),
 ];

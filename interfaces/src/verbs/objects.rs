@@ -114,6 +114,8 @@ pub mod access {
     pub const REMOTE_WRITE: u64 = 2;
     /// Other processes may read it.
     pub const REMOTE_READ: u64 = 4;
+    /// Other processes may change words of it by atomic operations.
+    pub const REMOTE_ATOMIC: u64 = 8;
 }
 
 /// A memory region.

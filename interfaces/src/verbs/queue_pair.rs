@@ -13,6 +13,10 @@
 //! one, or does not answer for a time. Each time it goes back is a *pass*. A receiver tells the pass of
 //! the packet that it did not take, so that several such answers to packets of one pass make its sender
 //! go back once.
+//!
+//! RDMA reads and atomic operations *fetch*: they are requests of one packet, whose numbers are those of the
+//! packets that answer them. What their peer sends meanwhile may come before the answers: it counts when these
+//! are here.
 
 use std::collections::VecDeque;
 
@@ -21,8 +25,9 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::dma::Piece;
-use super::formats::{BASIC_BLOCK, Control, NUMBERS, Status, WorkRequest, ahead};
+use super::formats::{BASIC_BLOCK, Control, Data, FENCED, Status, WorkRequest, fetches};
 use super::objects::{Memory, Receive};
+use super::packets::{NUMBERS, ahead};
 
 /// States: the numbers of `ibv_qp_state`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -40,7 +45,7 @@ pub enum State {
 }
 
 /// A work request that is sent, wholly or in part, and not acknowledged.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Unacknowledged {
     /// Its first basic block.
     pub index: u32,
@@ -52,6 +57,28 @@ pub struct Unacknowledged {
     pub is_signalled: bool,
     /// How it ends, when all before it have ended.
     pub status: Status,
+    /// Of an RDMA read or atomic operation: what comes back.
+    pub fetched: Option<Box<Fetched>>,
+}
+
+impl Unacknowledged {
+    /// The number behind its last packet.
+    pub fn end(&self) -> u32 {
+        (self.first + self.packets) % NUMBERS
+    }
+}
+
+/// Bytes of the other end's memory that come here.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Fetched {
+    /// Where they go.
+    pub segments: Vec<Data>,
+    /// How many there are.
+    pub bytes: u64,
+    /// The packet that comes next.
+    pub next: u32,
+    /// The pass in which they were asked for.
+    pub pass: u8,
 }
 
 /// The message that is being cut into packets.
@@ -73,7 +100,7 @@ pub struct Arriving {
     /// The receive that it took.
     pub receive: Option<Receive>,
     /// Where an RDMA write goes: address, key, bytes.
-    pub remote: Option<super::formats::Data>,
+    pub remote: Option<Data>,
     /// Bytes so far.
     pub bytes: u64,
 }
@@ -171,8 +198,16 @@ pub struct QueuePair {
     pub skip: u32,
     /// The number of the next packet.
     pub number: u32,
-    /// All packets before this one are acknowledged.
+    /// All packets before this one are acknowledged, and what they fetch is here.
     pub acknowledged: u32,
+    /// The peer has told that it has all packets before this one.
+    pub told: u32,
+    /// The packet that the peer refuses, and what it says.
+    pub refused: Option<(u32, Status)>,
+    /// Work requests under way that fetch, and the most of them.
+    pub fetches: u8,
+    /// See `fetches`.
+    pub most_fetches: u8,
     /// How often it has gone back, modulo 2^8.
     pub pass: u8,
     /// Work requests without an acknowledgement.
@@ -190,6 +225,10 @@ pub struct QueuePair {
     pub placed: u32,
     /// The message that is being received.
     pub arriving: Option<Arriving>,
+    /// Requests of its peer for bytes that may wait to be answered.
+    pub most_served: u8,
+    /// The last atomic operations of its peer: the packet, and what the word was. They are not carried out again.
+    pub carried_out: VecDeque<(u32, u64)>,
     /// What its peer is to be told.
     pub owed: Owed,
     /// It stands in the queue of those that owe something.
@@ -236,27 +275,63 @@ impl QueuePair {
 
     /// Goes back to a packet.
     pub fn go_back(&mut self, number: u32) {
-        let holds = |sent: &Unacknowledged| ahead(number, sent.first.wrapping_add(sent.packets)) < 0;
+        let holds = |sent: &Unacknowledged| ahead(number, sent.end()) < 0;
         let place = self.unacknowledged.iter().position(|sent| sent.packets > 0 && holds(sent));
         if let Some(place) = place {
-            let sent = self.unacknowledged[place];
+            let Unacknowledged { index, first, .. } = self.unacknowledged[place];
             self.unacknowledged.truncate(place);
-            self.next = sent.index;
-            self.number = sent.first;
-            self.skip = ahead(number, sent.first).max(0) as u32;
+            self.fetches = self.fetches_under_way();
+            self.next = index;
+            self.number = first;
+            self.skip = ahead(number, first).max(0) as u32;
             self.here.clear();
             self.is_reading = false;
             self.has_failed = false;
             self.message = None;
         }
+        if ahead(self.told, number) > 0 {
+            self.told = number;
+        }
         self.pass = self.pass.wrapping_add(1);
     }
 
     /// Moves the number of the next packet on.
-    pub fn count_packet(&mut self) -> u32 {
-        let number = self.number;
-        self.number = (number + 1) % NUMBERS;
-        number
+    pub fn count_packets(&mut self, packets: u32) {
+        self.number = (self.number + packets) % NUMBERS;
+    }
+
+    /// Counts the work requests under way that fetch.
+    pub fn fetches_under_way(&self) -> u8 {
+        self.unacknowledged.iter().filter(|sent| sent.fetched.is_some()).count() as u8
+    }
+
+    /// Whether the next work request, whose control segment this is, may begin now.
+    pub fn may_begin(&self, control: Control, flags: u64) -> bool {
+        let is_free = !fetches(control.opcode) || self.fetches < self.most_fetches.max(1);
+        is_free && (flags & FENCED == 0 || self.fetches == 0)
+    }
+
+    /// The packet up to which what was sent has ended: what the peer has told, but for what is still to
+    /// come here, or is sent again.
+    pub fn reached(&self) -> u32 {
+        let missing = |sent: &Unacknowledged| {
+            let next = sent.fetched.as_ref()?.next;
+            (ahead(next, sent.end()) < 0).then_some(next)
+        };
+        let missing = match self.fetches {
+            0 => None,
+            _ => self.unacknowledged.iter().find_map(missing),
+        };
+        let sooner = |one, other| if ahead(other, one) < 0 { other } else { one };
+        sooner(sooner(self.told, self.number), missing.unwrap_or(self.number))
+    }
+
+    /// What is fetched first of all that has not come.
+    pub fn awaited(&mut self) -> Option<&mut Unacknowledged> {
+        let is_missing = |sent: &Unacknowledged| {
+            sent.fetched.as_ref().is_some_and(|fetched| ahead(fetched.next, sent.end()) < 0)
+        };
+        self.unacknowledged.iter_mut().find(|sent| is_missing(sent))
     }
 
     /// Packets of a message of so many bytes.

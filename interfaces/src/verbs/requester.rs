@@ -2,13 +2,14 @@
 
 use narthex_fabrics::Header;
 
-use super::dma::Piece;
+use super::dma::{Piece, take};
 use super::formats::{
-    BASIC_BLOCK, Body, Control, Data, NUMBERS, Status, Transport, WorkRequest, ahead, opcode, word64,
+    ATOMIC, BASIC_BLOCK, Control, Data, Status, WorkRequest, fetches, is_atomic, opcode, word64,
 };
-use super::function::{Function, Outgoing, Purpose};
-use super::objects::Regions;
-use super::queue_pair::{ALWAYS, Message, QueuePair, State, Unacknowledged};
+use super::function::{Function, Outgoing, Payload, Purpose};
+use super::objects::{Regions, access};
+use super::packets::{Body, Transport, ahead};
+use super::queue_pair::{ALWAYS, Fetched, Message, QueuePair, State, Unacknowledged};
 use crate::half::Context;
 
 /// The longest message.
@@ -26,9 +27,12 @@ impl Function {
             has_moved = true;
         }
         let depth = usize::from(self.parameters.transactions) + 1;
-        while self.gathered.len() < depth
-            && let Some(number) = self.queue.pop_front()
-        {
+        while self.gathered.len() < depth {
+            if self.gather_response() {
+                has_moved = true;
+                continue;
+            }
+            let Some(number) = self.queue.pop_front() else { break };
             let Some(pair) = self.queue_pairs.get_mut(number) else { continue };
             pair.is_queued = false;
             self.serve(number);
@@ -43,7 +47,10 @@ impl Function {
             return false;
         };
         let number = packet.queue_pair;
-        let is_of_now = |pair: &&mut QueuePair| pair.pass == packet.pass && pair.state == State::ReadyToSend;
+        let is_request = packet.pass.is_some();
+        let is_of_now = |pair: &&mut QueuePair| {
+            packet.pass.is_none_or(|pass| pair.pass == pass && pair.state == State::ReadyToSend)
+        };
         let Some(pair) = self.queue_pairs.get_mut(number).filter(is_of_now) else {
             self.leaving = None;
             return true;
@@ -54,7 +61,7 @@ impl Function {
         }
         let timeout = pair.retries.timeout;
         let mut deadline = None;
-        if pair.answer_by.is_none() && !timeout.is_zero() {
+        if is_request && pair.answer_by.is_none() && !timeout.is_zero() {
             deadline = Some(context.now + timeout);
             pair.answer_by = deadline;
         }
@@ -90,6 +97,7 @@ impl Function {
                 pair.here.clear();
                 self.begin(number, index, None);
             }
+            Some(control) if !pair.may_begin(control, word64(&pair.here, 8)) => {}
             Some(control) if pair.here.len() >= control.blocks() as usize * BASIC_BLOCK => {
                 let bytes: Vec<u8> = pair.here.drain(..control.blocks() as usize * BASIC_BLOCK).collect();
                 let index = pair.next;
@@ -113,11 +121,11 @@ impl Function {
     fn begin(&mut self, number: u32, index: u32, request: Option<WorkRequest>) {
         let Some(pair) = self.queue_pairs.get_mut(number) else { return };
         if pair.state == State::Error {
-            self.end_request(number, index, Status::Flushed);
+            self.end_request(number, index, 0, Status::Flushed);
             return self.has_something_to_send(number);
         }
         let checked = request.ok_or(Status::LocalOperation).and_then(|request| {
-            let pieces = gathered(&self.regions, pair, &request)?;
+            let pieces = checked(&self.regions, pair, &request)?;
             Ok((request, pieces))
         });
         let mut sent = Unacknowledged {
@@ -126,6 +134,7 @@ impl Function {
             packets: 0,
             is_signalled: true,
             status: Status::Success,
+            fetched: None,
         };
         match checked {
             Err(status) => {
@@ -141,19 +150,26 @@ impl Function {
                 self.has_something_to_send(number);
             }
             Ok((request, pieces)) => {
-                let bytes = request.bytes();
+                let (bytes, code) = (request.bytes(), request.control.opcode);
                 (sent.is_signalled, sent.packets) = (request.is_signalled, pair.packets(bytes));
-                pair.unacknowledged.push_back(sent);
                 let skipped = (u64::from(pair.skip) * pair.mtu).min(bytes);
-                pair.number = (pair.number + pair.skip) % NUMBERS;
-                if pair.skip == 0 {
-                    self.statistics.messages.increment();
-                    self.statistics.inline.add(request.inline.is_some().into());
+                pair.count_packets(pair.skip);
+                let is_new = std::mem::take(&mut pair.skip) == 0;
+                if fetches(code) {
+                    let segments = request.gathered.clone();
+                    sent.fetched =
+                        Some(Box::new(Fetched { segments, bytes, next: pair.number, pass: pair.pass }));
+                    pair.fetches += 1;
+                    self.statistics.atomics.add((is_new && is_atomic(code)).into());
+                    self.statistics.reads.add((is_new && !is_atomic(code)).into());
+                } else {
+                    self.statistics.messages.add(is_new.into());
+                    self.statistics.inline.add((is_new && request.inline.is_some()).into());
                 }
-                pair.skip = 0;
-                let mut message = Message { request, pieces: pieces.into(), sent: 0, bytes };
-                take(&mut message, skipped);
-                pair.message = Some(message);
+                pair.unacknowledged.push_back(sent);
+                let mut pieces = pieces.into();
+                take(&mut pieces, skipped);
+                pair.message = Some(Message { request, pieces, sent: skipped, bytes });
                 self.gather(number);
             }
         }
@@ -163,8 +179,12 @@ impl Function {
     fn gather(&mut self, number: u32) {
         let Some(pair) = self.queue_pairs.get_mut(number) else { return };
         let Some(message) = &mut pair.message else { return };
+        if fetches(message.request.control.opcode) {
+            return self.ask(number);
+        }
         let (start, payload) = (message.sent, (message.bytes - message.sent).min(pair.mtu));
-        let pieces = take(message, payload);
+        let pieces = take(&mut message.pieces, payload);
+        message.sent += payload;
         let Message { request, bytes, .. } = message;
         let is_last = start + payload == *bytes;
         let remote = request.remote.filter(|_| start == 0);
@@ -175,39 +195,82 @@ impl Function {
             remote: remote.map(|remote| Data { bytes: *bytes as u32, ..remote }),
             immediate: request.immediate,
         };
-        let inline =
-            request.inline.as_ref().map(|inline| inline[start as usize..][..payload as usize].to_vec());
+        let payload = match &request.inline {
+            Some(inline) => Payload::Here(inline[start as usize..][..payload as usize].to_vec()),
+            None => Payload::Memory(pieces),
+        };
         if is_last {
             pair.message = None;
         }
         let transport =
             Transport { queue_pair: pair.peer_number, number: pair.number, pass: pair.pass, body };
-        pair.count_packet();
-        let (mut bytes, payload_at) = transport.packet(payload as usize);
-        let is_whole = pieces.is_empty();
-        if let Some(inline) = inline {
-            bytes[payload_at..payload_at + inline.len()].copy_from_slice(&inline);
-        }
-        let packet = self.first_packet + self.gathered.len() as u64;
-        let pass = pair.pass;
-        self.gathered.push_back(Outgoing { queue_pair: number, pass, bytes, payload_at, is_whole });
-        if !is_whole {
-            self.dma.read(Purpose::Payload(packet), pieces);
-        }
+        pair.count_packets(1);
+        let pass = Some(pair.pass);
+        self.line_up((number, pass), transport, payload);
         self.has_something_to_send(number);
     }
 
-    /// The peer has all packets before this one.
-    pub(super) fn acknowledge(&mut self, context: &mut Context<'_>, number: u32, acknowledged: u32) {
+    /// The packet that asks for what a queue pair's work request fetches.
+    fn ask(&mut self, number: u32) {
         let Some(pair) = self.queue_pairs.get_mut(number) else { return };
-        if ahead(acknowledged, pair.acknowledged) <= 0 {
+        let Some(Message { request, sent, bytes, .. }) = pair.message.take() else { return };
+        let (opcode, rest) = (request.control.opcode, bytes - sent);
+        let remote = request.remote.map(|remote| Data {
+            bytes: rest as u32,
+            address: remote.address.wrapping_add(sent),
+            ..remote
+        });
+        let operands = request.operands.map(u64::to_le_bytes).concat();
+        let payload = Payload::Here(if is_atomic(opcode) { operands } else { Vec::new() });
+        let body = Body::Part { opcode, is_first: true, is_last: true, remote, immediate: 0 };
+        let transport =
+            Transport { queue_pair: pair.peer_number, number: pair.number, pass: pair.pass, body };
+        pair.count_packets(pair.packets(rest));
+        let pass = Some(pair.pass);
+        self.line_up((number, pass), transport, payload);
+        self.has_something_to_send(number);
+    }
+
+    /// A packet of a queue pair leaves behind those that wait, when its payload is here.
+    pub(super) fn line_up(
+        &mut self,
+        (queue_pair, pass): (u32, Option<u8>),
+        transport: Transport,
+        payload: Payload,
+    ) {
+        let (mut bytes, payload_at) = transport.packet(payload.bytes());
+        let mut is_whole = true;
+        match payload {
+            Payload::Here(here) => bytes[payload_at..payload_at + here.len()].copy_from_slice(&here),
+            Payload::Memory(pieces) if pieces.is_empty() => {}
+            Payload::Memory(pieces) => {
+                let packet = self.first_packet + self.gathered.len() as u64;
+                self.dma.read(Purpose::Payload(packet), pieces);
+                is_whole = false;
+            }
+        }
+        self.gathered.push_back(Outgoing { queue_pair, pass, bytes, payload_at, is_whole });
+    }
+
+    /// The peer has all packets before this one.
+    pub(super) fn acknowledge(&mut self, context: &mut Context<'_>, number: u32, told: u32) {
+        let Some(pair) = self.queue_pairs.get_mut(number) else { return };
+        if ahead(told, pair.told) > 0 {
+            pair.told = told;
+        }
+        let reached = pair.reached();
+        if ahead(reached, pair.acknowledged) <= 0 {
             return;
         }
-        pair.acknowledged = acknowledged;
+        pair.acknowledged = reached;
         self.progress += 1;
         pair.left = (pair.retries.answers, pair.retries.receives);
         self.retire(number);
-        let Some(pair) = self.queue_pairs.get_mut(number) else { return };
+        self.end_refused(number);
+        let Some(pair) = self.queue_pairs.get_mut(number).filter(|pair| pair.state == State::ReadyToSend)
+        else {
+            return;
+        };
         pair.answer_by = None;
         let timeout = pair.retries.timeout;
         if !pair.unacknowledged.is_empty() && !timeout.is_zero() {
@@ -220,15 +283,19 @@ impl Function {
     /// Ends the work requests that are acknowledged, and the failed one behind them.
     fn retire(&mut self, number: u32) {
         while let Some(pair) = self.queue_pairs.get_mut(number)
-            && let Some(&sent) = pair.unacknowledged.front()
+            && let Some(sent) = pair.unacknowledged.front()
         {
-            let end = sent.first.wrapping_add(sent.packets);
-            if sent.packets > 0 && ahead(pair.acknowledged, end) < 0 {
+            if sent.packets > 0 && ahead(pair.acknowledged, sent.end()) < 0 {
                 return;
             }
-            pair.unacknowledged.pop_front();
+            let sent = pair.unacknowledged.pop_front().expect("it is there");
+            let fetched = sent.fetched.map_or(0, |fetched| fetched.bytes);
+            if pair.fetches > 0 {
+                pair.fetches = pair.fetches_under_way();
+                self.has_something_to_send(number);
+            }
             if sent.is_signalled || sent.status != Status::Success {
-                self.end_request(number, sent.index, sent.status);
+                self.end_request(number, sent.index, fetched as u32, sent.status);
             }
             if sent.status != Status::Success {
                 return self.fail(number);
@@ -236,11 +303,19 @@ impl Function {
         }
     }
 
+    /// The work request whose packet the peer has refused fails, when those before it have ended.
+    pub(super) fn end_refused(&mut self, number: u32) {
+        let Some(pair) = self.queue_pairs.get_mut(number) else { return };
+        if let Some((_, status)) = pair.refused.take_if(|(packet, _)| *packet == pair.acknowledged) {
+            self.fail_request(number, status);
+        }
+    }
+
     /// The oldest work request fails, and the queue pair with it.
     pub(super) fn fail_request(&mut self, number: u32, status: Status) {
         let Some(pair) = self.queue_pairs.get_mut(number) else { return };
         if let Some(sent) = pair.unacknowledged.pop_front() {
-            self.end_request(number, sent.index, status);
+            self.end_request(number, sent.index, 0, status);
         }
         self.fail(number);
     }
@@ -294,39 +369,20 @@ impl Function {
     }
 }
 
-/// Where the payload of a work request is.
-fn gathered(regions: &Regions, pair: &QueuePair, request: &WorkRequest) -> Result<Vec<Piece>, Status> {
-    if !matches!(
-        request.control.opcode,
-        opcode::NOP | opcode::SEND | opcode::SEND_IMMEDIATE | opcode::WRITE | opcode::WRITE_IMMEDIATE
-    ) {
+/// Where the payload of a work request is; what is fetched must have a place to go to.
+fn checked(regions: &Regions, pair: &QueuePair, request: &WorkRequest) -> Result<Vec<Piece>, Status> {
+    let (opcode, bytes) = (request.control.opcode, request.bytes());
+    let fetches = fetches(opcode);
+    if fetches && (request.inline.is_some() || pair.most_fetches == 0) {
         return Err(Status::LocalOperation);
     }
-    if request.bytes() > MOST_BYTES {
+    if bytes > MOST_BYTES || is_atomic(opcode) && bytes != ATOMIC {
         return Err(Status::LocalLength);
     }
+    let access = if fetches { access::LOCAL_WRITE } else { 0 };
     let mut pieces = Vec::new();
     for &data in &request.gathered {
-        pieces.extend(regions.pieces(data, pair.domain, 0).ok_or(Status::LocalProtection)?);
+        pieces.extend(regions.pieces(data, pair.domain, access).ok_or(Status::LocalProtection)?);
     }
-    Ok(pieces)
-}
-
-/// Takes the next bytes of a message: where they are, if they are not in the work request.
-fn take(message: &mut Message, bytes: u64) -> Vec<Piece> {
-    message.sent += bytes;
-    let mut left = bytes as usize;
-    let mut taken = Vec::new();
-    while left > 0
-        && let Some(piece) = message.pieces.front_mut()
-    {
-        let part = piece.bytes.min(left);
-        taken.push(Piece { bytes: part, ..*piece });
-        *piece = Piece { address: piece.address + part as u64, bytes: piece.bytes - part };
-        if piece.bytes == 0 {
-            message.pieces.pop_front();
-        }
-        left -= part;
-    }
-    taken
+    Ok(if fetches { Vec::new() } else { pieces })
 }

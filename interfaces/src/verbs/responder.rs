@@ -5,16 +5,17 @@ use narthex_fabrics::{Header, Rank};
 
 use super::dma::Piece;
 use super::formats::{
-    Body, Completion, Data, NUMBERS, SCATTERED, Status, Transport, ahead, completion, has_immediate, opcode,
-    takes_receive,
+    Completion, Data, SCATTERED, Status, completion, fetches, has_immediate, opcode, takes_receive,
 };
 use super::function::{Function, Incoming, Purpose};
 use super::objects::access;
+use super::packets::{Body, NUMBERS, Transport, ahead};
 use super::queue_pair::{Arriving, State};
+use super::responses::Atomic;
 use crate::half::Context;
 
 /// Why a packet is not taken.
-enum Problem {
+pub(super) enum Problem {
     /// What it needs is being read.
     Waits,
     /// There is no receive for it.
@@ -47,6 +48,9 @@ impl Function {
 
     /// Whether a packet is done with; otherwise it waits.
     fn handle(&mut self, context: &mut Context<'_>, incoming: &Incoming) -> bool {
+        if self.atomic.as_ref().is_some_and(Atomic::is_under_way) {
+            return false;
+        }
         let packet = &incoming.packet;
         let Some((transport, payload)) = Transport::of(&packet.payload) else {
             self.statistics.dropped.increment();
@@ -61,12 +65,13 @@ impl Function {
                 match transport.body {
                     Body::Part { .. } => self.handle_part(transport, payload),
                     _ => {
-                        self.handle_answer(context, transport);
+                        self.handle_answer(context, transport, payload);
                         true
                     }
                 }
             }
             _ => {
+                self.atomic = None;
                 self.statistics.dropped.increment();
                 true
             }
@@ -74,18 +79,24 @@ impl Function {
     }
 
     /// The peer has answered.
-    fn handle_answer(&mut self, context: &mut Context<'_>, transport: Transport) {
+    fn handle_answer(&mut self, context: &mut Context<'_>, transport: Transport, payload: &[u8]) {
         let Transport { queue_pair: number, number: packet, pass, body } = transport;
         self.acknowledge(context, number, packet);
-        let Some(pair) = self.queue_pairs.get(number) else { return };
+        if matches!(body, Body::Response { .. }) {
+            return self.take_response(context, transport, payload);
+        }
+        let Some(pair) = self.queue_pairs.get_mut(number) else { return };
         if pair.pass != pass || pair.state != State::ReadyToSend {
             return;
         }
         match body {
             Body::OutOfTurn => self.go_back(number, packet),
             Body::NotReady(delay) => self.wait_for_receive(context, number, packet, delay),
-            Body::Refused(status) => self.fail_request(number, status),
-            Body::Acknowledgement | Body::Part { .. } => {}
+            Body::Refused(status) => {
+                pair.refused = Some((packet, status));
+                self.end_refused(number);
+            }
+            Body::Acknowledgement | Body::Part { .. } | Body::Response { .. } => {}
         }
     }
 
@@ -95,8 +106,12 @@ impl Function {
         let pair = self.queue_pairs.get_mut(number).expect("it has been found");
         let turn = ahead(packet, pair.expected);
         if turn < 0 {
-            pair.owed.acknowledgement = true;
             self.statistics.repeated.increment();
+            if self.answer_again(transport) {
+                return true;
+            }
+            let pair = self.queue_pairs.get_mut(number).expect("it has been found");
+            pair.owed.acknowledgement = true;
             self.owes(number);
             return true;
         }
@@ -143,6 +158,9 @@ impl Function {
         let Body::Part { opcode, is_first, is_last, remote, immediate } = body else {
             unreachable!("it is a part")
         };
+        if fetches(opcode) {
+            return self.serve_fetch(transport, payload);
+        }
         let pair = self.queue_pairs.get(number).expect("it has been found");
         if is_first == pair.arriving.is_some() {
             return Err(Problem::Refused(Status::RemoteInvalid, Status::LocalLength));

@@ -4,8 +4,9 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 use proptest::prelude::*;
 
 use super::dma::{Dma, Piece};
-use super::formats::{Body, Control, Data, NUMBERS, Transport, WorkRequest, ahead, opcode};
+use super::formats::{Control, Data, WorkRequest, is_atomic, opcode};
 use super::objects::{Memory, Regions, access};
+use super::packets::{Body, NUMBERS, Transport, ahead};
 use super::queue_pair::Owed;
 
 const BLOCK: u64 = 64;
@@ -68,13 +69,20 @@ proptest! {
         (queue_pair, number, address, key) in any::<(u32, u32, u64, u32)>(),
         payload in proptest::collection::vec(any::<u8>(), 0..80),
     ) {
-        let opcode = if immediate { opcode::SEND_IMMEDIATE } else { opcode::WRITE };
-        let remote = has_remote.then_some(Data { bytes: 80, key, address });
+        let opcode = match (immediate, number % 3) {
+            (true, _) => opcode::SEND_IMMEDIATE,
+            (_, 0) => opcode::FETCH_ADD,
+            (_, 1) => opcode::READ,
+            _ => opcode::WRITE,
+        };
+        let bytes = if is_atomic(opcode) { 8 } else { 80 };
+        let remote = has_remote.then_some(Data { bytes, key, address });
         let immediate = if immediate && is_last { 77 } else { 0 };
         let body = Body::Part { opcode, is_first, is_last, remote, immediate };
-        for body in [body, Body::NotReady(key), Body::OutOfTurn] {
+        let response = Body::Response { is_first, is_last };
+        for body in [body, response, Body::NotReady(key), Body::OutOfTurn] {
             let made = Transport { queue_pair, number, pass: 3, body };
-            let is_part = matches!(body, Body::Part { .. });
+            let is_part = matches!(body, Body::Part { .. } | Body::Response { .. });
             let payload = if is_part { &payload[..] } else { &[] };
             let (mut packet, at) = made.packet(payload.len());
             packet[at..at + payload.len()].copy_from_slice(payload);

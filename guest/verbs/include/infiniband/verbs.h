@@ -4,8 +4,8 @@
  *
  * A process is a port of its own: its LID is its number, `narthex_node()`. Calls that return int
  * return 0 or an error number, those that return a pointer NULL and errno. Not in the subset, so
- * that a program that wants them does not compile: RDMA reads and atomics, datagrams, events,
- * memory windows, multicast. What is in it and refused at run time is said at the call. */
+ * that a program that wants them does not compile: datagrams, events, memory windows, multicast.
+ * What is in it and refused at run time is said at the call. */
 #ifndef INFINIBAND_VERBS_H
 #define INFINIBAND_VERBS_H
 
@@ -35,10 +35,15 @@ struct ibv_context *ibv_open_device(struct ibv_device *device);
 /* EBUSY while there are queue pairs of it. */
 int ibv_close_device(struct ibv_context *context);
 
+/* HCA: atomic among the operations that this device carries out, not with stores of processors. */
+enum ibv_atomic_cap { IBV_ATOMIC_NONE, IBV_ATOMIC_HCA, IBV_ATOMIC_GLOB };
+
 struct ibv_device_attr {
     int max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_pd, max_srq, max_srq_wr,
         max_srq_sge;
     uint64_t max_mr_size;
+    int max_qp_rd_atom, max_qp_init_rd_atom;
+    enum ibv_atomic_cap atomic_cap;
 };
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr);
 
@@ -68,6 +73,7 @@ enum ibv_access_flags {
     IBV_ACCESS_LOCAL_WRITE = 1,
     IBV_ACCESS_REMOTE_WRITE = 1 << 1,
     IBV_ACCESS_REMOTE_READ = 1 << 2,
+    IBV_ACCESS_REMOTE_ATOMIC = 1 << 3,
 };
 
 struct ibv_mr {
@@ -77,8 +83,8 @@ struct ibv_mr {
     size_t length;
     uint32_t handle, lkey, rkey;
 };
-/* EINVAL: REMOTE_WRITE without LOCAL_WRITE; EFAULT: no memory of the process that it may write;
- * ENOMEM: too many regions, or pinned pages. */
+/* EINVAL: REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE; EFAULT: no memory of the process that
+ * it may write; ENOMEM: too many regions, or pinned pages. */
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
 int ibv_dereg_mr(struct ibv_mr *mr);
 
@@ -105,12 +111,16 @@ const char *ibv_wc_status_str(enum ibv_wc_status status);
 enum ibv_wc_opcode {
     IBV_WC_SEND,
     IBV_WC_RDMA_WRITE,
+    IBV_WC_RDMA_READ,
+    IBV_WC_COMP_SWAP,
+    IBV_WC_FETCH_ADD,
     IBV_WC_RECV = 1 << 7,
     IBV_WC_RECV_RDMA_WITH_IMM,
 };
 enum ibv_wc_flags { IBV_WC_WITH_IMM = 1 << 1 };
 
-/* Of one with an error, wr_id, status and qp_num are valid. */
+/* Of one with an error, wr_id, status and qp_num are valid; byte_len of receives, RDMA reads and
+ * atomics. */
 struct ibv_wc {
     uint64_t wr_id;
     enum ibv_wc_status status;
@@ -145,8 +155,13 @@ enum ibv_wr_opcode {
     IBV_WR_RDMA_WRITE_WITH_IMM,
     IBV_WR_SEND,
     IBV_WR_SEND_WITH_IMM,
+    IBV_WR_RDMA_READ,
+    IBV_WR_ATOMIC_CMP_AND_SWP,
+    IBV_WR_ATOMIC_FETCH_AND_ADD,
 };
+/* FENCE: not before earlier RDMA reads and atomics have ended. */
 enum ibv_send_flags {
+    IBV_SEND_FENCE = 1,
     IBV_SEND_SIGNALED = 1 << 1,
     IBV_SEND_SOLICITED = 1 << 2,
     IBV_SEND_INLINE = 1 << 3
@@ -165,6 +180,12 @@ struct ibv_send_wr {
             uint64_t remote_addr;
             uint32_t rkey;
         } rdma;
+        /* The word at remote_addr, of 8 aligned bytes, becomes swap if it is compare_add, or
+         * compare_add is added to it; what it was goes to the one entry of sg_list. */
+        struct {
+            uint64_t remote_addr, compare_add, swap;
+            uint32_t rkey;
+        } atomic;
     } wr;
 };
 
@@ -253,6 +274,7 @@ struct ibv_qp_attr {
     uint8_t retry_cnt;     /* 0 to 7 */
     uint8_t rnr_retry;     /* 0 to 6; 7: any number of times */
     uint8_t min_rnr_timer; /* a code of the specification's Table 45: 1 for 10 us, 12 for 640 us */
+    /* RDMA reads and atomics under way, of this end and of the other one: 0 to 16 */
     uint8_t max_rd_atomic, max_dest_rd_atomic;
     struct ibv_qp_cap cap;
 };
