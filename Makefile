@@ -54,7 +54,7 @@ changed:
 
 $(VENV)/.native: $(VENV)/.packages $(VENV)/.models pyproject.toml $(RUST_SOURCES) $(wildcard $(NARTHEX_MODELS)/*.rs $(NARTHEX_INTERCONNECTS)/*.rs)
 	@command -v cargo >/dev/null || { echo "Narthex needs a Rust toolchain (cargo, 1.90 or newer) on the PATH"; exit 1; }
-	@echo "[2/2] The simulator (Rust, release build; about two minutes the first time)"
+	@echo "[2/2] The simulator (Rust, release build; about four minutes on two processors the first time)"
 	@VIRTUAL_ENV="$(abspath $(VENV))" PATH="$(abspath $(BIN)):$$PATH" \
 		$(BIN)/maturin develop --release --locked 2>&1 | grep -v '^Requirement already'
 	@touch $@

@@ -8,6 +8,7 @@
 //! | [`objects`] | what a process has created: regions, completion queues, receive queues |
 //! | [`queue_pair`] | a queue pair and its connection |
 //! | [`calls`] | the requests of the kernel's driver |
+//! | [`completions`] | how work requests and receives have ended |
 //! | [`function`] | a process's part of the interface, and what both directions need |
 //! | [`requester`] | what sends |
 //! | [`responder`] | what receives |
@@ -16,6 +17,7 @@
 //! | [`device`] | the device as its node has it |
 
 pub mod calls;
+mod completions;
 pub mod device;
 pub mod dma;
 pub mod formats;
