@@ -57,6 +57,8 @@ impl Node {
     fn work_of_many(&mut self) {
         // It never changes.
         let is_chip = self.on_chip.is_some();
+        // No processor has anything to do before.
+        let mut idle_until = Time::ZERO;
         loop {
             let until = self.horizons.until;
             let waiting_call = self.next_call();
@@ -67,21 +69,29 @@ impl Node {
                 false => until,
             };
             self.wake_sleepers(next.min(until), until);
-            if let Some(stop) = self.run_next(limit) {
-                if matches!(stop, Stop::SystemCall) && matches!(self.status(), Status::Finished { .. }) {
-                    break;
+            if limit > idle_until {
+                match self.run_next(limit) {
+                    Ok(Stop::SystemCall) if matches!(self.status(), Status::Finished { .. }) => break,
+                    Ok(_) => continue,
+                    // One that sleeps may be woken.
+                    Err(_) if self.sleepers.are_any() => idle_until = Time::ZERO,
+                    Err(first) => idle_until = first,
                 }
-            } else if let Some(index) = call.filter(|_| next < until) {
+            }
+            if let Some(index) = call.filter(|_| next < until) {
                 self.catch_up_all(next);
                 self.system_call(index);
                 if matches!(self.status(), Status::Finished { .. }) {
                     break;
                 }
             } else if let Some((now, happening)) = if is_chip { self.pop_on_chip(until) } else { None } {
+                // No processor hears of it at once.
                 self.happen_on_chip(now, happening);
+                continue;
             } else if self.events.next_instant() >= until || !self.handle_next(until) {
                 break;
             }
+            idle_until = Time::ZERO;
         }
     }
 
@@ -99,11 +109,11 @@ impl Node {
     }
 
     /// Lets a processor, or each tile of a chip, execute that has anything to do before
-    /// `limit`: why the last one has stopped. None if none has.
+    /// `limit`: why the last one has stopped. If none has, up to when that is so while none wakes.
     #[inline(always)]
-    fn run_next(&mut self, limit: Time) -> Option<Stop> {
+    fn run_next(&mut self, limit: Time) -> Result<Stop, Time> {
         match self.tiles_lookahead {
-            None => self.run_several(limit),
+            None => self.run_several(limit).ok_or(limit),
             Some(lookahead) => self.run_tiles(limit, lookahead),
         }
     }
@@ -132,7 +142,7 @@ impl Node {
     /// The processors that have anything to do before `limit`. Until one stops for something else
     /// than a horizon, or sleeps, it changes nothing of what another one is about to do.
     #[inline(always)]
-    pub(super) fn take_turns(&mut self, limit: Time) -> Vec<Turn> {
+    fn take_turns(&mut self, limit: Time) -> Vec<Turn> {
         let mut turns = std::mem::take(&mut self.turns);
         turns.clear();
         let units = self.processors.iter().enumerate();
