@@ -3,7 +3,7 @@
 use narthex_memory::BlockData;
 
 use super::Interface;
-use crate::half::{Context, RegisterFault};
+use crate::half::{Context, InterfaceHalf, RegisterFault};
 
 impl Interface {
     /// Both halves of the process that this port, the one of a half, belongs to.
