@@ -57,8 +57,6 @@ impl Node {
     fn work_of_many(&mut self) {
         // It never changes.
         let is_chip = self.on_chip.is_some();
-        // No processor has anything to do before.
-        let mut idle_until = Time::ZERO;
         loop {
             let until = self.horizons.until;
             let waiting_call = self.next_call();
@@ -69,29 +67,21 @@ impl Node {
                 false => until,
             };
             self.wake_sleepers(next.min(until), until);
-            if limit > idle_until {
-                match self.run_next(limit) {
-                    Ok(Stop::SystemCall) if matches!(self.status(), Status::Finished { .. }) => break,
-                    Ok(_) => continue,
-                    // One that sleeps may be woken.
-                    Err(_) if self.sleepers.are_any() => idle_until = Time::ZERO,
-                    Err(first) => idle_until = first,
+            if let Some(stop) = self.run_next(limit) {
+                if matches!(stop, Stop::SystemCall) && matches!(self.status(), Status::Finished { .. }) {
+                    break;
                 }
-            }
-            if let Some(index) = call.filter(|_| next < until) {
+            } else if let Some(index) = call.filter(|_| next < until) {
                 self.catch_up_all(next);
                 self.system_call(index);
                 if matches!(self.status(), Status::Finished { .. }) {
                     break;
                 }
             } else if let Some((now, happening)) = if is_chip { self.pop_on_chip(until) } else { None } {
-                // No processor hears of it at once.
                 self.happen_on_chip(now, happening);
-                continue;
             } else if self.events.next_instant() >= until || !self.handle_next(until) {
                 break;
             }
-            idle_until = Time::ZERO;
         }
     }
 
@@ -109,11 +99,11 @@ impl Node {
     }
 
     /// Lets a processor, or each tile of a chip, execute that has anything to do before
-    /// `limit`: why the last one has stopped. If none has, up to when that is so while none wakes.
+    /// `limit`: why the last one has stopped. None if none has.
     #[inline(always)]
-    fn run_next(&mut self, limit: Time) -> Result<Stop, Time> {
+    fn run_next(&mut self, limit: Time) -> Option<Stop> {
         match self.tiles_lookahead {
-            None => self.run_several(limit).ok_or(limit),
+            None => self.run_several(limit),
             Some(lookahead) => self.run_tiles(limit, lookahead),
         }
     }
@@ -142,7 +132,7 @@ impl Node {
     /// The processors that have anything to do before `limit`. Until one stops for something else
     /// than a horizon, or sleeps, it changes nothing of what another one is about to do.
     #[inline(always)]
-    fn take_turns(&mut self, limit: Time) -> Vec<Turn> {
+    pub(super) fn take_turns(&mut self, limit: Time) -> Vec<Turn> {
         let mut turns = std::mem::take(&mut self.turns);
         turns.clear();
         let units = self.processors.iter().enumerate();

@@ -352,23 +352,11 @@ impl Node {
 
     /// Lets each processor of a chip that has anything to do before `limit` execute up to the
     /// instant at which the slowest of them could reach another one, again and again until one has
-    /// stopped for something else; if none has, when one of them first has.
+    /// stopped for something else; none if none has.
     #[inline(never)]
-    pub(super) fn run_tiles(&mut self, limit: Time, lookahead: Duration) -> Result<Stop, Time> {
-        let mut idle_until = Time::NEVER;
-        let mut turns = std::mem::take(&mut self.turns);
-        turns.clear();
-        turns.extend(self.processors.iter().enumerate().filter_map(|(index, unit)| {
-            let turn = Turn::of(index, unit, limit);
-            if turn.is_none() {
-                idle_until = idle_until.min(unit.next_time());
-            }
-            turn
-        }));
-        if turns.is_empty() {
-            self.turns = turns;
-            return Err(idle_until);
-        }
+    pub(super) fn run_tiles(&mut self, limit: Time, lookahead: Duration) -> Option<Stop> {
+        let mut turns = self.take_turns(limit);
+        let any = !turns.is_empty();
         let mut goes_on = true;
         while goes_on && let Some(slowest) = turns.iter().map(|turn| turn.now).min() {
             let horizon = limit.min(after(slowest.saturating_add(lookahead)));
@@ -385,7 +373,7 @@ impl Node {
             goes_on &= !self.sleepers.are_any();
         }
         self.turns = turns;
-        Ok(Stop::Horizon)
+        any.then_some(Stop::Horizon)
     }
 
     /// What happens next on the network on chip, if no other event is before it.
