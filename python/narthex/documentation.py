@@ -28,8 +28,7 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
-The pictures of the README, of the machines and of SARC's transfers are made likewise
-(`documentation_pictures`).
+The pictures are made likewise (`documentation_pictures`).
 
 All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted. The machine
 of `hosts` may be a file that a page shows: `machine=pcie.md:nic.toml`.
@@ -472,12 +471,11 @@ def main() -> None:
         else:
             renew(FIDELITY)
         return
-    from narthex import documentation_pictures
+    from narthex.documentation_pictures import draw
 
-    documentation_pictures.draw()
-    for page in pages():
-        if page != FIDELITY:
-            renew(page)
+    draw()
+    for page in (page for page in pages() if page != FIDELITY):
+        renew(page)
 
 
 def _lacking() -> str:
