@@ -124,8 +124,8 @@ fn an_address_at_which_the_program_has_no_memory_ends_the_run_as_an_unsupported_
             sd t2, 0x20(s4)         # BENCH_SIZE
             sd t1, 0x30(s4)         # BENCH_COUNT
             sd t3, 0x38(s4)         # BENCH_START
-            1: ld t0, 0x40(s4)      # BENCH_LEFT
-            bnez t0, 1b
+            poll: ld t0, 0x40(s4)   # BENCH_LEFT
+            bnez t0, poll
             exit 0"
         );
         let refused = failure(&request, &guest);
