@@ -1,5 +1,5 @@
 /* Long messages by block transfers: in programs that are linked for an interface which has them
- * (LONG_MESSAGES; python/narthex/compiler.py, DRIVERS_APART).
+ * (LONG_MESSAGES; python/narthex/drivers.py, DRIVERS_APART).
  *
  *     sender                              receiver
  *     request: header, bytes ---------->  takes a buffer, sets a channel

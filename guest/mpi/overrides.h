@@ -5,7 +5,7 @@
  * the run, in any order; the call blocks; the bytes, which MPI wants alike. A barrier has none.
  *
  * Only programs that are linked for an interface with overrides have any of this (ONLY_DRIVER;
- * python/narthex/compiler.py, DRIVERS_APART): those for all other interfaces stay as they are. */
+ * python/narthex/drivers.py, DRIVERS_APART): those for all other interfaces stay as they are. */
 #ifndef NARTHEX_MPI_OVERRIDES_H
 #define NARTHEX_MPI_OVERRIDES_H
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use narthex_cores::AnyProcessor;
 use narthex_cores::linux::{GivenFiles, Program};
 use narthex_fabrics::faults::Faults;
-use narthex_fabrics::networks::Surroundings;
+use narthex_fabrics::networks::NetworkContext;
 use narthex_fabrics::on_chip::OnChip;
 use narthex_fabrics::switch::Switch;
 use narthex_fabrics::{Frame, NetworkPort, NodeId, Placement, Relay};
@@ -304,9 +304,9 @@ impl<'a> Blueprint<'a> {
     }
 
     /// What its network is in.
-    fn surroundings(&self) -> Surroundings {
+    fn surroundings(&self) -> NetworkContext {
         let Blueprint { nodes, built, seed, .. } = *self;
-        Surroundings { nodes, in_one_partition_from: built, seed, packet_bytes: self.packet_bytes() }
+        NetworkContext { nodes, in_one_partition_from: built, seed, packet_bytes: self.packet_bytes() }
     }
 
     /// Refuses a device that has no local memory where it needs one.

@@ -200,6 +200,11 @@ pub fn shortage_of_addresses(left_bytes: Option<u64>) -> Option<Shortage> {
     left_bytes.filter(|&left| left < RESERVE_ADDRESSES_BYTES).map(|left_bytes| Shortage { left_bytes, of })
 }
 
+/// Whether a run must end now, for want of memory or of addresses.
+pub fn present_shortage() -> Option<Shortage> {
+    shortage(available()).or_else(|| shortage_of_addresses(addresses_left()))
+}
+
 impl Shortage {
     /// The failure of a run that has come to `now`.
     pub fn failure(self, now: Time, nodes: &[Node]) -> Failure {

@@ -126,8 +126,7 @@ pub fn simulate(
     let mut advance = |running: &mut Running, limits: &Limits| {
         running.run(limits, keeper.as_mut(), monitor, &mut |progress| {
             if let Progress::Time(_) = progress {
-                shortage = host_memory::shortage(host_memory::available())
-                    .or_else(|| host_memory::shortage_of_addresses(host_memory::addresses_left()));
+                shortage = host_memory::present_shortage();
             }
             is_late |= bounds.is_over();
             shortage.is_none() && !is_late && observer(progress)
@@ -159,11 +158,16 @@ pub fn simulate(
         Finished { machine, interface, nodes, switches, ranks, effort, end, ending: "finished", written };
     let over = Over { request, elf, bounds, is_late, patience };
     if let Outcome::Made(at) = outcome {
-        let words = format!("a warm checkpoint of {at} is written: start runs from it with --from");
-        observer(Progress::Notice(&words));
-        return Ok(Finished { ending: "checkpoint", ..finished });
+        return Ok(with_checkpoint(finished, at, observer));
     }
     over.result(finished, ending, outcome, monitor)
+}
+
+/// A run that was for the sake of a warm checkpoint, which is written.
+fn with_checkpoint(finished: Finished, at: Time, observer: &mut dyn FnMut(Progress<'_>) -> bool) -> Finished {
+    let words = format!("a warm checkpoint of {at} is written: start runs from it with --from");
+    observer(Progress::Notice(&words));
+    Finished { ending: "checkpoint", ..finished }
 }
 
 /// What keeps a run's checkpoints, if it has any; the run goes on from the one that is there.

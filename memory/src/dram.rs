@@ -178,7 +178,7 @@ struct Channel {
 
 /// Where a block is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
+struct DramAddress {
     channel: usize,
     bank: usize,
     row: u64,
@@ -236,13 +236,13 @@ impl Dram {
         taken
     }
 
-    fn place(&self, address: u64) -> Place {
+    fn place(&self, address: u64) -> DramAddress {
         let Config { channels, interleave, banks, row, .. } = &self.config;
         let (interleave, channels) = (interleave.as_u64(), u64::from(*channels));
         let piece = address / interleave;
         let within = piece / channels * interleave + address % interleave;
         let row_number = within / row.as_u64();
-        Place {
+        DramAddress {
             channel: (piece % channels) as usize,
             bank: (row_number % u64::from(*banks)) as usize,
             row: row_number / u64::from(*banks),
@@ -273,7 +273,7 @@ impl Dram {
     }
 
     /// A burst of a row, from `at` on at the earliest: when its first bytes are on the data bus.
-    fn burst(&mut self, at: Time, place: Place, is_write: bool) -> Time {
+    fn burst(&mut self, at: Time, place: DramAddress, is_write: bool) -> Time {
         let Config { activate_time, precharge_time, column_time, burst_time, .. } = self.config;
         let Channel { banks, bus_free_from, .. } = &mut self.channels[place.channel];
         let bank = &mut banks[place.bank];

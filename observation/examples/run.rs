@@ -36,34 +36,7 @@ fn main() -> ExitCode {
         eprintln!("usage: run PROGRAM.elf MACHINE INTERFACE NODES [ARGS...]");
         return ExitCode::from(2);
     };
-    let request = RunRequest {
-        program: path.clone(),
-        args: arguments.collect(),
-        machine,
-        interface,
-        nodes: nodes.parse().ok(),
-        set: std::env::var("SET")
-            .map(|sets| sets.split(',').map(str::to_owned).collect())
-            .unwrap_or_default(),
-        threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
-        seed: None,
-        execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
-        schedule_steps: std::env::var("STEPS").is_ok_and(|how| how == "schedule"),
-        job_nodes: None,
-        model: None,
-        jobs: Vec::new(),
-        surroundings: Default::default(),
-        firmware: firmware(),
-        hardware: None,
-        warm: None,
-        until: None,
-        timeout: None,
-        checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {
-            file: file.into(),
-            every: std::env::var("EVERY").ok(),
-            resume: true,
-        }),
-    };
+    let request = request([&path, &machine, &interface, &nodes], arguments.collect());
     let trace = std::env::var_os("TRACE").map(|file| TraceRequest {
         nodes: std::env::var("TRACE_NODES").ok(),
         from: std::env::var("TRACE_FROM").ok(),
@@ -114,6 +87,38 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stderr(), "{failure}");
             ExitCode::from(failure.exit_code as u8)
         }
+    }
+}
+
+/// The run that the command's words and the environment ask for.
+fn request([path, machine, interface, nodes]: [&str; 4], args: Vec<String>) -> RunRequest {
+    RunRequest {
+        program: path.into(),
+        args,
+        machine: machine.into(),
+        interface: interface.into(),
+        nodes: nodes.parse().ok(),
+        set: std::env::var("SET")
+            .map(|sets| sets.split(',').map(str::to_owned).collect())
+            .unwrap_or_default(),
+        threads: std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1),
+        seed: None,
+        execute_wait_loops: std::env::var("WAIT_LOOPS").is_ok_and(|how| how == "execute"),
+        schedule_steps: std::env::var("STEPS").is_ok_and(|how| how == "schedule"),
+        job_nodes: None,
+        model: None,
+        jobs: Vec::new(),
+        surroundings: Default::default(),
+        firmware: firmware(),
+        hardware: None,
+        warm: None,
+        until: None,
+        timeout: None,
+        checkpoint: std::env::var_os("CHECKPOINT").map(|file| CheckpointRequest {
+            file: file.into(),
+            every: std::env::var("EVERY").ok(),
+            resume: true,
+        }),
     }
 }
 

@@ -40,7 +40,7 @@ use profile::{ProfileRequest, Profiler};
 use trace::{Outcome, Tracer};
 use traffic::{Traffic, TrafficEntry};
 
-pub use explain::{ExplainRequest, explain, own_subjects};
+pub use explain::{ExplainRequest, ExplanationDocument, explain, own_subjects};
 pub use trace::TraceRequest;
 
 /// What is asked for besides a run's result.

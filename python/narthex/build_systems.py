@@ -9,7 +9,8 @@ import json
 import shlex
 from collections.abc import Callable, Sequence
 
-from narthex.compiler import MOST_INTERFACES, Flags, guest_flags
+from narthex.compiler import Flags, guest_flags
+from narthex.drivers import MOST_INTERFACES
 from narthex.errors import unknown
 from narthex.toolchain import Progress
 

@@ -16,6 +16,7 @@ from narthex import _native, arguments, notation
 from narthex.arguments import Settings
 from narthex.batch import Batch
 from narthex.documents import COMPARISON, Kind, Loaded, in_notebook
+from narthex.drivers import carries_messages
 from narthex.errors import GUEST_FAILED, INTERRUPTED, USAGE, NarthexError
 from narthex.options import ProgramOptions, takes
 from narthex.placement import naming_machines
@@ -220,6 +221,7 @@ def interfaces_of(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the interfaces that a machine can have, and why it cannot have the others.
 
+    One that carries no messages is not missed where it cannot be.
     Raises `NarthexError` where there is none, as where the machine is wrong.
     """
     place, settings = arguments.text("machine", machine), arguments.settings(set)
@@ -229,7 +231,8 @@ def interfaces_of(
             _native.machine_settings(place, settings, name)
             names.append(name)
         except NarthexError as error:
-            left_out[name] = str(error)
+            if carries_messages(name):
+                left_out[name] = str(error)
     if not names:
         raise NarthexError(next(iter(left_out.values())))
     return names, left_out

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from narthex import files, prebuilt
 from narthex.assets import GUEST
+from narthex.drivers import DRIVERS_APART, MOST_INTERFACES, driver_apart
 from narthex.errors import NarthexError, unknown
 from narthex.toolchain import (
     CXX_SUFFIXES,
@@ -40,71 +41,6 @@ STATIC = "-static"
 _FLAGS = ("-O2", "-g", STATIC)
 
 
-@dataclass(frozen=True)
-class DriverApart:
-    """How programs for some interfaces are linked otherwise than all others."""
-
-    interfaces: Sequence[str]
-    """The beginnings of their names; none for programs of the user's own, over most interfaces."""
-    sources: Sequence[str] = ("messaging/drivers.c",)
-    """What is compiled for them anew, and stands in for the archive's own."""
-    members: Sequence[str] = ()
-    """What is compiled anew as well, but linked only where the program wants it."""
-    flags: Sequence[str] = ()
-    goes_with_others: Sequence[str] = ()
-    """The drivers that its programs have beside those of all programs; none: its own alone."""
-
-
-DRIVERS_APART = {
-    "SARC": DriverApart(
-        interfaces=("SARC",),
-        members=(
-            "mpi/start.c",
-            "mpi/transport.c",
-            "mpi/point_to_point.c",
-            "mpi/completion.c",
-            "mpi/schedules.c",
-            "mpi/barrier.c",
-            "mpi/broadcast.c",
-            "mpi/reductions.c",
-            "mpi/overrides.c",
-            "mpi/overrides_sarc.c",
-        ),
-    ),
-    "VOYAGER": DriverApart(
-        interfaces=("Voyager-resident", "Voyager-nonresident", "Voyager-hybrid"),
-        sources=(
-            "messaging/drivers.c",
-            "messaging/messages.c",
-            "messaging/packets.c",
-            "messaging/channels.c",
-            "messaging/long_messages.c",
-        ),
-        members=(
-            "shmem/library.c",
-            "shmem/requests.c",
-            "shmem/handling.c",
-            "shmem/long_transfers.c",
-        ),
-        flags=("-DLONG_MESSAGES",),
-    ),
-    "VIA": DriverApart(
-        interfaces=("EDT", "CCDMA"),
-        sources=(),
-        members=("shmem/requests.c", "shmem/handling.c", "shmem/rdma.c", "mpi/puts_via.c"),
-        flags=("-DRDMA",),
-    ),
-    "RING": DriverApart(interfaces=("Ring",), goes_with_others=("RING",)),
-    "COHERENT_RING": DriverApart(interfaces=("CoherentRing",), goes_with_others=("COHERENT_RING",)),
-    "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
-    "PCIE_BENCH": DriverApart(interfaces=("PcieBench",)),
-    "MOST": DriverApart(interfaces=(), goes_with_others=("RING", "COHERENT_RING", "VERBS")),
-}
-"""What only programs for some interfaces have, by the driver's name: what all programs link decides
-where the data of all of them lie."""
-MOST_INTERFACES = "MOST"
-"""For what a program is linked that is to run over any interface but those that are linked apart:
-its drivers go with those of all others."""
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
 _ALLOCATOR = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "free")
@@ -277,24 +213,6 @@ def _link_firmware(
 def program_names() -> list[str]:
     """Return the names of the programs that come with Narthex."""
     return sorted(_programs())
-
-
-def driver_apart(interface: str) -> str | None:
-    """Return the driver that only programs for this interface have, if it takes one.
-
-    Halves with two such drivers take the programs that have all of them.
-    """
-    if interface == MOST_INTERFACES:
-        return interface
-    halves = interface.casefold().removeprefix("(").split(")s(")
-    found = [
-        driver
-        for driver, apart in DRIVERS_APART.items()
-        if any(half.startswith(start.casefold()) for half in halves for start in apart.interfaces)
-    ]
-    if len(found) > 1:
-        return MOST_INTERFACES
-    return found[0] if found else None
 
 
 def program_path(

@@ -28,13 +28,12 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
-The pictures of the README, of the machines and of SARC's transfers are made likewise.
+The pictures are made likewise (`documentation_pictures`).
 
 All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted. The machine
 of `hosts` may be a file that a page shows: `machine=pcie.md:nic.toml`.
 """
 
-import json
 import re
 import shlex
 import sys
@@ -45,7 +44,7 @@ from pathlib import Path
 
 from narthex import extras, host_pages, mpi, reference
 from narthex.assets import experiment_names
-from narthex.compiler import driver_apart
+from narthex.drivers import driver_apart
 from narthex.errors import NarthexError, unknown
 from narthex.explanation import Explanation, Row, condensed, explain, words
 from narthex.fitting import Fit, fit_logp
@@ -55,8 +54,7 @@ from narthex.goal import Comparison, compare
 from narthex.listing import entries
 from narthex.options import DEFAULT_MACHINE
 from narthex.running import run
-from narthex.side_by_side import explain_all
-from narthex.validation import Claim, Outcome, experiment, fidelity, load, plots, wording
+from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
 from narthex.validation.outcome import label
 from narthex.validation.rows import Row as ExperimentRow
 
@@ -394,16 +392,6 @@ def hosts(directive: Directive) -> list[str]:
     return "\n\n".join("\n".join(_lines(each)) for each in made).splitlines()
 
 
-def machine_pictures() -> dict[Path, str]:
-    """Return the pictures of the machines, as `narthex machine show --diagram` draws them."""
-    from narthex import _native
-    from narthex.charts import diagram
-
-    names = [each["name"] for each in entries("machines")]
-    shown = {name: json.loads(_native.machine_show(name, [], True))["machine"] for name in names}
-    return {DOCS / "machines" / f"{name}.svg": diagram.svg(shown[name]) for name in names}
-
-
 def area_of(directive: Directive) -> list[str]:
     """Say what designs of hardware come to."""
     from narthex.synthesis import designs, targets
@@ -470,57 +458,6 @@ def pages() -> list[Path]:
     return [page for page in found if "<!-- generated: " in page.read_text(encoding="utf-8")]
 
 
-def message_life() -> str:
-    """Draw one message's life, as `narthex explain CNI32Qm --diagram` does."""
-    return _drawn(explain("CNI32Qm", 64))
-
-
-def lives_side_by_side() -> str:
-    """Draw a message over each interface of chip, as `narthex explain all --diagram` does."""
-    return explain_all("all", 64, machine="chip").svg()
-
-
-def tile_lives() -> dict[Path, str]:
-    """Draw what goes from tile to tile, as `narthex explain SARC --of ... --diagram` does."""
-    machine = "sarc-prototype"
-    return {
-        DOCS / "sarc" / f"{of}-life.svg": _drawn(explain("SARC", of=of, machine=machine))
-        for of in ("remote-store", "rdma", "queue-lock")
-    }
-
-
-def hardware_waves() -> dict[Path, str]:
-    """Draw a remote store in the signals of SARC's hardware, where its tools are installed."""
-    if extras.lacking("hardware") or extras.lacking("compiler"):
-        return {}
-    from narthex.cosimulation import picture
-
-    return {DOCS / "sarc" / "waves.svg": picture.remote_store()}
-
-
-def _drawn(life: Explanation) -> str:
-    from narthex.charts import sequence
-    from narthex.report import lives
-
-    return sequence.svg(lives.diagram(life.document))
-
-
-def ranking(file: Path) -> None:
-    """Draw interfaces by round-trip latency, as `narthex compare --plot` does."""
-    from narthex.comparison import compare
-    from narthex.report import pictures
-
-    found = compare("roundtrip", 64, interfaces=RANKED, nodes=2)
-    pictures.save([found.ranking()], found.title, file)
-
-
-RANKED = ["NI2w", "CNI4", "CNI16Qm", "CNI32Qm", "CNI512Q", "NI16w+Blkbuf", "NI64w+Udma"]
-
-LIFE, RANKING = DOCS / "life.svg", DOCS / "ranking.svg"
-"""The README's pictures."""
-SIDE_BY_SIDE, UNDER_LOAD = DOCS / "side-by-side.svg", DOCS / "load-latency.svg"
-
-
 def main() -> None:
     """Make the generated parts of all pages, and the README's pictures, anew.
 
@@ -534,16 +471,11 @@ def main() -> None:
         else:
             renew(FIDELITY)
         return
-    LIFE.write_text(message_life(), encoding="utf-8")
-    SIDE_BY_SIDE.write_text(lives_side_by_side(), encoding="utf-8")
-    plots.write(outcome("modern/load-latency"), UNDER_LOAD)
-    ranking(RANKING)
-    for file, drawn in (machine_pictures() | tile_lives() | hardware_waves()).items():
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(drawn, encoding="utf-8")
-    for page in pages():
-        if page != FIDELITY:
-            renew(page)
+    from narthex.documentation_pictures import draw
+
+    draw()
+    for page in (page for page in pages() if page != FIDELITY):
+        renew(page)
 
 
 def _lacking() -> str:

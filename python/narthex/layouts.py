@@ -5,7 +5,7 @@ that a column of 64 bits holds, texts where texts are. `msgspec` checks a file
 against the layout of its kind and names the place of the first mistake. Keys
 that no layout knows stay as they are, and so does all of a machine but its
 name: the present simulator says what it does not know of one. The layouts of
-runs and checks are made of the JSON Schemas that the simulator has of them, and
+runs, explanations and checks are made of the JSON Schemas that the simulator has of them, and
 layouts of experiments are their classes.
 
 Nothing is imported from here before a file is read.
@@ -28,7 +28,6 @@ from narthex.validation.variations import Untried
 Made = TypeVar("Made")
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-Signed = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Number = float | Literal["NaN", "Infinity", "-Infinity"]
 Ledger = dict[str, Positive]
@@ -104,8 +103,16 @@ _KINDS: dict[str, Callable[[Schema, str], Any]] = {
     "null": lambda _schema, _name: None,
 }
 
-Run = of_schema(json.loads(_native.run_layout()), "Run")
+_RUN = json.loads(_native.run_layout())
+
+Run = of_schema(_RUN, "Run")
 """The document of a run, as machine/src/run/document.rs has it."""
+
+RanJob = of_schema(_RUN["properties"]["jobs"]["items"], "RanJob")
+"""A job that ran beside others."""
+
+Explanation = of_schema(json.loads(_native.explanation_layout()), "Explanation")
+"""The document of an explanation, as observation/src/explain/document.rs has it."""
 
 Check = of_schema(json.loads(_native.check_layout()), "Check")
 """What a check has found, as checking/src/report.rs has it."""
@@ -179,57 +186,6 @@ class Experiments(TypedDict):
     untried: NotRequired[list[Untried]]
 
 
-class Rounds(TypedDict):
-    """All messages that were measured."""
-
-    count: Positive
-    total_ps: Whole
-    minimum_ps: Whole
-    maximum_ps: Whole
-
-
-class Transaction(TypedDict):
-    """A row of a message's life."""
-
-    time_ps: Signed
-    node: Literal[0, 1]
-    agent: str
-    kind: str
-    what: str
-    deed: str
-    critical: bool
-    place: NotRequired[str | None]
-    data: NotRequired[str | None]
-    bus: NotRequired[str | None]
-    cycles: NotRequired[Whole | None]
-    time_on_bus_ps: NotRequired[Whole | None]
-    part: NotRequired[str | None]
-
-
-class Part(TypedDict):
-    """A part of a latency."""
-
-    part: str
-    time_ps: Whole
-    rounds_total_ps: Whole
-
-
-class Explanation(TypedDict):
-    """The document of an explanation."""
-
-    version: str
-    interface: str
-    machine: OfNamed
-    of: NotRequired[str]
-    ends: NotRequired[Literal["node", "tile"]]
-    bytes: NotRequired[Whole]
-    packets: Whole
-    latency_ps: Positive
-    rounds: Rounds
-    transactions: list[Transaction]
-    breakdown: Annotated[list[Part], msgspec.Meta(min_length=1)]
-
-
 class Interval(TypedDict):
     """A parameter and its confidence interval."""
 
@@ -285,15 +241,6 @@ class Checks(TypedDict):
     version: str
     checks: Annotated[list[Check], msgspec.Meta(min_length=1)]
     left_out: dict[str, str]
-
-
-class RanJob(TypedDict):
-    """A job that ran beside others."""
-
-    program: str
-    arguments: list[str]
-    nodes: tuple[Whole, Whole]
-    node_list: NotRequired[list[Whole]]
 
 
 class Beside(TypedDict):

@@ -19,6 +19,7 @@ from pathlib import Path
 from narthex import compiler, toolchain
 from narthex.assets import GUEST
 from narthex.compiler import Flags
+from narthex.drivers import MOST_INTERFACES
 from narthex.errors import NarthexError
 from narthex.toolchain import Progress
 
@@ -135,7 +136,7 @@ def wrap(
     arguments: Sequence[str],
     *,
     cxx: bool,
-    interface: str = compiler.MOST_INTERFACES,
+    interface: str = MOST_INTERFACES,
     progress: Progress | None = None,
 ) -> int:
     """Compile as `mpicc` does, or as `mpicxx`; return the compiler's exit code.

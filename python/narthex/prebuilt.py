@@ -31,18 +31,18 @@ def take(member: str, sources: str, output: Path) -> bool:
 
 def make(archive: Path) -> None:
     """Compile all programs, with each driver apart too, and all firmware into an archive."""
-    from narthex import compiler
+    from narthex import compiler, drivers
 
     archive.unlink(missing_ok=True)  # what is there is not taken for what is to be compiled
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_LZMA) as made:
         made.comment = compiler.sources_hash().encode()
-        all_apart = compiler.DRIVERS_APART.values()
+        all_apart = drivers.DRIVERS_APART.values()
         apart = (apart.interfaces[0] for apart in all_apart if apart.interfaces)
         for interface in ("", *apart):
             for name in compiler.program_names():
                 elf = compiler.program_path(name, interface=interface)
-                made.write(elf, compiler.member("programs", compiler.driver_apart(interface), name))
+                made.write(elf, compiler.member("programs", drivers.driver_apart(interface), name))
         for name in compiler.firmware_names():
             made.write(compiler.firmware_path(name), compiler.member("firmware", None, name))
     files.write(archive, whole.getvalue())

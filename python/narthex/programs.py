@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from narthex import _native, arguments, assets, compiler, files, toolchain
+from narthex import _native, arguments, assets, compiler, drivers, files, toolchain
 from narthex.errors import NarthexError, unknown
 
 ELF_MAGIC = b"\x7fELF"
@@ -35,10 +35,10 @@ class Program:
     def elf(self, progress: toolchain.Progress | None = None, interface: str = "") -> bytes:
         """Return the ELF file's bytes; sources are compiled the first time.
 
-        Few interfaces have drivers that not every program has (`compiler.driver_apart`): for
+        Few interfaces have drivers that not every program has (`drivers.driver_apart`): for
         them it is another file.
         """
-        driver = compiler.driver_apart(interface)
+        driver = drivers.driver_apart(interface)
         if driver not in self._elves:
             self._elves[driver] = self._make(progress, interface)
             _made[hashlib.sha256(self._elves[driver]).hexdigest()] = self

@@ -9,22 +9,19 @@
 //!
 //! A failure becomes `narthex.NarthexError`, which carries the exit code.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod checks;
+mod schedules;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as HostDuration, Instant};
 
-use narthex_checking::interface::InterfaceCheck;
-use narthex_checking::lockstep::LockstepRequest;
 use narthex_cores::linux::Program;
 use narthex_kernel::Duration;
-use narthex_machine::{
-    Failure, MachineNetwork, NetworkRequest, OutputStream, Progress, RunRequest, interval,
-};
+use narthex_machine::run::document::schema_of;
+use narthex_machine::{Failure, NetworkRequest, OutputStream, Progress, RunRequest, interval};
 use narthex_observation::mpi::MpiRequest;
 use narthex_observation::profile::{self as profiles, ProfileRequest};
-use narthex_observation::{ExplainRequest, Observed, TraceRequest};
-use narthex_schedules::Problem;
-use narthex_schedules::network::Carrier;
-use narthex_schedules::request::{self as schedules, NetworkChoice, Observer, ScheduleRequest};
+use narthex_observation::{ExplainRequest, ExplanationDocument, Observed, TraceRequest};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::de::DeserializeOwned;
@@ -287,57 +284,6 @@ fn network_load(py: Python<'_>, request: &str, observer: Option<Py<PyAny>>) -> P
     observed(py, observer, |tell| narthex_machine::network_load(&request, &mut |done, _| tell(done)))
 }
 
-/// Explores every state of a coherence protocol; the report's document.
-#[pyfunction]
-fn check_protocol(py: Python<'_>, name: &str) -> PyResult<String> {
-    let report = py.detach(|| narthex_checking::check_protocol(name));
-    text(py, report)
-}
-
-/// Explores every interleaving of an interface and its driver.
-///
-/// `request` is a JSON `InterfaceCheck`, `elf` the compiled program `interface`.
-/// `observer(states)` is called now and then; the check ends early when it
-/// returns a false value or raises.
-#[pyfunction]
-#[pyo3(signature = (request, elf, observer=None))]
-fn check_interface(
-    py: Python<'_>,
-    request: &str,
-    elf: &[u8],
-    observer: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let request: InterfaceCheck = parse(py, "check", request)?;
-    observed(py, observer, |tell| narthex_checking::check_interface(&request, elf, tell))
-}
-
-/// Compares a tile's RTL with its model; the report's document.
-///
-/// `request` is a JSON `LockstepRequest`, `observer(events)` as for `check_interface`.
-#[pyfunction]
-#[pyo3(signature = (request, observer=None))]
-fn lockstep(py: Python<'_>, request: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
-    let request: LockstepRequest = parse(py, "lock-step", request)?;
-    observed(py, observer, |tell| narthex_checking::lockstep::check(&request, tell))
-}
-
-/// Explores every interleaving of a few nodes that run a table of shared memory's
-/// protocol, given as its file's text.
-///
-/// `without` is a row to leave out, `observer` as for `check_interface`.
-#[pyfunction]
-#[pyo3(signature = (table, nodes, limit, without=None, observer=None))]
-fn check_shared_memory(
-    py: Python<'_>,
-    table: &str,
-    nodes: u64,
-    limit: usize,
-    without: Option<&str>,
-    observer: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    observed(py, observer, |tell| narthex_checking::check_shared_memory(table, nodes, without, limit, tell))
-}
-
 /// Runs what tells a Python function how far it is: states of a check, simulated time.
 fn observed(
     py: Python<'_>,
@@ -358,113 +304,6 @@ fn observed(
         Some(error) => Err(error),
         None => text(py, report),
     }
-}
-
-/// Executes a schedule on a fitted model; the document.
-///
-/// `request` is a JSON `ScheduleRequest`. `observer(stage, done, all)` is called now and then; the
-/// work ends early when it returns a false value or raises.
-#[pyfunction]
-#[pyo3(signature = (request, observer=None))]
-fn schedule_run(py: Python<'_>, request: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
-    let request: ScheduleRequest = parse(py, "schedule's execution", request)?;
-    scheduled(py, observer, |tell| schedules::run(&request, carrier, tell))
-}
-
-/// The network of a machine, with a rank on each node.
-fn carrier(choice: &NetworkChoice, ranks: u32) -> Result<Carrier, Problem> {
-    let found = narthex_machine::machine_network(&choice.machine, &choice.set, ranks);
-    let MachineNetwork { plan, seed, payload_bytes, header_bytes } =
-        found.map_err(|failure| Problem::new(failure.message))?;
-    Ok(Carrier { plan: Arc::new(plan), seed, payload_bytes, header_bytes })
-}
-
-/// The payload of a packet of a machine beside whose nodes ranks of the fitted model can stand; others are
-/// refused.
-#[pyfunction]
-fn payload_beside_model(py: Python<'_>, name: &str, sets: Vec<String>, interface: &str) -> PyResult<u64> {
-    narthex_machine::payload_beside_model(name, &sets, interface).map_err(|failure| raise(py, &failure))
-}
-
-/// What a schedule consists of; `observer` as for `schedule_run`.
-#[pyfunction]
-#[pyo3(signature = (schedule, observer=None))]
-fn schedule_show(py: Python<'_>, schedule: &str, observer: Option<Py<PyAny>>) -> PyResult<String> {
-    scheduled(py, observer, |tell| schedules::show(schedule, tell))
-}
-
-/// Writes a schedule to a file, as text or in the binary format; `observer` as for `schedule_run`.
-#[pyfunction]
-#[pyo3(signature = (schedule, output, as_text, observer=None))]
-fn schedule_convert(
-    py: Python<'_>,
-    schedule: &str,
-    output: &str,
-    as_text: bool,
-    observer: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    scheduled(py, observer, |tell| schedules::convert(schedule, output, as_text, tell))
-}
-
-/// The names of the patterns of which schedules are generated.
-#[pyfunction]
-fn schedule_patterns() -> Vec<&'static str> {
-    narthex_schedules::patterns::names()
-}
-
-/// Works on a schedule, and tells a Python function how far it is.
-fn scheduled(
-    py: Python<'_>,
-    observer: Option<Py<PyAny>>,
-    work: impl FnOnce(&mut Observer<'_>) -> Result<Value, Problem> + Send,
-) -> PyResult<String> {
-    let mut interruption: Option<PyErr> = None;
-    let result = py.detach(|| {
-        work(&mut |stage, done, all| {
-            let goes_on = Python::attach(|py| {
-                py.check_signals()?;
-                observer.as_ref().map_or(Ok(true), |told| told.call1(py, (stage, done, all))?.is_truthy(py))
-            });
-            goes_on.unwrap_or_else(|error| {
-                interruption.get_or_insert(error);
-                false
-            })
-        })
-    });
-    let failure = |problem: Problem| match problem.is_no_progress {
-        true => Failure::no_progress(problem),
-        false => Failure::usage(problem),
-    };
-    interruption.map_or_else(|| text(py, result.map_err(failure)), Err)
-}
-
-/// Explores every interleaving at the bridge to an I/O bus, maybe without a rule.
-#[pyfunction]
-#[pyo3(signature = (without=None))]
-fn check_bridge(py: Python<'_>, without: Option<&str>) -> PyResult<String> {
-    let report = py.detach(|| narthex_checking::check_bridge(without));
-    text(py, report)
-}
-
-/// Explores every interleaving of owners and a device that refuse, maybe without a rule.
-#[pyfunction]
-#[pyo3(signature = (without=None))]
-fn check_refusals(py: Python<'_>, without: Option<&str>) -> PyResult<String> {
-    let report = py.detach(|| narthex_checking::check_refusals(without));
-    text(py, report)
-}
-
-/// Explores every order of a directory's messages, maybe with one entry of its tables changed.
-#[pyfunction]
-#[pyo3(signature = (name, limit, change=None, observer=None))]
-fn check_directory(
-    py: Python<'_>,
-    name: &str,
-    limit: usize,
-    change: Option<&str>,
-    observer: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    observed(py, observer, |tell| narthex_checking::check_directory(name, change, limit, tell))
 }
 
 /// A machine with everything resolved, and where each value comes from.
@@ -509,6 +348,12 @@ fn run_layout() -> String {
     narthex_observation::layout().to_value().to_string()
 }
 
+/// The JSON Schema of an explanation's document.
+#[pyfunction]
+fn explanation_layout() -> String {
+    schema_of::<ExplanationDocument>().to_value().to_string()
+}
+
 /// The JSON Schema of a check's document.
 #[pyfunction]
 fn check_layout() -> String {
@@ -527,23 +372,24 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(own_subjects, module)?)?;
     module.add_function(wrap_pyfunction!(network_load, module)?)?;
-    module.add_function(wrap_pyfunction!(check_protocol, module)?)?;
-    module.add_function(wrap_pyfunction!(check_interface, module)?)?;
-    module.add_function(wrap_pyfunction!(lockstep, module)?)?;
-    module.add_function(wrap_pyfunction!(check_bridge, module)?)?;
-    module.add_function(wrap_pyfunction!(check_refusals, module)?)?;
-    module.add_function(wrap_pyfunction!(check_directory, module)?)?;
-    module.add_function(wrap_pyfunction!(check_shared_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::check_protocol, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::check_interface, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::lockstep, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::check_bridge, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::check_refusals, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::check_directory, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::check_shared_memory, module)?)?;
     module.add_function(wrap_pyfunction!(machine_show, module)?)?;
     module.add_function(wrap_pyfunction!(machine_settings, module)?)?;
     module.add_function(wrap_pyfunction!(machine_differences, module)?)?;
-    module.add_function(wrap_pyfunction!(schedule_run, module)?)?;
-    module.add_function(wrap_pyfunction!(payload_beside_model, module)?)?;
+    module.add_function(wrap_pyfunction!(schedules::schedule_run, module)?)?;
+    module.add_function(wrap_pyfunction!(schedules::payload_beside_model, module)?)?;
     module.add_function(wrap_pyfunction!(default_interface, module)?)?;
-    module.add_function(wrap_pyfunction!(schedule_show, module)?)?;
-    module.add_function(wrap_pyfunction!(schedule_convert, module)?)?;
-    module.add_function(wrap_pyfunction!(schedule_patterns, module)?)?;
+    module.add_function(wrap_pyfunction!(schedules::schedule_show, module)?)?;
+    module.add_function(wrap_pyfunction!(schedules::schedule_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(schedules::schedule_patterns, module)?)?;
     module.add_function(wrap_pyfunction!(run_layout, module)?)?;
+    module.add_function(wrap_pyfunction!(explanation_layout, module)?)?;
     module.add_function(wrap_pyfunction!(check_layout, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import native
 import pytest
 
-from narthex import compiler, files
+from narthex import compiler, drivers, files
 from narthex.assets import GUEST
 from narthex.cli import main
 from narthex.cli.compiling import default_output, with_flags_behind
@@ -298,4 +298,4 @@ def test_the_cache_is_where_the_environment_says(tmp_path, monkeypatch):
 
 def test_a_driver_apart_is_linked_where_either_half_takes_it():
     names = ["(NI2w)S(Ring)R", "(ring)s(CNI4)r", "Ring on io-bus", "CNI4", "EDT on bus"]
-    assert [compiler.driver_apart(name) for name in names] == ["RING"] * 3 + [None, "VIA"]
+    assert [drivers.driver_apart(name) for name in names] == ["RING"] * 3 + [None, "VIA"]

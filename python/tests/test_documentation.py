@@ -10,7 +10,7 @@ import guide
 import pytest
 
 import narthex
-from narthex import documentation
+from narthex import documentation, documentation_pictures
 from narthex.errors import NarthexError
 
 
@@ -23,16 +23,18 @@ def test_the_lives_on_a_page_are_those_of_the_simulator(page):
 
 @pytest.mark.skipif("CC" in os.environ, reason="another compiler makes other programs")
 def test_the_pictures_of_messages_are_those_of_the_simulator(tmp_path):
-    assert documentation.message_life() == documentation.LIFE.read_text(), "run `make pages`"
-    drawn = documentation.SIDE_BY_SIDE.read_text()
-    assert documentation.lives_side_by_side() == drawn, "run `make pages`"
-    documentation.ranking(tmp_path / "ranking.svg")
+    assert documentation_pictures.message_life() == documentation_pictures.LIFE.read_text(), (
+        "run `make pages`"
+    )
+    drawn = documentation_pictures.SIDE_BY_SIDE.read_text()
+    assert documentation_pictures.lives_side_by_side() == drawn, "run `make pages`"
+    documentation_pictures.ranking(tmp_path / "ranking.svg")
     drawn = (tmp_path / "ranking.svg").read_text()
-    assert drawn == documentation.RANKING.read_text(), "run `make pages`"
+    assert drawn == documentation_pictures.RANKING.read_text(), "run `make pages`"
 
 
 def test_the_pictures_of_the_machines_are_those_of_their_files():
-    for file, drawn in documentation.machine_pictures().items():
+    for file, drawn in documentation_pictures.machine_pictures().items():
         assert file.read_text(encoding="utf-8") == drawn, "run `make pages`"
 
 

@@ -97,6 +97,13 @@ def test_a_stated_fit_is_printed_with_its_rows_and_the_predicted_ones(
     kinds = {row["workload"]: row["parameter"] for row in document["rows"]}
     assert kinds == {rows[0]: "node.interconnects.pcie.endpoint_latency", rows[1]: None}
 
+    stated = tmp_path / "host-snb.toml"
+    stated.write_text(stated.read_text().replace("mean_percent = 10", "mean_percent = 0"))
+    with pytest.raises(SystemExit) as ended:
+        main(["calibrate", "host-snb"])
+    assert ended.value.code == 4
+    assert "in the mean, further than 0 %" in capsys.readouterr().err
+
 
 @pytest.mark.parametrize(
     ("was", "becomes", "says"),

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import narthex
-from narthex import compiler, documentation
+from narthex import compiler, documentation_pictures
 from narthex.cosimulation import waves
 from narthex.errors import NO_PROGRESS, NarthexError
 from narthex.extras import lacking
@@ -175,5 +175,5 @@ def test_a_load_that_is_never_answered_is_explained_with_the_ports_of_its_tile(t
 
 
 def test_the_picture_of_a_store_in_waves_is_that_of_this_hardware():
-    for file, drawn in documentation.hardware_waves().items():
+    for file, drawn in documentation_pictures.hardware_waves().items():
         assert file.read_text() == drawn, "run `make pages`"

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import narthex
-from narthex import compiler
+from narthex import compiler, drivers
 
 WAITING = """
 #include "narthex.h"
@@ -53,10 +53,10 @@ def programs(tmp_path_factory):
 
     @cache
     def linked(driver):
-        like = compiler.DRIVERS_APART[driver].interfaces[0] if driver else ""
+        like = drivers.DRIVERS_APART[driver].interfaces[0] if driver else ""
         return compiler.compile_program(source, folder / str(driver), interface=like)
 
-    return lambda interface: linked(compiler.driver_apart(interface))
+    return lambda interface: linked(drivers.driver_apart(interface))
 
 
 @pytest.mark.parametrize(("machine", "interface"), PLACES)

@@ -6,7 +6,7 @@ use narthex_kernel::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Network, Parameters, Surroundings};
+use super::{Network, NetworkContext, Parameters};
 use crate::packet::{Frame, NodeId};
 use crate::parcel::{Mail, Phase, Sending};
 
@@ -32,7 +32,7 @@ impl Parameters for Config {
         self.latency
     }
 
-    fn build(&self, _own: NodeId, around: &Surroundings) -> Box<dyn Network> {
+    fn build(&self, _own: NodeId, around: &NetworkContext) -> Box<dyn Network> {
         let last_partition = around.in_one_partition_from as u16;
         Box::new(Ideal { latency: self.latency, last_partition })
     }
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn every_frame_takes_the_same_time() {
         let config = super::super::Config::Ideal(Config { latency: Duration::from_ns(40) });
-        let around = Surroundings { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 256 };
+        let around = NetworkContext { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 256 };
         let mut network = config.build(NodeId(0), &around);
         let frame = Frame::Acknowledgement { from: Rank(0), to: Rank(1), sequence: 1 };
         let sent = network.send(Time::from_ps(7), NodeId(1), frame.clone());

@@ -21,7 +21,7 @@ include!(concat!(env!("OUT_DIR"), "/networks.rs"));
 
 /// The machine around a network, as far as the network depends on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings {
+pub struct NetworkContext {
     /// How many nodes it connects.
     pub nodes: u32,
     /// Those from here on are in one partition, behind that of the last node before.
@@ -35,7 +35,7 @@ pub struct Surroundings {
 /// The parameters of a kind of network.
 pub(crate) trait Parameters {
     /// The rules that they break on such a machine, as (key, what is wrong) pairs.
-    fn problems(&self, _around: &Surroundings) -> Vec<(String, String)> {
+    fn problems(&self, _around: &NetworkContext) -> Vec<(String, String)> {
         Vec::new()
     }
 
@@ -64,17 +64,17 @@ pub(crate) trait Parameters {
     }
 
     /// The network's end at a node.
-    fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network>;
+    fn build(&self, own: NodeId, around: &NetworkContext) -> Box<dyn Network>;
 
     /// Its switches: the partitions that follow the nodes.
-    fn switches(&self, _around: &Surroundings) -> Vec<Switch<Frame>> {
+    fn switches(&self, _around: &NetworkContext) -> Vec<Switch<Frame>> {
         Vec::new()
     }
 }
 
 impl Config {
     /// The rules that the parameters break on such a machine, as (key, what is wrong) pairs.
-    pub fn problems(&self, around: &Surroundings) -> Vec<(String, String)> {
+    pub fn problems(&self, around: &NetworkContext) -> Vec<(String, String)> {
         self.chosen().problems(around)
     }
 
@@ -106,12 +106,12 @@ impl Config {
     }
 
     /// The network's end at a node.
-    pub fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network> {
+    pub fn build(&self, own: NodeId, around: &NetworkContext) -> Box<dyn Network> {
         self.chosen().build(own, around)
     }
 
     /// Its switches: the partitions that follow the nodes.
-    pub fn switches(&self, around: &Surroundings) -> Vec<Switch<Frame>> {
+    pub fn switches(&self, around: &NetworkContext) -> Vec<Switch<Frame>> {
         self.chosen().switches(around)
     }
 }

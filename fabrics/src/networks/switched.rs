@@ -16,7 +16,7 @@ use narthex_kernel::{Archive, Archived, Bytes, Damage, Duration, Time, did_you_m
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Network, Parameters, Surroundings};
+use super::{Network, NetworkContext, Parameters};
 use crate::backpressure::Backpressure;
 use crate::link::{self, Hops, Timings};
 use crate::packet::{Frame, Header, NodeId};
@@ -258,7 +258,7 @@ impl Config {
         problems
     }
 
-    fn size_problem(&self, around: &Surroundings) -> Option<(String, String)> {
+    fn size_problem(&self, around: &NetworkContext) -> Option<(String, String)> {
         let (places, nodes) = (self.topology.places(), around.nodes);
         (places < nodes.into()).then(|| {
             let message =
@@ -267,7 +267,7 @@ impl Config {
         })
     }
 
-    fn circle_problem(&self, around: &Surroundings) -> Option<(String, String)> {
+    fn circle_problem(&self, around: &NetworkContext) -> Option<(String, String)> {
         if self.switches.backpressure.loses() {
             // Nothing waits for room.
             return None;
@@ -287,7 +287,7 @@ impl Config {
 }
 
 impl Parameters for Config {
-    fn problems(&self, around: &Surroundings) -> Problems {
+    fn problems(&self, around: &NetworkContext) -> Problems {
         let of_topology = self.topology.problems().into_iter();
         let mut problems: Problems =
             of_topology.map(|(key, message)| (format!("topology.{key}"), message)).collect();
@@ -350,12 +350,12 @@ impl Parameters for Config {
         Some(hops)
     }
 
-    fn build(&self, own: NodeId, around: &Surroundings) -> Box<dyn Network> {
+    fn build(&self, own: NodeId, around: &NetworkContext) -> Box<dyn Network> {
         let plan = Arc::new(self.plan(around.nodes));
         Box::new(Switched { terminal: Terminal::new(own, &plan, around.seed), priorities: self.priorities })
     }
 
-    fn switches(&self, around: &Surroundings) -> Vec<Switch<Frame>> {
+    fn switches(&self, around: &NetworkContext) -> Vec<Switch<Frame>> {
         let plan = Arc::new(self.plan(around.nodes));
         (0..plan.topology.switches()).map(|number| Switch::new(number, &plan)).collect()
     }
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn adaptive_routes_need_several_shortest_ways_a_lane_and_switches_that_count_room() {
-        let around = Surroundings { nodes: 16, in_one_partition_from: 16, packet_bytes: 256, seed: 1 };
+        let around = NetworkContext { nodes: 16, in_one_partition_from: 16, packet_bytes: 256, seed: 1 };
         let problems = |topology, lanes, backpressure| {
             network(topology, "adaptive", lanes, backpressure).problems(&around)
         };

@@ -5,7 +5,7 @@ use narthex_kernel::{Archive, Duration};
 use super::*;
 use crate::faults;
 use crate::flow_control::{self, return_to_sender};
-use crate::networks::{self, Surroundings, ideal};
+use crate::networks::{self, NetworkContext, ideal};
 use crate::parcel::Mail;
 
 /// A frame on its way, with when and where it arrives.
@@ -26,7 +26,7 @@ fn port(own: u16, placement: Placement, buffers: u32) -> NetworkPort {
         retries,
     });
     let network = networks::Config::Ideal(ideal::Config { latency: LATENCY });
-    let around = Surroundings {
+    let around = NetworkContext {
         nodes: placement.nodes.into(),
         in_one_partition_from: placement.nodes.into(),
         seed: 0,

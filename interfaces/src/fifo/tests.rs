@@ -38,7 +38,8 @@ impl Bench {
             retries: return_to_sender::Retries::Independent,
         });
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
-        let around = networks::Surroundings { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 64 };
+        let around =
+            networks::NetworkContext { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 64 };
         let (flow, network) = (flow.build(PLACEMENT), network.build(NodeId(0), &around));
         Bench {
             send: SendFifo::new(TIMES, 64),

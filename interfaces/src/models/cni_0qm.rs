@@ -105,8 +105,8 @@ fn send(setup: &Setup<'_>) -> Built {
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
     if config.head_pause == Duration::ZERO {
-        let problem = "without a pause a full interface would fill the bus with reads of the head".into();
-        return Err(Problem { key: "head_pause".into(), problem });
+        let problem = "without a pause a full interface would fill the bus with reads of the head";
+        return Problem::refuse("head_pause", problem);
     }
     let parts = parts(setup, &config, in_memory::receive_queue(setup, config.receive_queue_blocks)?);
     let room = Room { pause: config.head_pause, ..Room::whole(&parts.queue) };

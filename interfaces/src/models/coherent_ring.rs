@@ -27,8 +27,6 @@
 //! a word with the packet's length and the flag. The processor's two stores to it become visible in
 //! order.
 
-use std::fmt::Display;
-
 use narthex_kernel::Duration;
 use narthex_memory::cache::Cache;
 use schemars::{JsonSchema, schema_for};
@@ -85,17 +83,12 @@ pub struct Config {
     pub receive_buffers: u64,
 }
 
-/// What is wrong with a parameter.
-fn problem<T>(key: &str, problem: impl Display) -> Result<T, Problem> {
-    Err(Problem { key: key.into(), problem: problem.to_string() })
-}
-
 impl Config {
     fn pool(&self, setup: &Setup<'_>, key: &str, start: u64, buffers: u64) -> Result<Pool, Problem> {
         let Setup { packet_bytes, block_bytes, .. } = *setup;
         let least = 2 * block_bytes / DESCRIPTOR_BYTES;
         if !buffers.is_power_of_two() || !(least..=MOST_BUFFERS).contains(&buffers) {
-            return problem(
+            return Problem::refuse(
                 key,
                 format!("{buffers} buffers; expected a power of two from {least} to {MOST_BUFFERS}"),
             );
@@ -103,7 +96,7 @@ impl Config {
         let pool = Pool { start, buffers, buffer_bytes: packet_bytes, block_bytes };
         let bytes = pool.bytes();
         if bytes > LARGEST_QUEUE_BYTES {
-            return problem(
+            return Problem::refuse(
                 key,
                 format!(
                     "{buffers} buffers of {packet_bytes} bytes (messages.packet) and their rings take {bytes} bytes; \
@@ -118,7 +111,7 @@ impl Config {
         let pool = self.pool(setup, key, start, buffers)?;
         let blocks = self.cache_blocks;
         if !blocks.is_power_of_two() || blocks > 1 << 20 {
-            return problem(
+            return Problem::refuse(
                 "cache_blocks",
                 format!("{blocks} blocks; expected a power of two up to 1048576"),
             );
@@ -126,7 +119,10 @@ impl Config {
         let most = buffers / 2;
         if !(1..=most).contains(&self.batch) {
             let batch = self.batch;
-            return problem("batch", format!("{batch} buffers; with {key} = {buffers} expected 1 to {most}"));
+            return Problem::refuse(
+                "batch",
+                format!("{batch} buffers; with {key} = {buffers} expected 1 to {most}"),
+            );
         }
         let copies = |lines| Copies::Cache {
             cache: Cache::with_geometry(setup.protocol, lines, 1, setup.block_bytes as usize),
@@ -187,32 +183,8 @@ pub static MODEL: Model = Model {
 
 #[cfg(test)]
 mod tests {
-    use narthex_memory::AgentId;
-    use narthex_memory::protocols;
-    use serde_json::Value;
-
+    use super::super::tests::{assert_refused_by_one_half, refusals};
     use super::*;
-    use crate::attachment::Hearing;
-    use crate::registers::Addresses;
-
-    /// Why both halves refuse the sample with another value of a parameter.
-    fn refusals(key: &str, value: Value) -> [Option<Problem>; 2] {
-        let mut config = (MODEL.sample)();
-        config[key] = value;
-        let setup = Setup {
-            name: "CoherentRing".parse().unwrap(),
-            config: &config,
-            agent: AgentId(1),
-            addresses: Addresses::of_process(0),
-            attachment: Attachment::MemoryBus,
-            hearing: Hearing::All,
-            overlaps: false,
-            protocol: protocols::by_name("MOESI").unwrap(),
-            block_bytes: 64,
-            packet_bytes: 256,
-        };
-        [send(&setup).err(), receive(&setup).err()]
-    }
 
     #[test]
     fn what_does_not_fit_together_is_refused_by_the_half_that_it_is_about() {
@@ -221,18 +193,14 @@ mod tests {
             ("receive_buffers", 4, 1, "4 buffers; expected a power of two"),
             ("receive_buffers", 2048, 1, "2048 buffers; expected a power of two"),
         ] {
-            let found = refusals(key, json!(value));
-            let refusal = found[half].clone().expect(key);
-            assert_eq!(refusal.key, key);
-            assert!(refusal.problem.contains(told), "{}", refusal.problem);
-            assert_eq!(found[1 - half], None);
+            assert_refused_by_one_half(&MODEL, (key, json!(value)), half, told);
         }
         for (key, value, told) in [
             ("cache_blocks", 3, "3 blocks; expected a power of two"),
             ("batch", 5, "5 buffers; with send_buffers = 8 expected 1 to 4"),
             ("batch", 0, "0 buffers"),
         ] {
-            let found = refusals(key, json!(value));
+            let found = refusals(&MODEL, key, json!(value));
             assert!(found.iter().all(|refusal| refusal.as_ref().is_some_and(|refusal| refusal.key == key)));
             let refusal = found[0].as_ref().unwrap();
             assert!(refusal.problem.contains(told), "{}", refusal.problem);

@@ -5,6 +5,8 @@
 //! section with its parameters to the machines' files); nothing else needs to
 //! be edited. docs/add-an-interface.md goes through one step by step.
 
+use std::fmt::Display;
+
 use narthex_memory::AgentId;
 use narthex_memory::protocols::Protocol;
 use schemars::Schema;
@@ -81,6 +83,14 @@ impl Problem {
     pub fn of_name(problem: impl Into<String>) -> Self {
         Problem { key: String::new(), problem: problem.into() }
     }
+
+    /// What is wrong with a parameter.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn refuse<T>(key: &str, problem: impl Display) -> Result<T, Self> {
+        Err(Problem { key: key.into(), problem: problem.to_string() })
+    }
 }
 
 /// A family of interfaces: what the registry knows of a model.
@@ -144,6 +154,20 @@ pub const NO_COHERENCE: &str = "it takes part in the coherence protocol, which a
 pub const NO_MEMORY_HOME: &str = "its queues have main memory as their home, and a coherent I/O bus does not let a \
     device cache the processor's memory (isca96, Section 2.3)";
 
+/// Refuses several transactions (`what`) under way where the interconnect carries one of a port at a time:
+/// the key `reads` says how many there may be.
+pub(crate) fn check_under_way(reads: u64, what: &str, overlaps: bool) -> Result<(), Problem> {
+    match reads > 1 && !overlaps {
+        false => Ok(()),
+        true => Problem::refuse(
+            "reads",
+            format!(
+                "{reads} {what} under way; a bus carries one transaction of an interface at a time, expected 1"
+            ),
+        ),
+    }
+}
+
 /// The model's section as its typed parameters.
 pub fn config<C: DeserializeOwned>(setup: &Setup<'_>) -> Result<C, Problem> {
     typed(setup.config)
@@ -161,7 +185,39 @@ mod build_script;
 
 #[cfg(test)]
 mod tests {
+    use narthex_memory::protocols;
+
     use super::build_script::further::collisions;
+    use super::*;
+
+    /// Why a model's halves refuse its sample with another value of a parameter, on a memory bus.
+    pub fn refusals(model: &Model, key: &str, value: Value) -> [Option<Problem>; 2] {
+        let Makes::Halves { send, receive } = model.makes else { panic!("{} has no halves", model.family) };
+        let mut config = (model.sample)();
+        config[key] = value;
+        let setup = Setup {
+            name: model.examples[0].parse().unwrap(),
+            config: &config,
+            agent: AgentId(1),
+            addresses: Addresses::of_process(0),
+            attachment: Attachment::MemoryBus,
+            hearing: Hearing::All,
+            overlaps: false,
+            protocol: protocols::by_name("MOESI").unwrap(),
+            block_bytes: 64,
+            packet_bytes: 256,
+        };
+        [send(&setup).err(), receive(&setup).err()]
+    }
+
+    /// A value is refused by this half, which is told why, and not by the other.
+    pub fn assert_refused_by_one_half(model: &Model, (key, value): (&str, Value), half: usize, told: &str) {
+        let found = refusals(model, key, value);
+        let refusal = found[half].clone().expect(key);
+        assert_eq!(refusal.key, key);
+        assert!(refusal.problem.contains(told), "{}", refusal.problem);
+        assert_eq!(found[1 - half], None);
+    }
 
     #[test]
     fn a_model_of_the_users_own_takes_no_name_that_another_has() {

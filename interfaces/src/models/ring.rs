@@ -44,14 +44,12 @@
 //! There are no interrupts: the driver polls, as the messaging library does over all interfaces.
 //! There is one pair of rings for each process, without steering of packets to several.
 
-use std::fmt::Display;
-
 use narthex_kernel::Duration;
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Makes, Model, NO_COHERENCE, Problem, Setup};
+use super::{Built, Makes, Model, NO_COHERENCE, Problem, Setup, check_under_way};
 use crate::attachment::Attachment;
 use crate::name::Reading;
 use crate::programming::{Driver, Firmware, Programming};
@@ -117,11 +115,6 @@ pub struct Config {
     pub write_back_time: Duration,
 }
 
-/// What is wrong with a parameter.
-fn problem(key: &str, problem: impl Display) -> Result<(), Problem> {
-    Err(Problem { key: key.into(), problem: problem.to_string() })
-}
-
 impl Config {
     /// Descriptors in a block.
     fn of_block(setup: &Setup<'_>) -> u64 {
@@ -131,7 +124,7 @@ impl Config {
     fn check_ring(setup: &Setup<'_>, key: &str, entries: u64) -> Result<(), Problem> {
         let least = Self::of_block(setup).max(2);
         if !entries.is_power_of_two() || entries < least {
-            return problem(
+            return Problem::refuse(
                 key,
                 format!(
                     "a ring of {entries} descriptors; expected a power of two from {least} on, as its registers count \
@@ -142,7 +135,7 @@ impl Config {
         let bytes = entries * (DESCRIPTOR_BYTES + setup.packet_bytes);
         if bytes > LARGEST_QUEUE_BYTES {
             let packet = setup.packet_bytes;
-            return problem(
+            return Problem::refuse(
                 key,
                 format!(
                     "{entries} descriptors with buffers of {packet} bytes (messages.packet) take {bytes} bytes; \
@@ -158,7 +151,7 @@ impl Config {
         let of_block = Self::of_block(setup);
         match value.is_multiple_of(of_block) && (of_block..=most).contains(&value) {
             true => Ok(()),
-            false => problem(
+            false => Problem::refuse(
                 key,
                 format!(
                     "{value} descriptors; a multiple of {of_block}, a block of them, up to {most} is possible with \
@@ -174,7 +167,7 @@ impl Config {
             false => Ok(()),
             true => {
                 let prefetch = self.prefetch;
-                problem(
+                Problem::refuse(
                     "prefetch",
                     format!("{prefetch} descriptors; a block of them, {least}, is the least that is fetched"),
                 )
@@ -184,27 +177,20 @@ impl Config {
 
     fn check_send(&self, setup: &Setup<'_>) -> Result<(), Problem> {
         let &Config { reads, send_ring, send_burst, report_threshold, free_threshold, .. } = self;
-        if reads > 1 && !setup.overlaps {
-            return problem(
-                "reads",
-                format!(
-                    "{reads} reads under way; a bus carries one transaction of an interface at a time, expected 1"
-                ),
-            );
-        }
+        check_under_way(reads, "reads", setup.overlaps)?;
         Self::check_ring(setup, "send_ring", send_ring)?;
         self.check_prefetch(setup)?;
         let ring = format!("send_ring = {send_ring}");
         Self::check_blocks(setup, "report_threshold", report_threshold, send_ring / 2, &ring)?;
         if free_threshold > send_ring - report_threshold {
             let most = send_ring - report_threshold;
-            return problem(
+            return Problem::refuse(
                 "free_threshold",
                 format!("{free_threshold} is not up to {most}, what {ring} leaves beside report_threshold"),
             );
         }
         match send_burst > send_ring {
-            true => problem("send_burst", format!("{send_burst} is more than {ring}")),
+            true => Problem::refuse("send_burst", format!("{send_burst} is more than {ring}")),
             false => Ok(()),
         }
     }
@@ -216,7 +202,7 @@ impl Config {
         let ring = format!("receive_ring = {receive_ring}");
         Self::check_blocks(setup, "refill_threshold", refill_threshold, receive_ring / 2, &ring)?;
         match write_back_batch > receive_ring {
-            true => problem("write_back_batch", format!("{write_back_batch} is more than {ring}")),
+            true => Problem::refuse("write_back_batch", format!("{write_back_batch} is more than {ring}")),
             false => Ok(()),
         }
     }
@@ -288,32 +274,8 @@ pub static MODEL: Model = Model {
 
 #[cfg(test)]
 mod tests {
-    use narthex_memory::AgentId;
-    use narthex_memory::protocols;
-    use serde_json::Value;
-
+    use super::super::tests::{assert_refused_by_one_half, refusals};
     use super::*;
-    use crate::attachment::Hearing;
-    use crate::registers::Addresses;
-
-    /// Why both halves refuse the sample with another value of a parameter.
-    fn refusals(key: &str, value: Value) -> [Option<Problem>; 2] {
-        let mut config = (MODEL.sample)();
-        config[key] = value;
-        let setup = Setup {
-            name: "Ring".parse().unwrap(),
-            config: &config,
-            agent: AgentId(1),
-            addresses: Addresses::of_process(0),
-            attachment: Attachment::MemoryBus,
-            hearing: Hearing::All,
-            overlaps: false,
-            protocol: protocols::by_name("MOESI").unwrap(),
-            block_bytes: 64,
-            packet_bytes: 256,
-        };
-        [send(&setup).err(), receive(&setup).err()]
-    }
 
     #[test]
     fn what_does_not_fit_together_is_refused_by_the_half_that_it_is_about() {
@@ -329,13 +291,9 @@ mod tests {
             ("refill_threshold", 0, 1, "a multiple of 4"),
             ("write_back_batch", 17, 1, "more than receive_ring = 16"),
         ] {
-            let found = refusals(key, json!(value));
-            let refusal = found[half].clone().expect(key);
-            assert_eq!(refusal.key, key);
-            assert!(refusal.problem.contains(told), "{}", refusal.problem);
-            assert_eq!(found[1 - half], None);
+            assert_refused_by_one_half(&MODEL, (key, json!(value)), half, told);
         }
-        assert!(refusals("prefetch", json!(3)).iter().all(|refusal| {
+        assert!(refusals(&MODEL, "prefetch", json!(3)).iter().all(|refusal| {
             refusal.as_ref().is_some_and(|refusal| refusal.key == "prefetch" && refusal.problem.contains("4"))
         }));
     }

@@ -52,7 +52,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{BuiltDevice, Makes, Model, NO_COHERENCE, Problem, typed};
+use super::{BuiltDevice, Makes, Model, NO_COHERENCE, Problem, check_under_way, typed};
 use crate::attachment::Attachment;
 use crate::interface::Surroundings;
 use crate::name::{HalfName, Reading};
@@ -98,7 +98,6 @@ pub struct Config {
 
 impl Config {
     fn check(&self, node: &Surroundings<'_>) -> Result<(), Problem> {
-        let refuse = |key: &str, problem: String| Err(Problem { key: key.into(), problem });
         let ranges = [
             ("reads", self.reads, 64),
             ("request_prefetch", self.request_prefetch.into(), 64),
@@ -107,25 +106,17 @@ impl Config {
         ];
         for (key, value, most) in ranges {
             if !(1..=most).contains(&value) {
-                return refuse(key, format!("{value} is not from 1 to {most}"));
+                return Problem::refuse(key, format!("{value} is not from 1 to {most}"));
             }
         }
-        if self.reads > 1 && !node.overlaps {
-            let reads = self.reads;
-            return refuse(
-                "reads",
-                format!(
-                    "{reads} transactions under way; a bus carries one transaction of an interface at a time, expected 1"
-                ),
-            );
-        }
+        check_under_way(self.reads, "transactions", node.overlaps)?;
         let mtu = self.mtu.as_u64();
         if !mtu.is_power_of_two() || !(256..=4096).contains(&mtu) {
-            return refuse("mtu", format!("{} is not 256B, 512B, 1024B, 2048B or 4096B", self.mtu));
+            return Problem::refuse("mtu", format!("{} is not 256B, 512B, 1024B, 2048B or 4096B", self.mtu));
         }
         let block = node.block_bytes;
         if block > COMPLETION as u64 {
-            return refuse(
+            return Problem::refuse(
                 "",
                 format!("blocks of {block} bytes are longer than a completion, which has {COMPLETION}"),
             );

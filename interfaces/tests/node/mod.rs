@@ -176,7 +176,7 @@ impl Node {
         let placement = Placement { nodes: 2, processes: process + 1 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
         let around =
-            networks::Surroundings { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 256 };
+            networks::NetworkContext { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 256 };
         let network = network.build(NodeId(number), &around);
         let mut node = Node {
             attachment: interface.attachment,

@@ -3,7 +3,7 @@
 use narthex_fabrics::networks;
 use narthex_interfaces::{Attached, DeviceDescription, Share};
 use narthex_schedules::source;
-use narthex_schedules::within::{Ranks, Request, Surroundings};
+use narthex_schedules::within::{EndParameters, Ranks, Request};
 
 use super::Blueprint;
 use super::jobs::{JobPlacement, Times};
@@ -114,7 +114,7 @@ impl Blueprint<'_> {
         // A rank has a node of its own.
         let send = Share::WHOLE.send_half(0);
         let entries = |half| halves.queue(half).entries.unwrap_or(0);
-        let around = Surroundings {
+        let around = EndParameters {
             packet_bytes: self.packet_bytes(),
             header_bytes: self.header_bytes(),
             latency: self.config.network.lookahead(),

@@ -278,10 +278,10 @@ impl MachineConfig {
     }
 
     /// What the network is in.
-    fn around_network(&self) -> networks::Surroundings {
+    fn around_network(&self) -> networks::NetworkContext {
         let General { nodes, seed, .. } = self.machine;
         let packet_bytes = self.messages.packet.as_u64();
-        networks::Surroundings { nodes, in_one_partition_from: nodes, seed, packet_bytes }
+        networks::NetworkContext { nodes, in_one_partition_from: nodes, seed, packet_bytes }
     }
 
     fn component_problems(&self) -> Vec<Broken> {

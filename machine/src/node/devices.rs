@@ -221,9 +221,10 @@ impl Node {
             return None;
         }
         let verb = if reads { "read" } else { "write" };
+        let reason = self.interconnects[usize::from(place.on.0)].unowned();
         Some(format!(
             "the network interface cannot {verb} the block at {:#x} for this program, which may not {verb} \
-             it as cachable memory itself (hpca98, Section 2.2.1: user-level DMA takes authentic addresses only)",
+             it as cachable memory itself ({reason})",
             transaction.address
         ))
     }

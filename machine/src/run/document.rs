@@ -102,7 +102,7 @@ pub struct RunDocument<'a> {
 }
 
 /// Of a machine readers rely on its name: the present simulator says what it does not know of one.
-fn machine_schema(_: &mut SchemaGenerator) -> Schema {
+pub fn machine_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": { "machine": {

@@ -2,7 +2,7 @@
 //! rules of the link are tested beside them.
 
 use narthex_interfaces::registers::{Addresses, STATUS};
-use narthex_machine::{RunRequest, config};
+use narthex_machine::{Failure, RunRequest, config};
 
 use crate::rings;
 use crate::support::exchange::ping_pong;
@@ -102,6 +102,38 @@ fn what_no_link_carries_is_refused_with_its_key() {
     }
     let refused = machine.with_settings(&["node.processors.host.on=pcie"]).map(drop).unwrap_err();
     assert!(refused.to_string().contains("is of kind \"pcie\""), "{refused}");
+}
+
+/// A read and a write of pcie-bench's card, by its command path and by its DMA engine.
+#[test]
+fn an_address_at_which_the_program_has_no_memory_ends_the_run_as_an_unsupported_request() {
+    let request = RunRequest { nodes: Some(1), ..request("host-snb", "PcieBench") };
+    let registers = Addresses::of_process(0).register_page();
+    for (address, test, verb) in
+        [(0x200_0000_0000, 0, "read"), (0x200_0000_0000, 0x13, "write"), (registers, 3, "write")]
+    {
+        let guest = format!(
+            "li s4, {registers}
+            li t0, {address}
+            li t1, 1
+            li t2, 64
+            li t3, {test}
+            sd t0, 0x00(s4)         # BENCH_WINDOW
+            sd t1, 0x08(s4)         # BENCH_UNITS
+            sd t2, 0x10(s4)         # BENCH_UNIT
+            sd t2, 0x20(s4)         # BENCH_SIZE
+            sd t1, 0x30(s4)         # BENCH_COUNT
+            sd t3, 0x38(s4)         # BENCH_START
+            poll: ld t0, 0x40(s4)   # BENCH_LEFT
+            bnez t0, poll
+            exit 0"
+        );
+        let refused = failure(&request, &guest);
+        assert_eq!(refused.exit_code, Failure::GUEST, "{refused}");
+        for says in [verb, &format!("{address:#x}"), "unsupported request", "node 0"] {
+            assert!(refused.message.contains(says), "{says} is not in {refused}");
+        }
+    }
 }
 
 #[test]

@@ -165,6 +165,11 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(_) => $file::$name::POSTS_ACCESSES,)* }
             }
 
+            /// Why it refuses a device's address: see [`InterconnectModel::UNOWNED`].
+            pub fn unowned(&self) -> &'static str {
+                match self { $(Interconnect::$name(_) => $file::$name::UNOWNED,)* }
+            }
+
             /// Itself, if it is a directory, whose messages the composition carries.
             pub fn as_directory(&self) -> Option<&directory::Directory> {
                 match self { $(Interconnect::$name(own) => own.as_directory(),)* }

@@ -36,6 +36,9 @@ pub trait InterconnectModel: Sized {
     /// Whether it posts accesses to registers: they may be under way while no agent waits for them.
     const POSTS_ACCESSES: bool = false;
 
+    /// Why a device's transaction with an address at which its program has no memory is refused.
+    const UNOWNED: &'static str = "hpca98, Section 2.2.1: user-level DMA takes authentic addresses only";
+
     /// Asks for the interconnect in the name of an agent that wants it.
     fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId);
 

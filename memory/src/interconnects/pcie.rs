@@ -249,6 +249,8 @@ impl InterconnectModel for Pcie {
     const ADMITS: Admits = Admits { coherent_devices: true, ..Admits::NOTHING };
     const OVERLAPS: bool = true;
     const POSTS_ACCESSES: bool = true;
+    const UNOWNED: &'static str =
+        "unsupported request, says the root complex: PCI Express Base Specification 6.0, Section 2.3.1";
 
     fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
         if Self::of(composition, on).state.endpoint.ask(now, agent) {

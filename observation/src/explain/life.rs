@@ -8,7 +8,8 @@ use narthex_machine::activity::{Activity, Occupation};
 use narthex_machine::node::probe::{Crossing, Event, Packet};
 use narthex_machine::node::{Agent, Node};
 use narthex_memory::Kind;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::ends::{End, Ends};
 use super::hops::DirectoryWaits;
@@ -322,6 +323,15 @@ pub enum Way {
     },
 }
 
+/// An instant of a life.
+#[derive(Serialize, JsonSchema)]
+pub struct Instant {
+    /// What happened then.
+    pub name: &'static str,
+    /// How long after the begin.
+    pub time_ps: u64,
+}
+
 impl Life {
     /// From the call to the handler.
     pub fn latency(&self) -> Duration {
@@ -329,7 +339,7 @@ impl Life {
     }
 
     /// The instants, from the first on.
-    pub fn instants(&self) -> Value {
+    pub fn instants(&self) -> Vec<Instant> {
         let instants = [
             ("announced", self.announced),
             ("injected", self.injected),
@@ -338,7 +348,7 @@ impl Life {
             ("noticed", self.noticed),
             ("handled", self.handled),
         ];
-        instants.map(|(name, at)| json!({ "name": name, "time_ps": (at - self.sent).as_ps() })).into()
+        instants.map(|(name, at)| Instant { name, time_ps: (at - self.sent).as_ps() }).into()
     }
 }
 

@@ -80,8 +80,9 @@ use narthex_machine::config::{self, MachineConfig};
 use narthex_machine::run::{Progress, simulate};
 use narthex_machine::{Failure, FirmwareFile, HardwareRequest, RunRequest};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+pub use document::ExplanationDocument;
 use document::document;
 use ends::{Chosen, Ends};
 use library::Deed;
@@ -180,13 +181,10 @@ pub fn explain(
     };
     let skip = if subject == Subject::Message { warm_up * packets } else { 0 };
     let nodes = if in_tiles { 1 } else { from.max(to) / next + 1 };
-    let asked = Asked { chosen, skip, limit: JOURNAL_LIMIT };
+    let asked = JournalScope { chosen, skip, limit: JOURNAL_LIMIT };
     let run = request.run(subject.program(), args, Some(nodes.max(if in_tiles { 1 } else { 2 }) as u32));
-    let mut document = explain_subjects(&[subject], &run, elf, asked, observer)?;
-    if let Some(bytes) = bytes {
-        document["bytes"] = json!(bytes);
-    }
-    Ok(document)
+    let document = explain_subjects(&[subject], &run, elf, asked, observer)?;
+    Ok(ExplanationDocument { bytes, ..document }.to_value())
 }
 
 /// What a program may send over an interface by calls of the interface's own library, by the names
@@ -231,10 +229,9 @@ fn explain_program(
     }
     let program = request.program.as_deref().unwrap_or_default();
     let run = request.run(program, request.args.clone(), request.nodes);
-    let asked = Asked { chosen: request.chosen(), skip: 0, limit: JOURNAL_LIMIT_OF_PROGRAM };
-    let mut document = explain_subjects(subjects, &run, elf, asked, observer)?;
-    document["of_program"] = json!(true);
-    Ok(document)
+    let asked = JournalScope { chosen: request.chosen(), skip: 0, limit: JOURNAL_LIMIT_OF_PROGRAM };
+    let document = explain_subjects(subjects, &run, elf, asked, observer)?;
+    Ok(ExplanationDocument { of_program: true, ..document }.to_value())
 }
 
 /// Why there is none of a subject, if so.
@@ -327,13 +324,13 @@ pub fn explain_run(
     skip: u64,
     observer: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Value, Failure> {
-    let asked = Asked { chosen: Chosen::default(), skip, limit: JOURNAL_LIMIT };
-    explain_subjects(&[Subject::Message], request, elf, asked, observer)
+    let asked = JournalScope { chosen: Chosen::default(), skip, limit: JOURNAL_LIMIT };
+    explain_subjects(&[Subject::Message], request, elf, asked, observer).map(|document| document.to_value())
 }
 
 /// Between what, and when.
 #[derive(Clone, Copy)]
-struct Asked {
+struct JournalScope {
     chosen: Chosen,
     /// Packets that leave a node before its journal begins.
     skip: u64,
@@ -346,9 +343,9 @@ fn explain_subjects(
     subjects: &[Subject],
     request: &RunRequest,
     elf: &[u8],
-    asked: Asked,
+    asked: JournalScope,
     observer: &mut dyn FnMut(Time) -> bool,
-) -> Result<Value, Failure> {
+) -> Result<ExplanationDocument, Failure> {
     let library = subjects.iter().find_map(|subject| subject.library()).map(|(library, _)| library);
     let of_tiles = subjects.iter().all(|subject| subject.is_of_tiles());
     let mut journals = Journals { asked, library, of_tiles, ends: None };
@@ -363,9 +360,8 @@ fn explain_subjects(
         let mut lives = lives(subject, &histories, since);
         lives.sort_by_key(|life| (life.latency(), life.sent));
         if let Some(median) = lives.get(lives.len().saturating_sub(1) / 2) {
-            let mut document = document(request, elf, &finished, (&histories, &ends), &lives, median);
-            document["of"] = json!(subject);
-            return Ok(document);
+            let life = (median, subject.name());
+            return Ok(document(request, elf, &finished, (&histories, &ends), &lives, life));
         }
     }
     Err(Failure::guest(nothing_found(subjects, &request.program, &histories, &ends)))

@@ -8,7 +8,7 @@ use narthex_machine::compose::Blueprint;
 use narthex_machine::node::Node;
 use narthex_machine::run::{Explanation, Halt, Monitor};
 
-use super::Asked;
+use super::JournalScope;
 use super::ends::Ends;
 use super::journal::Journal;
 use super::library::{CallWatch, Library};
@@ -16,7 +16,7 @@ use crate::hang::Hang;
 
 /// Keeps a journal on the nodes of the two ends.
 pub(super) struct Journals {
-    pub(super) asked: Asked,
+    pub(super) asked: JournalScope,
     /// Whose calls they follow.
     pub(super) library: Option<Library>,
     /// The ends are tiles by their numbers.
@@ -27,7 +27,7 @@ pub(super) struct Journals {
 
 impl Monitor for Journals {
     fn start(&mut self, _: &Blueprint<'_>, nodes: &mut [Node]) -> Result<(), Failure> {
-        let Asked { chosen, skip, limit } = self.asked;
+        let JournalScope { chosen, skip, limit } = self.asked;
         let ends = Ends::of(nodes, chosen, self.of_tiles).map_err(Failure::usage)?;
         if ends.are_tiles {
             let [sender, receiver] = &ends.each;

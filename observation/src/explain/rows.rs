@@ -5,7 +5,8 @@ use narthex_kernel::Time;
 use narthex_machine::node::probe::{Crossing, Event, Message, Packet, Refused, Supplier};
 use narthex_machine::node::{Agent, Node};
 use narthex_memory::directory::Lane;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::ends::Ends;
 use super::hops;
@@ -54,12 +55,54 @@ fn data(crossing: &Crossing) -> Option<String> {
     Some(format!("{direction} {other}"))
 }
 
-/// A row of the table; times in ps from the begin of the life on.
+/// A row of the table, as the document has it. What a row has nothing to say of is left out.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct RowEntry {
+    /// Who does it.
+    pub agent: &'static str,
+    /// What happens, with numbers and addresses.
+    pub what: String,
+    /// The same without those.
+    pub deed: String,
+    /// The kind of transaction, frame or packet.
+    pub kind: String,
+    /// What its address belongs to, or between which places of a chip it goes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<u64>,
+    /// Where a block comes from, or goes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// The interconnect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bus: Option<&'static str>,
+    /// For how many cycles it was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<u64>,
+    /// The same in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_on_bus_ps: Option<u64>,
+    /// The part of the latency that waits for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<&'static str>,
+    /// Whether an agent refuses it; only where one does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
+    /// When, from the begin of the life on.
+    pub time_ps: i64,
+    /// The end at which it happens.
+    #[schemars(extend("enum" = [0, 1]))]
+    pub node: usize,
+    /// Whether the life waits for it.
+    pub critical: bool,
+}
+
+/// A row with its instant, by which rows are in order.
 struct Row {
     at: Time,
-    node: usize,
-    critical: bool,
-    value: Value,
+    entry: RowEntry,
 }
 
 /// What happened at both nodes, in the order of time.
@@ -68,7 +111,7 @@ pub fn rows(
     histories: &[NodeHistory; 2],
     segments: &[Segment],
     words: &AddressNames<'_>,
-) -> Vec<Value> {
+) -> Vec<RowEntry> {
     let mut rows = landmarks(life);
     for (node, history) in histories.iter().enumerate() {
         for record in &history.records {
@@ -84,23 +127,24 @@ pub fn rows(
         }
         rows.extend(directory_messages(life, (node, history), segments));
     }
-    rows.sort_by_key(|row| (row.at, row.node));
-    let finish = |row: Row| {
-        let mut value = row.value;
-        value["time_ps"] = json!(row.at.as_ps() as i64 - life.sent.as_ps() as i64);
-        value["node"] = json!(row.node);
-        value["critical"] = json!(row.critical);
-        value
-    };
-    rows.into_iter().map(finish).collect()
+    rows.sort_by_key(|row| (row.at, row.entry.node));
+    let from_begin = |at: Time| at.as_ps() as i64 - life.sent.as_ps() as i64;
+    rows.into_iter().map(|Row { at, entry }| RowEntry { time_ps: from_begin(at), ..entry }).collect()
 }
 
 fn landmarks(life: &Life) -> Vec<Row> {
-    let program = |at, node, what: &str| Row {
-        at,
-        node,
-        critical: true,
-        value: json!({ "agent": "program", "what": what, "deed": what, "kind": "program" }),
+    let program = |at, node, what: &str| {
+        let (what, kind) = (what.to_owned(), "program".to_owned());
+        let entry = RowEntry {
+            agent: "program",
+            deed: what.clone(),
+            what,
+            kind,
+            node,
+            critical: true,
+            ..RowEntry::default()
+        };
+        Row { at, entry }
     };
     let (sends, receives) = match life.way {
         Way::Messaging => ("begins to send".into(), "starts the handler".into()),
@@ -137,24 +181,23 @@ fn transaction(
     let part =
         own.filter(|segment| !overlap(segment).is_zero()).max_by_key(overlap).map(|segment| segment.part);
     let place = words.node(node).place_of(crossing.address);
-    Some(Row {
-        at: crossing.granted,
+    let entry = RowEntry {
+        agent: words.agent(node, history, crossing.agent),
+        what: crossing.in_words(&place.to_string()),
+        deed: crossing.in_words(&place.name),
+        kind: crossing.name().into(),
+        place: Some(place.name),
+        address: Some(crossing.address),
+        data: data(crossing),
+        bus: Some(crossing.bus),
+        cycles: Some(crossing.cycles),
+        time_on_bus_ps: Some((crossing.released - crossing.granted).as_ps()),
+        part: part.map(|part| part.as_str()),
         node,
         critical: part.is_some(),
-        value: json!({
-            "agent": words.agent(node, history, crossing.agent),
-            "what": crossing.in_words(&place.to_string()),
-            "deed": crossing.in_words(&place.name),
-            "kind": crossing.name(),
-            "place": place.name,
-            "address": crossing.address,
-            "data": data(crossing),
-            "bus": crossing.bus,
-            "cycles": crossing.cycles,
-            "time_on_bus_ps": (crossing.released - crossing.granted).as_ps(),
-            "part": part.map(|part| part.as_str()),
-        }),
-    })
+        ..RowEntry::default()
+    };
+    Some(Row { at: crossing.granted, entry })
 }
 
 /// A transaction that overlaps the life and that an agent refuses.
@@ -166,15 +209,10 @@ fn refusal(
     words: &AddressNames<'_>,
 ) -> Option<Row> {
     let mut row = transaction(life, (node, history), &refused.crossing, segments, words)?;
-    for key in ["what", "deed"] {
-        let words = format!(
-            "{}, which the {} refuses",
-            row.value[key].as_str()?,
-            words.agent(node, history, refused.by)
-        );
-        row.value[key] = words.into();
-    }
-    row.value["refused"] = true.into();
+    let refuses = format!(", which the {} refuses", words.agent(node, history, refused.by));
+    row.entry.what += &refuses;
+    row.entry.deed += &refuses;
+    row.entry.refused = true;
     Some(row)
 }
 
@@ -191,8 +229,9 @@ fn own_packet(life: &Life, (node, history): (usize, &NodeHistory), at: Time, pac
     let deed = format!("{} {verb}", packet.name);
     let what = format!("{} {} {verb}", packet.name, packet.number);
     let critical = node == 1 && life.way == Way::Wait && at > life.arrived && at <= life.visible;
-    let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": packet.name });
-    Some(Row { at, node, critical, value })
+    let kind = packet.name.to_string();
+    let entry = RowEntry { agent: "network", what, deed, kind, node, critical, ..RowEntry::default() };
+    Some(Row { at, entry })
 }
 
 /// A frame of the network that belongs to the life.
@@ -213,11 +252,12 @@ fn frame(
         FrameKind::Notice => format!("notice up to packet {} of its stream {verb}", note.sequence),
     };
     let kind = note.kind.name();
-    let last =
+    let critical =
         note.kind == FrameKind::Packet && Some(note.sequence) == life.sequence && history.is_of_ends(note);
     let deed = format!("{kind} {verb}");
-    let value = json!({ "agent": "network", "what": what, "deed": deed, "kind": kind });
-    Some(Row { at, node, critical: last, value })
+    let entry =
+        RowEntry { agent: "network", what, deed, kind: kind.into(), node, critical, ..RowEntry::default() };
+    Some(Row { at, entry })
 }
 
 /// The messages of a directory for which the processor of an end waits during the life: what goes
@@ -255,13 +295,16 @@ fn directory_message(node: usize, at: Time, message: &Message, critical: bool) -
         false => (format!("{what} '{name}' leaves"), format!("place {from} for place {to}")),
         true => (format!("{what} '{name}' is at"), format!("place {to}")),
     };
-    let value = json!({
-        "agent": "directory",
-        "what": format!("{deed} {place}"),
-        "deed": deed,
-        "kind": format!("directory {what}"),
-        "bus": bus,
-        "place": place,
-    });
-    Row { at, node, critical, value }
+    let entry = RowEntry {
+        agent: "directory",
+        what: format!("{deed} {place}"),
+        deed,
+        kind: format!("directory {what}"),
+        place: Some(place),
+        bus: Some(bus),
+        node,
+        critical,
+        ..RowEntry::default()
+    };
+    Row { at, entry }
 }

@@ -61,7 +61,7 @@ def calibrate(
     Of a machine that was fitted to measurements of a real one (experiments/fits/NAME.toml) it
     prints which parameter comes from which row, and how far these rows and all others are
     from what was measured; it fits nothing. The exit code is 4 where a row that
-    fixes a parameter is further off than the statement allows.
+    fixes a parameter, or the mean of all others, is further off than the statement allows.
 
     Prints each parameter with its 95 % interval, each published value with its
     error before and after, and the error that each interface would have if its own
@@ -131,6 +131,10 @@ def _check(name: str, jobs: int, target: JsonTarget, *, fresh: bool) -> None:
     if wrong:
         most = found.statement.fitted_percent
         raise NarthexError(f"further than {most:g} % from {', '.join(wrong)}", CLAIM_FAILED)
+    most = found.statement.mean_percent
+    if found.mean_percent > most:
+        told = f"predicted rows are {found.mean_percent:.1f} % off in the mean"
+        raise NarthexError(f"{told}, further than {most:g} %", CLAIM_FAILED)
 
 
 def _show_residuals(found: "Checked") -> None:

@@ -109,9 +109,10 @@ def cc(
     import hashlib
 
     from narthex import _native, compiler
+    from narthex.drivers import MOST_INTERFACES
 
     if print_flags:
-        _print_flags(print_flags, interface or compiler.MOST_INTERFACES)
+        _print_flags(print_flags, interface or MOST_INTERFACES)
         return
     words = arguments or []
     sources = [word for word in words if not word.startswith("-")]
@@ -125,7 +126,7 @@ def cc(
         program = compiler.compile_firmware(sources, output, **given)
     else:
         program = compiler.compile_program(
-            sources, output, interface=interface or compiler.MOST_INTERFACES, **given
+            sources, output, interface=interface or MOST_INTERFACES, **given
         )
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     target.write(

@@ -71,8 +71,9 @@ def mpicxx(arguments: list[str] | None = _ARGUMENTS, interface: str = _OPTION) -
 
 
 def _wrap(arguments: list[str] | None, interface: str, *, cxx: bool) -> None:
-    from narthex import compiler, mpi
+    from narthex import mpi
+    from narthex.drivers import MOST_INTERFACES
 
-    over = interface or compiler.MOST_INTERFACES
+    over = interface or MOST_INTERFACES
     if code := mpi.wrap(arguments or [], cxx=cxx, interface=over, progress=inform):
         raise typer.Exit(code)

@@ -39,7 +39,7 @@ struct Outgoing {
 
 /// What a packet that waits to be taken is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Waiting {
+enum WaitingPacket {
     /// A message that is not whole by it.
     Part,
     /// One that is.
@@ -60,7 +60,7 @@ pub(super) struct End {
     /// Sends that are not over, with the number of their last packet.
     held: VecDeque<(u64, u32)>,
     next_number: u8,
-    incoming: VecDeque<Waiting>,
+    incoming: VecDeque<WaitingPacket>,
     /// Whole messages of which the last packet was taken, and those that were handled.
     taken: u64,
     handled: u64,
@@ -158,9 +158,9 @@ impl End {
         let packet = port.at(self.incoming.len())?;
         let message = self.partial.add(&settings.format, packet);
         self.incoming.push_back(match &message {
-            None => Waiting::Part,
-            Some(message) if is_control(message) => Waiting::Control,
-            Some(_) => Waiting::Whole,
+            None => WaitingPacket::Part,
+            Some(message) if is_control(message) => WaitingPacket::Control,
+            Some(_) => WaitingPacket::Whole,
         });
         Some(message)
     }
@@ -173,11 +173,11 @@ impl End {
     /// Takes packets out of the flow control; says when to call again.
     pub fn take(&mut self, settings: &Settings, now: Time) -> Option<Time> {
         while let Some(&first) = self.incoming.front() {
-            let is_by_processor = first == Waiting::Whole && settings.receive_entries == 0;
-            if first == Waiting::Whole && self.taken >= self.handled + settings.receive_entries {
+            let is_by_processor = first == WaitingPacket::Whole && settings.receive_entries == 0;
+            if first == WaitingPacket::Whole && self.taken >= self.handled + settings.receive_entries {
                 return None;
             }
-            if first != Waiting::Control && !is_by_processor {
+            if first != WaitingPacket::Control && !is_by_processor {
                 if self.takes_at > now {
                     return Some(self.takes_at);
                 }
@@ -186,7 +186,7 @@ impl End {
             }
             self.port.of_process(0).take();
             self.incoming.pop_front();
-            self.taken += u64::from(first == Waiting::Whole);
+            self.taken += u64::from(first == WaitingPacket::Whole);
         }
         None
     }

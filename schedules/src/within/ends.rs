@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 
 /// What happens at an end.
 #[derive(Debug)]
-pub(super) enum Happening {
+pub(super) enum EndEvent {
     /// A frame comes from a node.
     Frame(Frame, Phase),
     /// The flow control of an end asked to be called.
@@ -40,7 +40,7 @@ type Told = (u32, u32, u32, u64);
 /// The ends, and what is to happen at them.
 pub(super) struct Ends {
     pub settings: Settings,
-    pub queue: EventQueue<Happening>,
+    pub queue: EventQueue<EndEvent>,
     pub conductor: Conductor,
     /// Messages that have come from nodes.
     pub received: u64,
@@ -115,7 +115,7 @@ impl Ends {
         };
         envelope.sequence = frame.order(*phase, envelope.sequence);
         self.queue.receive(envelope, |mail| match mail {
-            Mail::Direct(frame, phase) => Happening::Frame(frame, phase),
+            Mail::Direct(frame, phase) => EndEvent::Frame(frame, phase),
             _ => unreachable!("checked above"),
         });
     }
@@ -124,32 +124,32 @@ impl Ends {
     pub fn happen(
         &mut self,
         now: Time,
-        happening: Happening,
+        happening: EndEvent,
         events: &mut Events,
         outbox: &mut Outbox<Mail<Frame>>,
     ) {
         let end = match happening {
-            Happening::Begin => return,
-            Happening::Frame(frame, phase) => self.frame(now, frame, phase, events),
-            Happening::Retry(end) => {
+            EndEvent::Begin => return,
+            EndEvent::Frame(frame, phase) => self.frame(now, frame, phase, events),
+            EndEvent::Retry(end) => {
                 self.ends[end as usize].port.retry(now);
                 end
             }
-            Happening::Send(end) => {
+            EndEvent::Send(end) => {
                 self.send(now, end, events);
                 end
             }
-            Happening::Through(end, operation, last_packet) => {
+            EndEvent::Through(end, operation, last_packet) => {
                 if self.ends[end as usize].ends(&self.settings, operation, last_packet) {
                     self.over(now, end, operation, events);
                 }
                 return;
             }
-            Happening::Take(end) => {
+            EndEvent::Take(end) => {
                 self.take(now, end);
                 end
             }
-            Happening::Handled(end) => {
+            EndEvent::Handled(end) => {
                 self.ends[end as usize].handled();
                 self.take(now, end);
                 end
@@ -168,7 +168,7 @@ impl Ends {
     ) {
         let begin = self.conductor.decide(now);
         if let Some(at) = begin {
-            self.queue.schedule(at, Happening::Begin);
+            self.queue.schedule(at, EndEvent::Begin);
         }
         let content = begin.map_or(0, |at| at.as_ps() / 1_000).to_le_bytes();
         let end = self.of_rank[conducts as usize];
@@ -195,7 +195,7 @@ impl Ends {
     fn send(&mut self, now: Time, number: u32, events: &mut Events) {
         let end = &mut self.ends[number as usize];
         if let Some(at) = end.send(&self.settings, now) {
-            self.queue.schedule(at, Happening::Send(number));
+            self.queue.schedule(at, EndEvent::Send(number));
         }
         while let Some(operation) = self.ends[number as usize].release(&self.settings) {
             self.over(now, number, operation, events);
@@ -204,7 +204,7 @@ impl Ends {
 
     fn take(&mut self, now: Time, number: u32) {
         if let Some(at) = self.ends[number as usize].take(&self.settings, now) {
-            self.queue.schedule(at, Happening::Take(number));
+            self.queue.schedule(at, EndEvent::Take(number));
         }
     }
 
@@ -249,7 +249,7 @@ impl Ends {
         let calls = end.depart(now, |(at, node, mail)| outbox.send(at, node, mail));
         end.port.end_step();
         if let Some(at) = calls.retry_at {
-            self.queue.schedule(at, Happening::Retry(number));
+            self.queue.schedule(at, EndEvent::Retry(number));
         }
     }
 }
@@ -274,8 +274,8 @@ impl Wire for &mut Ends {
         let sent = SentMessage { to, handler: handlers::MESSAGE, number: 0, content, bytes };
         let first = self.settings.first_departure(Time::from_ps(begin), bytes);
         let last_packet = self.ends[number as usize].enqueue(&self.settings, sent, first);
-        self.queue.schedule(first, Happening::Send(number));
-        let through = Happening::Through(number, message.operation, last_packet);
+        self.queue.schedule(first, EndEvent::Send(number));
+        let through = EndEvent::Through(number, message.operation, last_packet);
         self.queue.schedule(Time::from_ps(end), through);
         false
     }
@@ -283,7 +283,7 @@ impl Wire for &mut Ends {
     fn engaged(&mut self, arrived: Event, end: u64) {
         if self.is_detailed[arrived.sender as usize] {
             let number = self.of_rank[arrived.rank as usize];
-            self.queue.schedule(Time::from_ps(end), Happening::Handled(number));
+            self.queue.schedule(Time::from_ps(end), EndEvent::Handled(number));
         }
     }
 

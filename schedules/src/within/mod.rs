@@ -44,7 +44,7 @@ use crate::parameters::{Line, Parameters};
 use crate::schedule::{Kind, Schedule};
 
 use conductor::Conductor;
-use ends::{Ends, Happening};
+use ends::{EndEvent, Ends};
 use packets::Format;
 
 /// Ranks of a schedule that the model executes beside nodes.
@@ -65,7 +65,7 @@ pub struct Request {
 
 /// The interface, the network and the messages of a machine, as an end has them.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings {
+pub struct EndParameters {
     /// Bytes of a packet, header included.
     pub packet_bytes: u64,
     /// Bytes of its header.
@@ -92,7 +92,7 @@ struct Settings {
 }
 
 impl Settings {
-    fn new(request: &Request, around: &Surroundings) -> Self {
+    fn new(request: &Request, around: &EndParameters) -> Self {
         let format = Format::new(around.packet_bytes, around.header_bytes);
         let spacing = request.parameters.gap.per_byte_ns.max(0.0) * format.payload_bytes as f64 * 1e3;
         Settings {
@@ -175,7 +175,7 @@ impl Ranks {
     pub fn new(
         request: &Request,
         schedule: Schedule,
-        around: &Surroundings,
+        around: &EndParameters,
         job: Job,
         port: impl FnMut(NodeId) -> NetworkPort,
     ) -> Result<Self, Problem> {
@@ -265,7 +265,7 @@ impl Partition for Ranks {
             } else {
                 let (_, happening) =
                     executor.wire.queue.pop_before(outbox.until()).expect("its time was told");
-                if let Happening::Begin = happening {
+                if let EndEvent::Begin = happening {
                     executor.state.repeat(schedule);
                     modelled.iter().for_each(|&rank| executor.begin_rank(rank, now.as_ps()));
                 }

@@ -46,7 +46,8 @@ impl Bench {
         .unwrap();
         let network: networks::Config =
             serde_json::from_value(json!({ "kind": "ideal", "latency": "40ns" })).unwrap();
-        let around = networks::Surroundings { nodes: 3, in_one_partition_from: 1, seed: 0, packet_bytes: 64 };
+        let around =
+            networks::NetworkContext { nodes: 3, in_one_partition_from: 1, seed: 0, packet_bytes: 64 };
         let port =
             |own| NetworkPort::new(own, placement, flow.build(placement), network.build(own, &around), 8);
         let request = Request {
@@ -57,7 +58,7 @@ impl Bench {
             runs: 1,
         };
         let schedule = text::read(schedule.as_bytes()).unwrap();
-        let around = Surroundings {
+        let around = EndParameters {
             packet_bytes: 64,
             header_bytes: 8,
             latency: LATENCY,

@@ -13,7 +13,7 @@ type Block = [u32; WORDS];
 /// One thing that happens. A cache that waits for the bus is granted it before
 /// it begins anything else.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Happening {
+pub(super) enum MemoryStep {
     Access { cache: usize, access: Access, block: usize, word: usize, value: u32 },
     Grant { cache: usize },
     WriteBlock { block: usize, value: u32 },
@@ -49,22 +49,22 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn happen(&mut self, happening: Happening) {
+    fn happen(&mut self, happening: MemoryStep) {
         match happening {
-            Happening::Access { cache, access, block, word, value } => {
+            MemoryStep::Access { cache, access, block, word, value } => {
                 self.grant(cache);
                 let evicts_nothing = access == Access::Evict && !self.copies[cache][block].0.is_readable();
                 if !evicts_nothing {
                     self.begin(cache, PendingAccess { access, block, word, value });
                 }
             }
-            Happening::Grant { cache } => self.grant(cache),
-            Happening::WriteBlock { block, value } => {
+            MemoryStep::Grant { cache } => self.grant(cache),
+            MemoryStep::WriteBlock { block, value } => {
                 self.broadcast(None, block, Snoop::WriteBlock);
                 self.home[block] = [value; WORDS];
                 self.flat[block] = [value; WORDS];
             }
-            Happening::ReadOnce { block } => {
+            MemoryStep::ReadOnce { block } => {
                 let (data, _) = self.broadcast(None, block, Snoop::ReadOnce);
                 assert_eq!(data, self.flat[block], "a device's ReadOnce of block {block}");
             }
@@ -141,7 +141,7 @@ impl<'a> Node<'a> {
         for cache in 0..CACHES {
             for block in 0..BLOCKS {
                 let (access, word, value) = (Access::Evict, 0, 0);
-                self.happen(Happening::Access { cache, access, block, word, value });
+                self.happen(MemoryStep::Access { cache, access, block, word, value });
                 self.grant(cache);
             }
         }
@@ -150,23 +150,23 @@ impl<'a> Node<'a> {
 }
 
 /// Runs a walk; panics where the caches and flat memory disagree.
-pub(super) fn walk(protocol: &Protocol, happenings: &[Happening]) {
+pub(super) fn walk(protocol: &Protocol, happenings: &[MemoryStep]) {
     let mut node = Node::new(protocol);
     happenings.iter().for_each(|&happening| node.happen(happening));
     node.finish();
 }
 
 /// Walks of up to `longest` happenings.
-pub(super) fn walks(longest: usize) -> impl Strategy<Value = Vec<Happening>> {
+pub(super) fn walks(longest: usize) -> impl Strategy<Value = Vec<MemoryStep>> {
     let access = (0..CACHES, prop::sample::select(&Access::ALL), 0..BLOCKS, 0..WORDS, any::<u32>()).prop_map(
-        |(cache, access, block, word, value)| Happening::Access { cache, access, block, word, value },
+        |(cache, access, block, word, value)| MemoryStep::Access { cache, access, block, word, value },
     );
     let happening = prop_oneof![
         8 => access,
-        4 => (0..CACHES).prop_map(|cache| Happening::Grant { cache }),
+        4 => (0..CACHES).prop_map(|cache| MemoryStep::Grant { cache }),
         1 => (0..BLOCKS, any::<u32>())
-            .prop_map(|(block, value)| Happening::WriteBlock { block, value }),
-        1 => (0..BLOCKS).prop_map(|block| Happening::ReadOnce { block }),
+            .prop_map(|(block, value)| MemoryStep::WriteBlock { block, value }),
+        1 => (0..BLOCKS).prop_map(|block| MemoryStep::ReadOnce { block }),
     ];
     prop::collection::vec(happening, 1..longest)
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::flow_control::return_to_sender::{Buffers, Config, Retries};
 use crate::flow_control::{self, Arrival, Statistics};
 use crate::message_sizes::MessageSizes;
-use crate::networks::{self, Surroundings, ideal};
+use crate::networks::{self, NetworkContext, ideal};
 use crate::packet::Header;
 use crate::parcel::Mail;
 use crate::port::NetworkPort;
@@ -42,7 +42,7 @@ enum Action {
 
 /// What happens at a node.
 #[derive(Debug)]
-enum Happening {
+enum NodeEvent {
     Frame(Frame, Phase),
     Attempt(Attempt),
     Retry,
@@ -58,7 +58,7 @@ type Next = Reverse<(Time, usize, bool, ArrivalOrder, usize)>;
 struct World {
     ports: Vec<NetworkPort>,
     queue: BinaryHeap<Next>,
-    happenings: Vec<Option<Happening>>,
+    happenings: Vec<Option<NodeEvent>>,
     /// Which packets were accepted and taken, when, and where a sender got room.
     log: Vec<(Time, usize, String)>,
     frames: u64,
@@ -72,7 +72,7 @@ impl World {
             retries: Retries::Independent,
         };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(LATENCY_NS) });
-        let around = Surroundings {
+        let around = NetworkContext {
             nodes: PLACEMENT.nodes.into(),
             in_one_partition_from: PLACEMENT.nodes.into(),
             seed: 0,
@@ -91,15 +91,15 @@ impl World {
         World { ports, queue, happenings: Vec::new(), log: Vec::new(), frames: 0 }
     }
 
-    fn arrives(&mut self, time: Time, node: usize, place: ArrivalOrder, happening: Happening) {
+    fn arrives(&mut self, time: Time, node: usize, place: ArrivalOrder, happening: NodeEvent) {
         self.insert((time, node, false, place), happening);
     }
 
-    fn happens(&mut self, time: Time, node: usize, happening: Happening) {
+    fn happens(&mut self, time: Time, node: usize, happening: NodeEvent) {
         self.insert((time, node, true, (NodeId(0), self.happenings.len() as u64)), happening);
     }
 
-    fn insert(&mut self, (time, node, own, place): (Time, usize, bool, ArrivalOrder), what: Happening) {
+    fn insert(&mut self, (time, node, own, place): (Time, usize, bool, ArrivalOrder), what: NodeEvent) {
         self.queue.push(Reverse((time, node, own, place, self.happenings.len())));
         self.happenings.push(Some(what));
     }
@@ -110,16 +110,16 @@ impl World {
             self.queue.pop();
             let Some(happening) = self.happenings[place].take() else { continue };
             match happening {
-                Happening::Frame(frame, phase) => {
+                NodeEvent::Frame(frame, phase) => {
                     let arrival = self.ports[node].arrive(now, frame, phase);
                     self.arrived(now, node, arrival);
                 }
-                Happening::Attempt(attempt) => {
+                NodeEvent::Attempt(attempt) => {
                     let arrival = self.ports[node].attempt(attempt);
                     self.arrived(now, node, arrival);
                 }
-                Happening::Retry => self.ports[node].retry(now),
-                Happening::Act(action) => self.act(now, node, action),
+                NodeEvent::Retry => self.ports[node].retry(now),
+                NodeEvent::Act(action) => self.act(now, node, action),
             }
             self.depart(now, node);
             self.ports[node].end_step();
@@ -174,13 +174,13 @@ impl World {
             let Mail::Direct(frame, phase) = mail else { panic!("{mail:?} over an ideal network") };
             let place = (NodeId(node as u16), frame.order(phase, self.frames));
             self.frames += 1;
-            self.arrives(arrival, destination, place, Happening::Frame(frame, phase));
+            self.arrives(arrival, destination, place, NodeEvent::Frame(frame, phase));
         }
         if let Some(retry) = calls.retry_at {
-            self.happens(retry, node, Happening::Retry);
+            self.happens(retry, node, NodeEvent::Retry);
         }
         if let Some(attempt) = calls.attempt {
-            self.arrives(attempt.at, node, attempt.place, Happening::Attempt(attempt));
+            self.arrives(attempt.at, node, attempt.place, NodeEvent::Attempt(attempt));
         }
     }
 
@@ -208,13 +208,13 @@ impl World {
                     }
                 };
                 assert!(arrival >= now);
-                self.arrives(arrival, node, place, Happening::Frame(frame, phase));
+                self.arrives(arrival, node, place, NodeEvent::Frame(frame, phase));
             }
         }
         let before = Time::from_ps(now.as_ps() - 1);
         self.ports.iter_mut().for_each(|port| port.count_rounds(before));
         for happening in &mut self.happenings {
-            happening.take_if(|happening| matches!(happening, Happening::Attempt(_)));
+            happening.take_if(|happening| matches!(happening, NodeEvent::Attempt(_)));
         }
     }
 
@@ -254,7 +254,7 @@ proptest! {
                 let (Action::Send { from: own, .. } | Action::Take { own } | Action::Look { own }) = action;
                 // As a program that looks, when all that comes up to then has happened.
                 let late = if matches!(action, Action::Look { .. }) { 5 } else { 0 };
-                world.happens(at(10 * step + late), PLACEMENT.node(Rank(own)).0.into(), Happening::Act(action));
+                world.happens(at(10 * step + late), PLACEMENT.node(Rank(own)).0.into(), NodeEvent::Act(action));
             }
         }
         for rest in rests.into_iter().map(|step| at(10 * step)).chain([at(4_000)]) {
@@ -262,7 +262,7 @@ proptest! {
                 world.run(rest);
                 let computed = world.ports.iter().filter_map(|port| port.awaits(rest)).min();
                 let waiting = world.queue.iter().filter(|next| {
-                    !matches!(world.happenings[next.0.4], None | Some(Happening::Act(_)))
+                    !matches!(world.happenings[next.0.4], None | Some(NodeEvent::Act(_)))
                 });
                 waiting.map(|next| next.0.0).chain(computed).min()
             });
@@ -278,10 +278,10 @@ proptest! {
 fn a_refused_packet_costs_no_frame_until_it_is_accepted() {
     let mut worlds = [false, true].map(|computes| World::new(2, computes));
     for world in &mut worlds {
-        world.happens(at(0), 0, Happening::Act(Action::Send { from: 0, to: 4 }));
-        world.happens(at(0), 1, Happening::Act(Action::Send { from: 2, to: 4 }));
+        world.happens(at(0), 0, NodeEvent::Act(Action::Send { from: 0, to: 4 }));
+        world.happens(at(0), 1, NodeEvent::Act(Action::Send { from: 2, to: 4 }));
         // The second finds no buffer at 40, 200 ... 1,000 ns: what arrives comes before the take.
-        world.happens(at(1_000), 2, Happening::Act(Action::Take { own: 4 }));
+        world.happens(at(1_000), 2, NodeEvent::Act(Action::Take { own: 4 }));
         world.run(at(1_161));
     }
     let [executed, computed] = worlds.each_mut().map(|world| (world.seen(at(1_161)), world.frames));

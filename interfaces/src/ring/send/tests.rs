@@ -36,7 +36,7 @@ impl Bench {
         });
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(40) });
         let around =
-            networks::Surroundings { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 256 };
+            networks::NetworkContext { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 256 };
         let placement = Placement { nodes: 2, processes: 1 };
         let (flow, network) = (flow.build(placement), network.build(NodeId(0), &around));
         let memory = RingMemory { start: START, entries: ENTRIES, buffer_bytes: BUFFER_BYTES };

@@ -72,7 +72,8 @@ impl Reference {
         };
         let placement = Placement { nodes: 1, processes: shape.tiles as u8 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(1) });
-        let around = networks::Surroundings { nodes: 1, in_one_partition_from: 1, seed: 0, packet_bytes: 96 };
+        let around =
+            networks::NetworkContext { nodes: 1, in_one_partition_from: 1, seed: 0, packet_bytes: 96 };
         let flow = flow_control::Config::None(flow_control::none::Config {}).build(placement);
         let port = NetworkPort::new(NodeId(0), placement, flow, network.build(NodeId(0), &around), 8);
         let mut device = Sarc::new(Build { config, chip, returns_when_full: false });

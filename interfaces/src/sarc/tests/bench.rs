@@ -153,7 +153,8 @@ impl Bench {
         let processes = (4 / tiles_of_process) as u8;
         let placement = Placement { nodes: 1, processes };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(100) });
-        let around = networks::Surroundings { nodes: 1, in_one_partition_from: 1, seed: 0, packet_bytes: 96 };
+        let around =
+            networks::NetworkContext { nodes: 1, in_one_partition_from: 1, seed: 0, packet_bytes: 96 };
         let flow = flow_control::Config::None(flow_control::none::Config {});
         Bench {
             device: Sarc::new(Build { config, chip, returns_when_full }),

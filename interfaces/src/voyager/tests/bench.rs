@@ -119,7 +119,8 @@ impl Bench {
         let layout = Layout::new(&config, 2).expect("there is room");
         let placement = Placement { nodes: 2, processes: 2 };
         let network = networks::Config::Ideal(ideal::Config { latency: Duration::from_ns(100) });
-        let around = networks::Surroundings { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 96 };
+        let around =
+            networks::NetworkContext { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 96 };
         let flow = flow_control::Config::None(flow_control::none::Config {});
         let node = |number| Node {
             device: Voyager::new(Build {

@@ -43,12 +43,12 @@ struct BlockOfWrite {
     start: u32,
     block_bytes: u32,
     is_last: bool,
-    stage: Stage,
+    stage: WriteStage,
 }
 
 /// How far it is.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-enum Stage {
+enum WriteStage {
     /// The root complex works on it until then.
     Coming(Time),
     /// It may be obtained or written.
@@ -82,7 +82,7 @@ impl Writes {
             let end = block_bytes.min(first + bytes - start);
             let block = address - u64::from(first);
             let is_last = start + (end - first) == bytes;
-            let (part, stage) = (first..end, Stage::Coming(ready));
+            let (part, stage) = (first..end, WriteStage::Coming(ready));
             self.blocks.push_back(BlockOfWrite { block, part, start, block_bytes, is_last, stage });
             start += end - first;
         }
@@ -91,8 +91,8 @@ impl Writes {
     /// Notes which blocks may be obtained or written by now.
     pub fn advance(&mut self, now: Time) {
         for own in &mut self.blocks {
-            if matches!(own.stage, Stage::Coming(ready) if ready <= now) {
-                own.stage = Stage::Waiting;
+            if matches!(own.stage, WriteStage::Coming(ready) if ready <= now) {
+                own.stage = WriteStage::Waiting;
             }
         }
     }
@@ -101,12 +101,13 @@ impl Writes {
     pub fn next_time(&self) -> Option<Time> {
         self.blocks
             .iter()
-            .find_map(|own| if let Stage::Coming(ready) = own.stage { Some(ready) } else { None })
+            .find_map(|own| if let WriteStage::Coming(ready) = own.stage { Some(ready) } else { None })
     }
 
     /// Whether something has begun with a block.
     pub fn has_begun(&self, block: u64) -> bool {
-        let has_begun = |own: &BlockOfWrite| !matches!(own.stage, Stage::Coming(_) | Stage::Waiting);
+        let has_begun =
+            |own: &BlockOfWrite| !matches!(own.stage, WriteStage::Coming(_) | WriteStage::Waiting);
         self.blocks.iter().any(|own| own.block == block && has_begun(own))
     }
 
@@ -117,14 +118,14 @@ impl Writes {
         if !is_oldest {
             return None;
         }
-        if matches!(oldest.stage, Stage::Owned(_)) {
+        if matches!(oldest.stage, WriteStage::Owned(_)) {
             return Some(0);
         }
         let most = self.ahead.unwrap_or(1) as usize;
         let may_begin = |&place: &usize| {
             let own = &self.blocks[place];
             let is_first = || self.blocks.range(..place).all(|older| older.block != own.block);
-            matches!(own.stage, Stage::Waiting) && is_free(own.block) && is_first()
+            matches!(own.stage, WriteStage::Waiting) && is_free(own.block) && is_first()
         };
         (0..self.blocks.len().min(most)).find(may_begin)
     }
@@ -132,11 +133,11 @@ impl Writes {
     /// The next transaction for the block at this place; `data` are the bytes of the oldest write.
     pub fn issue(&mut self, place: usize, data: &BlockData, agent: AgentId) -> Transaction {
         let own = &mut self.blocks[place];
-        let (stage, kind) = match std::mem::replace(&mut own.stage, Stage::Asked) {
-            Stage::Owned(old) => {
+        let (stage, kind) = match std::mem::replace(&mut own.stage, WriteStage::Asked) {
+            WriteStage::Owned(old) => {
                 let mut block = old.unwrap_or_else(|| BlockData::zeroed(own.block_bytes as usize));
                 own.write_into(&mut block, data);
-                own.stage = Stage::Returning;
+                own.stage = WriteStage::Returning;
                 return Transaction::carrying(agent, Kind::WriteBack, own.block, block);
             }
             stage if !own.is_whole() => (stage, Kind::ReadExclusive),
@@ -147,18 +148,18 @@ impl Writes {
                 return Transaction::carrying(agent, Kind::WriteBlock, own.block, block);
             }
         };
-        debug_assert!(matches!(stage, Stage::Waiting), "it has begun already");
+        debug_assert!(matches!(stage, WriteStage::Waiting), "it has begun already");
         Transaction::block(agent, kind, own.block)
     }
 
     /// A transaction for a block is over; whether that ends its write.
     pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> bool {
         let begun = |own: &&mut BlockOfWrite| {
-            own.block == transaction.address && matches!(own.stage, Stage::Asked | Stage::Returning)
+            own.block == transaction.address && matches!(own.stage, WriteStage::Asked | WriteStage::Returning)
         };
         let own = self.blocks.iter_mut().find(begun).expect("it was asked for");
         if matches!(transaction.kind, Kind::ReadExclusive | Kind::Invalidate) {
-            own.stage = Stage::Owned(response.data.clone());
+            own.stage = WriteStage::Owned(response.data.clone());
             return false;
         }
         self.blocks.pop_front().expect("the oldest one was written").is_last

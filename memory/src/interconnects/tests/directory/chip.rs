@@ -97,7 +97,7 @@ pub(super) fn settings_config(settings: &Settings) -> Config {
 }
 
 #[derive(Clone)]
-enum Happening {
+enum BenchEvent {
     Step(InterconnectId, Step),
     Arrive(Endpoint, Carried),
     Begin(usize, Do),
@@ -131,7 +131,7 @@ pub(super) struct Chip {
     pub holds: bool,
     pub watch: Option<Box<dyn Watch>>,
     script: Vec<Transaction>,
-    due: EventQueue<Happening>,
+    due: EventQueue<BenchEvent>,
     random: Option<Stream>,
     pages: PageTable,
     behind: MainMemory,
@@ -273,12 +273,12 @@ impl Chip {
 
     /// A processor makes an access from this nanosecond on.
     pub(super) fn begin(&mut self, at: u64, processor: usize, what: Do) {
-        self.due.schedule(at_ns(at), Happening::Begin(processor, what));
+        self.due.schedule(at_ns(at), BenchEvent::Begin(processor, what));
     }
 
     /// The device wants to issue this.
     pub(super) fn device(&mut self, at: u64, transaction: Transaction) {
-        self.due.schedule(at_ns(at), Happening::Device(transaction));
+        self.due.schedule(at_ns(at), BenchEvent::Device(transaction));
     }
 
     pub(super) fn run(&mut self) {
@@ -294,14 +294,14 @@ impl Chip {
         while let Some((now, happening)) = self.due.pop_before(end) {
             self.now = now;
             match happening {
-                Happening::Step(on, step) => happen(self, now, on, step),
-                Happening::Arrive(to, carried) => Directory::arrive(self, now, ON, to, carried),
-                Happening::Begin(processor, what) => {
+                BenchEvent::Step(on, step) => happen(self, now, on, step),
+                BenchEvent::Arrive(to, carried) => Directory::arrive(self, now, ON, to, carried),
+                BenchEvent::Begin(processor, what) => {
                     assert_eq!(self.processors[processor].doing, None, "at {now:?}");
                     self.processors[processor].doing = Some(what);
                     self.attempt(processor, now);
                 }
-                Happening::Device(transaction) => {
+                BenchEvent::Device(transaction) => {
                     self.script.push(transaction);
                     ask(self, now, self.device_on(), self.device_id());
                 }

@@ -75,7 +75,7 @@ impl Agent for Device<'_> {
     fn access(&mut self, now: Time, _transaction: &Transaction, response: &mut Response) -> AccessReply {
         self.0.accessed.push(now.as_ps() / 1_000);
         if let Some(transaction) = self.0.on_access.take() {
-            self.0.due.schedule(now, Happening::Device(transaction));
+            self.0.due.schedule(now, BenchEvent::Device(transaction));
         }
         if self.0.holds {
             return AccessReply::Held;
@@ -117,12 +117,12 @@ impl InterconnectHost for Chip {
     }
 
     fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
-        self.due.schedule(at, Happening::Step(on, step));
+        self.due.schedule(at, BenchEvent::Step(on, step));
     }
 
     fn carry(&mut self, at: Time, _on: InterconnectId, from: Endpoint, to: Endpoint, carried: Carried) {
         assert!(from != to && at >= self.now);
         let nanoseconds = self.random.as_mut().map_or(10, |random| 1 + random.below(60));
-        self.due.schedule(at + Duration::from_ns(nanoseconds), Happening::Arrive(to, carried));
+        self.due.schedule(at + Duration::from_ns(nanoseconds), BenchEvent::Arrive(to, carried));
     }
 }
