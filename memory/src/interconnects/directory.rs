@@ -35,6 +35,8 @@
 //! Agents are told of a transaction only if they have a copy, or are the home: one that listens to all
 //! of them, or refuses some, needs a bus.
 //!
+//! **Behind a link that lets devices cache** are agents whose requesters are here: see `links.rs`.
+//!
 //! **A bridge** to another interconnect is a requester, and the home of the addresses behind it; see
 //! `bridges.rs`.
 
@@ -44,6 +46,8 @@ mod bridges;
 mod config;
 #[path = "directory/homes.rs"]
 mod homes;
+#[path = "directory/links.rs"]
+mod links;
 #[path = "directory/part.rs"]
 mod part;
 #[path = "directory/requesters.rs"]
@@ -58,7 +62,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddressMap, Admits, AgentPorts, Home as Part, Interconnect, InterconnectHost, InterconnectId,
-    InterconnectModel, MemoryId, Names, Observation, Step,
+    InterconnectModel, MemoryId, Names, Observation, Step, issue_for,
 };
 use crate::agent::Agent;
 use crate::directory::{
@@ -143,6 +147,8 @@ pub struct Directory {
     /// Where these are in several sockets, the first ones in the first socket.
     sockets: Option<Sockets>,
     tiles: Option<Tiles>,
+    /// Its agents behind links, with the links.
+    links: Vec<(AgentId, InterconnectId)>,
     /// Those of its agents that own blocks only until they have written them, and snoop none.
     writers: Vec<AgentId>,
     homes: Vec<Home>,
@@ -178,6 +184,7 @@ impl Directory {
             interleaved: interleaved.len(),
             sockets: None,
             tiles,
+            links: Vec::new(),
             writers,
             homes: parts.into_iter().map(Home::new).collect(),
             state: State { requesters: vec![Requester::default(); agents], ..State::default() },
@@ -332,7 +339,7 @@ impl InterconnectModel for Directory {
                     Self::of(composition, on).state.delayed.iter().position(|(at, ..)| *at <= now)
                 {
                     let (_, agent, carried) = Self::of(composition, on).state.delayed.remove(place);
-                    Self::answer_forward(composition, now, on, agent, carried);
+                    Self::answer_or_await(composition, now, on, agent, carried);
                 }
             }
             Step::Release => Self::end_crossings(composition, now, on),
@@ -393,11 +400,20 @@ impl InterconnectModel for Directory {
         if let Some(behind) = own.behind(agent) {
             return Self::carry_for_bridge(composition, now, on, behind);
         }
-        let Some(transaction) = composition.agent(agent).issue(now, on) else {
+        let link = own.link_of(agent);
+        let issued = match link {
+            Some(link) => issue_for(composition, now, link, agent),
+            None => composition.agent(agent).issue(now, on),
+        };
+        let Some(transaction) = issued else {
             return composition.observe(now, on, Observation::UnusedGrant(agent));
         };
         Self::begin(composition, now, on, transaction);
-        if composition.agent(agent).wants(on) {
+        let wants = match link {
+            Some(link) => composition.interconnect(link).wants_for(agent),
+            None => composition.agent(agent).wants(on),
+        };
+        if wants {
             let next = Self::of(composition, on).clock.after(now, 1);
             Self::ask(composition, next, on, agent);
         }
@@ -488,6 +504,7 @@ impl InterconnectModel for Directory {
             interleaved: _,
             sockets: _,
             tiles: _,
+            links: _,
             writers: _,
             homes,
             state,

@@ -27,6 +27,7 @@
 //! build script finds it and adds it to [`Interconnect`] and [`Part`]. Nothing else names a kind.
 //! `docs/add-an-interconnect.md` goes through one.
 
+mod accesses;
 mod address_map;
 mod bridge_agent;
 mod carrying;
@@ -47,6 +48,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::bridge::Bridge;
+use crate::directory::Carried;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 pub use address_map::{AddressMap, Home, Overlap};
@@ -268,6 +270,16 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.wants_above(),)* }
             }
 
+            /// Whether a device behind it wants the interconnect above: see [`InterconnectModel::wants_for`].
+            fn wants_for(&self, agent: AgentId) -> bool {
+                match self { $(Interconnect::$name(own) => own.wants_for(agent),)* }
+            }
+
+            /// Whether it owns a block for a device behind it: see [`InterconnectModel::owns`].
+            fn owns(&mut self, agent: AgentId, block: u64) -> bool {
+                match self { $(Interconnect::$name(own) => own.owns(agent, block),)* }
+            }
+
             /// The bridge in front of it; none if it is behind none.
             pub fn bridge(&self) -> Option<&Bridge> {
                 match self { $(Interconnect::$name(own) => own.bridge(),)* }
@@ -365,6 +377,24 @@ macro_rules! interconnects {
         ) -> Option<Transaction> {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::issue_above(composition, now, on),)*
+            }
+        }
+
+        /// The interconnect above is granted to a device behind a link: see [`InterconnectModel::issue_for`].
+        fn issue_for<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId, agent: AgentId,
+        ) -> Option<Transaction> {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::issue_for(composition, now, on, agent),)*
+            }
+        }
+
+        /// A directory forwards something to a device behind a link: see [`InterconnectModel::forward`].
+        fn forward<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId, agent: AgentId, carried: Carried,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::forward(composition, now, on, agent, carried),)*
             }
         }
 

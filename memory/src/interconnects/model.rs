@@ -14,6 +14,7 @@ use super::{
     directory, snooping_bus,
 };
 use crate::bridge::Bridge;
+use crate::directory::Carried;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 /// What an interconnect is: its rules, and what its node asks of it.
@@ -216,6 +217,38 @@ pub trait InterconnectModel: Sized {
         transaction: &Transaction,
     ) -> AccessReply {
         unreachable!("no bridge that is an agent takes {transaction:?}")
+    }
+
+    /// The interconnect above is granted to a device behind it, whose copies that interconnect knows: what
+    /// the device asks for there.
+    fn issue_for<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        agent: AgentId,
+    ) -> Option<Transaction> {
+        unreachable!("it lets no device cache: {agent:?}")
+    }
+
+    /// Whether such a device wants the interconnect above.
+    fn wants_for(&self, _agent: AgentId) -> bool {
+        false
+    }
+
+    /// Whether it owns a block for such a device until the block returns.
+    fn owns(&mut self, _agent: AgentId, _block: u64) -> bool {
+        false
+    }
+
+    /// The directory above forwards something to such a device.
+    fn forward<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        agent: AgentId,
+        _carried: Carried,
+    ) {
+        unreachable!("it lets no device cache: {agent:?}")
     }
 
     /// The bridge in front of it that holds both interconnects at once, if it is behind such a one.
