@@ -221,7 +221,8 @@ impl Pcie {
     fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let state = &mut Self::of(composition, on).state;
         let State { down, up, endpoint, root_complex, .. } = state;
-        let times = [down.next_time(), up.next_time(), endpoint.accesses.next_time(), root_complex.next_time()];
+        let times =
+            [down.next_time(), up.next_time(), endpoint.accesses.next_time(), root_complex.next_time()];
         let Some(next) = times.into_iter().flatten().min() else { return };
         let next = next.max(now);
         if state.next_step.is_none_or(|scheduled| next < scheduled) {

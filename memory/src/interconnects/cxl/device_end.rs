@@ -152,7 +152,13 @@ impl Cxl {
             let first = ((address + u64::from(start)) % u64::from(self.block_bytes)) as u32;
             let end = self.block_bytes.min(first + bytes - start);
             let block = address + u64::from(start) - u64::from(first);
-            self.state.device.unsent.push_back(Part { of: (agent, tag), kind, block, bytes: first..end, start });
+            self.state.device.unsent.push_back(Part {
+                of: (agent, tag),
+                kind,
+                block,
+                bytes: first..end,
+                start,
+            });
             (start, count) = (start + end - first, count + 1);
         }
         count
@@ -208,7 +214,9 @@ impl Cxl {
             let (_, message) = own.state.device.later.remove(place);
             own.send_up(now, message);
         }
-        while let Some((crossing, response)) = Self::of(composition, on).state.device.accesses.next_answer(now) {
+        while let Some((crossing, response)) =
+            Self::of(composition, on).state.device.accesses.next_answer(now)
+        {
             if !crossing.transaction.kind.is_posted() {
                 Self::of(composition, on).send_up(now, Message::Answer(crossing, response));
             }
@@ -342,7 +350,11 @@ impl Cxl {
                 (snooped, if supplies.is_some() { reply.delay } else { Duration::ZERO })
             }
         };
-        Self::of(composition, on).state.device.later.push((now + delay, Message::Reply(agent, carried, snooped)));
+        Self::of(composition, on)
+            .state
+            .device
+            .later
+            .push((now + delay, Message::Reply(agent, carried, snooped)));
     }
 
     /// Begins the oldest access, or carries it out if its time has come; whether one is over.

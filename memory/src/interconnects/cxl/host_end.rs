@@ -133,4 +133,3 @@ impl Cxl {
         own.send_down(now, message);
     }
 }
-

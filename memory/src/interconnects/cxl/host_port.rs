@@ -129,9 +129,8 @@ impl<D> HostPort<D> {
 
     /// The data of a request have come: the request, and the bytes that the block has had.
     pub fn pulled(&mut self, number: u8) -> (Request, Option<D>) {
-        let is_it = |(own, stage): &(Request, Stage<D>)| {
-            own.number == number && matches!(stage, Stage::Pulling(_))
-        };
+        let is_it =
+            |(own, stage): &(Request, Stage<D>)| own.number == number && matches!(stage, Stage::Pulling(_));
         let place = self.requests.iter().position(is_it).expect("its data were pulled");
         match self.requests.remove(place) {
             (request, Stage::Pulling(old)) => (request, old),

@@ -208,7 +208,8 @@ impl Message {
     pub fn data_bytes(&self, block_bytes: u32) -> u32 {
         match self {
             Message::Access(Crossing { transaction, .. }) if !transaction.kind.is_posted() => 0,
-            Message::Access(Crossing { transaction, .. }) | Message::Answer(Crossing { transaction, .. }, _) => {
+            Message::Access(Crossing { transaction, .. })
+            | Message::Answer(Crossing { transaction, .. }, _) => {
                 u32::from(transaction.size).next_multiple_of(4).max(4)
             }
             Message::Data(_, _, Some(_))

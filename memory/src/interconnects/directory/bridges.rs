@@ -16,8 +16,8 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    InterconnectHost, InterconnectId, InterconnectModel, complete_above, end_above, end_read_above, go_on_crossing,
-    request, start_crossing,
+    InterconnectHost, InterconnectId, InterconnectModel, complete_above, end_above, end_read_above,
+    go_on_crossing, request, start_crossing,
 };
 use super::Directory;
 use crate::agent::Agent;
