@@ -87,6 +87,7 @@ narthex_kernel::statistics! {
         messages: Tally<Opcode>, "messages", "messages", "messages of CXL.io and CXL.cache by name";
         slots: Tally<Way>, "slots", "slots", "slots of flits that they took, by direction: down is to the device";
         payload: Tally<Way>, "payload", "bytes", "data in them, by direction";
+        overhead: Tally<Way>, "overhead", "bytes", "bytes of their flits besides data: headers, checksums and what slots have left";
         busy: Tally<Way>, "busy", "ps", "time for which they had the wires, by direction";
         wait: Tally<Way>, "wait", "ps", "time for which they waited for the wires, summed over messages";
         snoops_kept: Counter, "snoops_kept", "snoops", "snoops that waited in the port for data that it had pulled";
@@ -367,6 +368,10 @@ impl InterconnectModel for Cxl {
 
     fn discard(&mut self, range: &Range<u64>) {
         self.state.blocks.discard(range);
+    }
+
+    fn message(&self, transaction: &Transaction) -> Option<&'static str> {
+        Some(Opcode::of_transaction(transaction, self.block_bytes).as_str())
     }
 
     fn describe(&self) -> Option<String> {

@@ -307,6 +307,11 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.refused(),)* }
             }
 
+            /// The name of the message that a transaction becomes on it: see [`InterconnectModel::message`].
+            pub fn message(&self, transaction: &Transaction) -> Option<&'static str> {
+                match self { $(Interconnect::$name(own) => own.message(transaction),)* }
+            }
+
             /// What it holds, for a run that gets nowhere; none if that says nothing.
             pub fn describe(&self) -> Option<String> {
                 match self { $(Interconnect::$name(own) => own.describe(),)* }

@@ -146,6 +146,11 @@ pub trait InterconnectModel: Sized {
     /// The pages in this range are gone: what is on its way home is zeros, as their memory is.
     fn discard(&mut self, _range: &Range<u64>) {}
 
+    /// The name of the message that a transaction becomes on it; none if messages have no names of their own.
+    fn message(&self, _transaction: &Transaction) -> Option<&'static str> {
+        None
+    }
+
     /// What it holds, for a run that gets nowhere; none if that says nothing.
     fn describe(&self) -> Option<String> {
         None

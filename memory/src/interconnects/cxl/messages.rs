@@ -87,6 +87,17 @@ impl Opcode {
         }
     }
 
+    /// What any transaction becomes that crosses the link, by its first block: an access or a request.
+    pub(super) fn of_transaction(transaction: &Transaction, block_bytes: u32) -> Self {
+        let &Transaction { kind, address, size, .. } = transaction;
+        let block_bytes = u64::from(block_bytes);
+        match kind {
+            kind if kind.is_uncached() && kind.is_posted() => Opcode::MemWr,
+            kind if kind.is_uncached() => Opcode::MemRd,
+            kind => Opcode::of(kind, address % block_bytes == 0 && u64::from(size) >= block_bytes),
+        }
+    }
+
     /// What the host's directory is asked for a request; none if the bytes are asked for first.
     pub fn asks(self, kind: Kind) -> Option<Kind> {
         match self {
@@ -191,8 +202,7 @@ impl Message {
     /// Its name.
     pub fn opcode(&self) -> Opcode {
         match self {
-            Message::Access(crossing) if crossing.transaction.kind.is_posted() => Opcode::MemWr,
-            Message::Access(_) => Opcode::MemRd,
+            Message::Access(crossing) => Opcode::of_transaction(&crossing.transaction, 1),
             Message::Answer(..) => Opcode::CplD,
             Message::Request(request) => request.opcode,
             Message::Data(..) => Opcode::Data,
@@ -257,7 +267,7 @@ mod tests {
         ];
         for (kind, name, asks) in names {
             let opcode = Opcode::of(kind, true);
-            assert_eq!((Opcode::name(opcode.index()).as_str(), opcode.asks(kind)), (name, asks), "{kind:?}");
+            assert_eq!((opcode.as_str(), opcode.asks(kind)), (name, asks), "{kind:?}");
         }
         assert_eq!(Opcode::of(Kind::WriteBlock, false), Opcode::WrInv);
     }

@@ -24,6 +24,7 @@ pub(super) struct Wires {
     /// The time of a slot in picoseconds, times `divisor`.
     picoseconds: u64,
     divisor: u64,
+    flit: Flit,
     /// From the end of a message on the wires until the other end works on it.
     pub latency: Duration,
     /// From when a buffer is free at one end until the other one knows.
@@ -35,14 +36,20 @@ impl Wires {
     /// Those of a machine's file.
     pub fn new(keys: &Keys, block_bytes: usize) -> Self {
         let (picoseconds, rate) = flit_byte(keys.generation);
-        let Flit { bytes, slots } = keys.flit_format().expect("checked with the machine");
+        let flit = keys.flit_format().expect("checked with the machine");
         Wires {
-            picoseconds: picoseconds * bytes,
-            divisor: rate * u64::from(keys.lanes) * slots,
+            picoseconds: picoseconds * flit.bytes,
+            divisor: rate * u64::from(keys.lanes) * flit.slots,
+            flit,
             latency: keys.host_port_latency + keys.link_latency + keys.device_port_latency,
             credit_latency: keys.link_latency,
             block_bytes: block_bytes as u32,
         }
+    }
+
+    /// The bytes that so many slots take of flits.
+    fn bytes(&self, slots: u32) -> u64 {
+        (u64::from(slots) * self.flit.bytes).div_ceil(self.flit.slots)
     }
 
     /// The time of so many slots, in whole picoseconds.
@@ -75,7 +82,9 @@ impl Direction {
         self.free_at = start + time;
         statistics.messages.increment(message.opcode());
         statistics.slots.add(self.way, slots.into());
-        statistics.payload.add(self.way, message.data_bytes(wires.block_bytes).into());
+        let payload = u64::from(message.data_bytes(wires.block_bytes));
+        statistics.payload.add(self.way, payload);
+        statistics.overhead.add(self.way, wires.bytes(slots).saturating_sub(payload));
         statistics.busy.add(self.way, time.as_ps());
         statistics.wait.add(self.way, (start - now).as_ps());
         self.under_way.push_back((self.free_at + wires.latency, message));

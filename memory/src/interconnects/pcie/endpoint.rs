@@ -1,8 +1,7 @@
 //! The devices' end of a link.
 //!
 //! It issues the transactions of the devices' ports: a write is split and sent, a read is split into
-//! requests, each of which needs a tag. It serves the host's accesses to devices one at a time, in
-//! the order of their arrival; an access that its device holds does not stop those behind it.
+//! requests, each of which needs a tag. The host's accesses to devices are in [`super::super::accesses`].
 
 use std::collections::VecDeque;
 
