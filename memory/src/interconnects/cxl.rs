@@ -269,9 +269,10 @@ impl InterconnectModel for Cxl {
         _now: Time,
         on: InterconnectId,
         agent: AgentId,
-    ) -> Option<Transaction> {
-        let (Request { block, .. }, kind) = Self::of(composition, on).state.port.issue(agent)?;
-        Some(Transaction::block(agent, kind, block))
+    ) -> Option<(Transaction, bool)> {
+        let port = &mut Self::of(composition, on).state.port;
+        let (Request { block, .. }, kind) = port.issue(agent)?;
+        Some((Transaction::block(agent, kind, block), port.wants(agent)))
     }
 
     fn complete_above<C: InterconnectHost>(
@@ -292,10 +293,6 @@ impl InterconnectModel for Cxl {
         transaction: &Transaction,
     ) -> AccessReply {
         Self::take_from_above(composition, now, on, transaction)
-    }
-
-    fn wants_for(&self, agent: AgentId) -> bool {
-        self.state.port.wants(agent)
     }
 
     fn owns(&mut self, agent: AgentId, block: u64) -> bool {

@@ -62,7 +62,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddressMap, Admits, AgentPorts, Home as Part, Interconnect, InterconnectHost, InterconnectId,
-    InterconnectModel, MemoryId, Names, Observation, Step, issue_for,
+    InterconnectModel, Names, Observation, Step, issue_for,
 };
 use crate::agent::Agent;
 use crate::directory::{
@@ -71,9 +71,9 @@ use crate::directory::{
 use crate::kind::Kind;
 use crate::sockets::Sockets;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
-use crate::translation::Translation;
 use bridges::BridgePort;
 pub use config::Config;
+pub use homes::{Homes, Tiles};
 pub use part::Keys;
 
 narthex_kernel::statistics! {
@@ -85,35 +85,6 @@ narthex_kernel::statistics! {
         blocked: Counter, "directory_blocked", "requests", "requests that waited at their home for another transaction of the block";
         blocked_time: TimeTotal, "directory_blocked_time", "ps", "time for which they waited";
         held: Counter, "directory_held", "messages", "forwards that a cache answered later, because it had just got the block";
-    }
-}
-
-/// Who answers for which address.
-#[derive(Clone, Debug, Default)]
-pub struct Homes {
-    /// Ranges of devices and of memories with addresses of their own.
-    pub ranges: AddressMap,
-    /// The memories that share all other addresses.
-    pub interleaved: Vec<MemoryId>,
-    /// A device with a part in each tile.
-    pub tiles: Option<Tiles>,
-}
-
-/// A device that has a part in each tile: processors reach it there, without a message.
-#[derive(Clone, Debug)]
-pub struct Tiles {
-    /// Its addresses, the same in each process's space.
-    pub addresses: Range<u64>,
-    /// The port in the tile of the first processor; the others follow.
-    pub first_port: AgentId,
-}
-
-impl Tiles {
-    /// The port behind which a processor finds an address.
-    #[inline]
-    fn port(&self, processor: AgentId, address: u64) -> Option<AgentId> {
-        let of_process = address % Translation::SPACE_BYTES;
-        self.addresses.contains(&of_process).then(|| AgentId(self.first_port.0 + processor.0))
     }
 }
 
@@ -403,17 +374,13 @@ impl InterconnectModel for Directory {
         let link = own.link_of(agent);
         let issued = match link {
             Some(link) => issue_for(composition, now, link, agent),
-            None => composition.agent(agent).issue(now, on),
+            None => composition.agent(agent).issue(now, on).map(|issued| (issued, false)),
         };
-        let Some(transaction) = issued else {
+        let Some((transaction, wants_more)) = issued else {
             return composition.observe(now, on, Observation::UnusedGrant(agent));
         };
         Self::begin(composition, now, on, transaction);
-        let wants = match link {
-            Some(link) => composition.interconnect(link).wants_for(agent),
-            None => composition.agent(agent).wants(on),
-        };
-        if wants {
+        if wants_more || link.is_none() && composition.agent(agent).wants(on) {
             let next = Self::of(composition, on).clock.after(now, 1);
             Self::ask(composition, next, on, agent);
         }

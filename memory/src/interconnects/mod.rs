@@ -270,11 +270,6 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.wants_above(),)* }
             }
 
-            /// Whether a device behind it wants the interconnect above: see [`InterconnectModel::wants_for`].
-            fn wants_for(&self, agent: AgentId) -> bool {
-                match self { $(Interconnect::$name(own) => own.wants_for(agent),)* }
-            }
-
             /// Whether it owns a block for a device behind it: see [`InterconnectModel::owns`].
             fn owns(&mut self, agent: AgentId, block: u64) -> bool {
                 match self { $(Interconnect::$name(own) => own.owns(agent, block),)* }
@@ -388,7 +383,7 @@ macro_rules! interconnects {
         /// The interconnect above is granted to a device behind a link: see [`InterconnectModel::issue_for`].
         fn issue_for<C: InterconnectHost>(
             composition: &mut C, now: Time, on: InterconnectId, agent: AgentId,
-        ) -> Option<Transaction> {
+        ) -> Option<(Transaction, bool)> {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::issue_for(composition, now, on, agent),)*
             }

@@ -225,19 +225,14 @@ pub trait InterconnectModel: Sized {
     }
 
     /// The interconnect above is granted to a device behind it, whose copies that interconnect knows: what
-    /// the device asks for there.
+    /// the device asks for there, and whether it wants more.
     fn issue_for<C: InterconnectHost>(
         _composition: &mut C,
         _now: Time,
         _on: InterconnectId,
         agent: AgentId,
-    ) -> Option<Transaction> {
+    ) -> Option<(Transaction, bool)> {
         unreachable!("it lets no device cache: {agent:?}")
-    }
-
-    /// Whether such a device wants the interconnect above.
-    fn wants_for(&self, _agent: AgentId) -> bool {
-        false
     }
 
     /// Whether it owns a block for such a device until the block returns.
