@@ -39,7 +39,7 @@ fn interfaces_with_copies_and_without_exchange_messages() {
     for (interface, crosses, does_not) in [
         ("NI2w", &["MemRd", "CplD", "MemWr"][..], &["RdCurr", "RdAny", "SnpInv"][..]),
         ("CNI0Qm", &["RdCurr", "ItoMWr", "GO_WritePull", "Data"], &["RdAny", "RdOwnNoData", "SnpInv"]),
-        ("CNI32Qm", &["RdAny", "RdOwnNoData", "GO", "SnpInv", "SnpData", "RspSFwdM"], &["ItoMWr"]),
+        ("CNI32Qm", &["RdAny", "RdOwnNoData", "GO", "SnpData", "RspSFwdM"], &["ItoMWr"]),
         ("Ring", &["RdCurr", "ItoMWr", "Data"], &none),
     ] {
         let documents = [1, 2].map(|threads| {
