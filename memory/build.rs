@@ -12,8 +12,19 @@ use std::{env, fs};
 use further::{Files, collisions, files_in, files_of_user};
 
 /// Modules beside the interconnects that serve all of them.
-const SERVE_INTERCONNECTS: [&str; 10] =
-    ["mod", "address_map", "bridge_agent", "carrying", "host", "model", "part", "refusals", "ports", "tests"];
+const SERVE_INTERCONNECTS: [&str; 11] = [
+    "mod",
+    "accesses",
+    "address_map",
+    "bridge_agent",
+    "carrying",
+    "host",
+    "model",
+    "part",
+    "refusals",
+    "ports",
+    "tests",
+];
 
 fn main() {
     let protocols = shipped("src/protocols", &["mod", "tests"]);

@@ -18,6 +18,17 @@ use narthex_memory::{AgentId, Kind};
 use crate::config::{MachineConfig, PROGRAM, ProcessorPart};
 use crate::node::{InterruptLines, ProcessorPorts};
 
+/// Where a device is, of a directory or of what is in front of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seat {
+    /// On it.
+    OnIt,
+    /// Behind a bridge or a link, to which it forwards nothing.
+    BehindBridge,
+    /// Behind a link that lets devices keep copies.
+    BehindCachingLink,
+}
+
 /// An interconnect of a node, before it is built.
 #[derive(Clone, Debug)]
 pub struct InterconnectShape {
@@ -31,6 +42,8 @@ pub struct InterconnectShape {
     pub above: Option<InterconnectId>,
     /// Whether it is a link, whose bridge is an agent above.
     pub is_link: bool,
+    /// What its devices are to a directory.
+    pub seat: Seat,
     /// What is built.
     pub plan: Arc<dyn Plan>,
 }
@@ -174,6 +187,7 @@ impl MachineConfig {
             admits: self.node.interconnects[name].admits(),
             above: rules.behind().map(number),
             is_link: rules.is_link(),
+            seat: self.node.seat(name),
             plan,
         }
     }
@@ -195,9 +209,9 @@ fn keeps_blocks(device: &dyn Device) -> bool {
 /// follows the device's name; none if it can.
 ///
 /// A directory tells an agent of the transactions on blocks that it holds, or of which it is the
-/// home, and of no others; it forwards none to a bridge. The half of an interface needs no more than
+/// home, and of no others; it forwards none to a bridge, but for a link that lets devices cache. The half of an interface needs no more than
 /// that.
-pub fn lacks_a_bus(device: &dyn Device, directory: &str, is_behind: bool) -> Option<String> {
+pub fn lacks_a_bus(device: &dyn Device, directory: &str, seat: Seat) -> Option<String> {
     let listens_to_all = device.ports().iter().any(|port| port.concern == (0..u64::MAX));
     if listens_to_all && !layouts(device).iter().any(|layout| layout.snoops_all) {
         return Some(format!(
@@ -205,7 +219,14 @@ pub fn lacks_a_bus(device: &dyn Device, directory: &str, is_behind: bool) -> Opt
              is the home of; expected an interface such as NI2w, CNI4, CNI512Q or CNI32Qm, or a machine with a bus"
         ));
     }
-    (is_behind && keeps_blocks(device)).then(|| {
+    if seat == Seat::BehindCachingLink {
+        return device.ports().iter().any(|port| !port.homes.is_empty()).then(|| {
+            "is the home of blocks, which processors would cache over CXL.mem; the link carries CXL.io and CXL.cache: \
+             expected an interface whose queues are in main memory, such as CNI32Qm, CNI0Qm, Ring or Verbs"
+                .into()
+        });
+    }
+    (seat == Seat::BehindBridge && keeps_blocks(device)).then(|| {
         format!(
             "keeps copies of blocks, or is the home of some, and a {directory} forwards nothing to a device behind a \
              bridge; expected a place on the {directory} itself, an interface that does neither, such as NI2w, \

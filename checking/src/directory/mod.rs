@@ -15,12 +15,16 @@
 //! writes of a device, and the arrival of any message. What is proven of that is named in
 //! [`PROPERTIES`].
 //!
+//! A cache and the device may be behind a CXL link ([`link`]), whose ends are the simulator's
+//! ([`narthex_memory::interconnects::cxl`]): two explorations more ([`Scope::LINKS`]).
+//!
 //! Four explorations of each protocol ([`Scope::ALL`]). Tables do not speak of two blocks.
 //! The second and the third one are there because a cache may return one block while it asks
 //! for the other; the fourth one because a processor with several misses asks for both. With
 //! two blocks, messages whose order can make no difference come as soon as they can; with one,
 //! every order is tried.
 
+mod link;
 mod mutants;
 mod step;
 mod world;
@@ -54,31 +58,61 @@ pub struct Scope {
     pub every_order: bool,
     /// Whether a cache has room for both blocks, and its owner asks for both at once.
     pub at_once: bool,
+    /// Whether the last cache and the device are behind a link.
+    pub link: Link,
+}
+
+/// What is between the directory and the last of the caches, and the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Link {
+    /// Nothing.
+    None,
+    /// A CXL link: in order each way.
+    InOrder,
+    /// One whose snoops pass GOs, which must not hold.
+    SnoopsPass,
 }
 
 impl Scope {
     /// Three caches and a device with one block, in every order; three caches and two blocks;
     /// two caches and a device with both; two caches whose owners ask for both at once.
     pub const ALL: [Scope; 4] = [
-        Scope { caches: 3, blocks: 1, device: true, every_order: true, at_once: false },
-        Scope { caches: 3, blocks: 2, device: false, every_order: false, at_once: false },
-        Scope { caches: 2, blocks: 2, device: true, every_order: false, at_once: false },
-        Scope { caches: 2, blocks: 2, device: false, every_order: false, at_once: true },
+        Scope { caches: 3, blocks: 1, device: true, every_order: true, at_once: false, link: Link::None },
+        Scope { caches: 3, blocks: 2, device: false, every_order: false, at_once: false, link: Link::None },
+        Scope { caches: 2, blocks: 2, device: true, every_order: false, at_once: false, link: Link::None },
+        Scope { caches: 2, blocks: 2, device: false, every_order: false, at_once: true, link: Link::None },
     ];
 
     /// One block, for tables of which most do not hold.
     pub const SMALL: [Scope; 3] = [
-        Scope { caches: 2, blocks: 1, device: false, every_order: true, at_once: false },
-        Scope { caches: 2, blocks: 1, device: true, every_order: true, at_once: false },
-        Scope { caches: 3, blocks: 1, device: true, every_order: true, at_once: false },
+        Scope { caches: 2, blocks: 1, device: false, every_order: true, at_once: false, link: Link::None },
+        Scope { caches: 2, blocks: 1, device: true, every_order: true, at_once: false, link: Link::None },
+        Scope { caches: 3, blocks: 1, device: true, every_order: true, at_once: false, link: Link::None },
     ];
+
+    /// Two caches of the host and one behind a CXL link; one of each, and a device behind the link that
+    /// reads and writes whole blocks.
+    pub const LINKS: [Scope; 2] = [
+        Scope { caches: 3, blocks: 1, device: false, every_order: true, at_once: false, link: Link::InOrder },
+        Scope { caches: 2, blocks: 1, device: true, every_order: true, at_once: false, link: Link::InOrder },
+    ];
+
+    /// The number of the cache behind the link, if there is one.
+    fn linked(self) -> Option<u8> {
+        (self.link != Link::None).then(|| self.caches - 1)
+    }
 
     fn words(self) -> String {
         let device = if self.device { ", a device" } else { "" };
         let blocks = if self.blocks == 1 { "one block" } else { "two blocks" };
         let orders = if self.every_order { ", every order" } else { "" };
         let at_once = if self.at_once { " at once" } else { "" };
-        format!("{} caches{device}, {blocks}{at_once}{orders}", self.caches)
+        let link = match self.link {
+            Link::None => "",
+            Link::InOrder => ", the last behind a CXL link",
+            Link::SnoopsPass => ", the last behind a link whose snoops pass GOs",
+        };
+        format!("{} caches{device}, {blocks}{at_once}{orders}{link}", self.caches)
     }
 }
 
@@ -113,7 +147,9 @@ pub fn check_named(
 ) -> Result<Report, Failure> {
     let table = protocols::by_name(name).filter(|table| table.tracks_copies());
     let table = table.ok_or_else(|| no_protocol(name, &protocols::coherent()))?;
-    let Some(change) = change else { return Ok(check(table, &Scope::ALL, limit, observe)) };
+    let Some(change) = change else {
+        return Ok(check(table, &[&Scope::ALL[..], &Scope::LINKS].concat(), limit, observe));
+    };
     let mutants = mutants::of(table);
     let Some(mutant) = mutants.iter().find(|mutant| mutant.name == change) else {
         let names: Vec<&str> = mutants.iter().map(|mutant| mutant.name.as_str()).collect();

@@ -25,6 +25,8 @@ impl Step<'_> {
             Event::Evict(cache, block) => self.evict(cache, block)?,
             Event::Read(block) => self.device(block, Kind::ReadOnce, None),
             Event::Write(block) => self.device(block, Kind::WriteBlock, Some(Age::Next)),
+            Event::Down(place) => self.come_down(place.into())?,
+            Event::Up => self.come_up()?,
             Event::Deliver(place) => {
                 let sent = self.world.messages.remove(place.into());
                 self.say(|| format!("{sent} arrives"));
@@ -35,7 +37,7 @@ impl Step<'_> {
         Ok(self.world)
     }
 
-    fn say(&mut self, words: impl FnOnce() -> String) {
+    pub(super) fn say(&mut self, words: impl FnOnce() -> String) {
         if let Some(story) = &mut self.story {
             story.push_str(&words());
         }
@@ -45,11 +47,11 @@ impl Step<'_> {
         self.table.stable
     }
 
-    fn never<T>(&self, words: String) -> Result<T, Violation> {
+    pub(super) fn never<T>(&self, words: String) -> Result<T, Violation> {
         Err(Violation { property: NO_NEVER, words })
     }
 
-    fn send(&mut self, to: Endpoint, message: Message<Age>) {
+    pub(super) fn send(&mut self, to: Endpoint, message: Message<Age>) {
         let sent = Sent { to, message };
         self.say(|| format!("; {sent} leaves"));
         self.world.messages.push(sent);
@@ -88,6 +90,9 @@ impl Step<'_> {
     }
 
     fn ask(&mut self, agent: u8, block: u8, kind: Kind, data: Option<Age>) {
+        if self.is_linked(AgentId(agent)) {
+            return self.ask_over_link(agent, block, kind, data);
+        }
         let asked = Asked::new(kind, data);
         match self.world.caches.get_mut(usize::from(agent)) {
             Some(cache) => cache.asked[usize::from(block)] = Some(asked),
@@ -170,6 +175,9 @@ impl Step<'_> {
     /// A cache answers: bytes on their way home, or its copy.
     fn forwarded(&mut self, agent: AgentId, message: Message<Age>, kind: Kind) -> Result<(), Violation> {
         let (block, table) = (message.block as usize, self.table);
+        if self.is_linked(agent) {
+            return self.forwarded_to_port(agent, message, kind);
+        }
         let Some(cache) = self.world.caches.get_mut(usize::from(agent.0)) else {
             return self.never("the device has no copy".into());
         };
@@ -183,23 +191,7 @@ impl Step<'_> {
                     .forwarded(table, kind)
                     .map(|action| (age.filter(|_| action.supplies), age.filter(|_| action.updates_home)))
             }
-            _ => {
-                let (state, age) = cache.copies[block];
-                let snoop = kind.snoop().expect("a block is forwarded");
-                match self.table.stable.snoop[state as usize][snoop as usize] {
-                    None => {
-                        Err(Unexpected { state: format!("{} is {state}", Who(agent)), message: kind.name() })
-                    }
-                    Some(action) => {
-                        let gone = !action.next.is_readable();
-                        cache.copies[block] = (action.next, if gone { Age::Old } else { age });
-                        Ok((
-                            action.supplies.then_some(age),
-                            (action.supplies && action.updates_home).then_some(age),
-                        ))
-                    }
-                }
-            }
+            _ => self.snoop_copy(agent, block, kind),
         };
         let mut sent = Vec::new();
         let result = answered
@@ -211,7 +203,28 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// What a copy answers to a forward, by the stable table: the bytes that it supplies, and a copy for memory.
+    pub(super) fn snoop_copy(
+        &mut self,
+        agent: AgentId,
+        block: usize,
+        kind: Kind,
+    ) -> Result<(Option<Age>, Option<Age>), Unexpected> {
+        let cache = &mut self.world.caches[usize::from(agent.0)];
+        let (state, age) = cache.copies[block];
+        let snoop = kind.snoop().expect("a block is forwarded");
+        let Some(action) = self.table.stable.snoop[state as usize][snoop as usize] else {
+            return Err(Unexpected { state: format!("{} is {state}", Who(agent)), message: kind.name() });
+        };
+        let gone = !action.next.is_readable();
+        cache.copies[block] = (action.next, if gone { Age::Old } else { age });
+        Ok((action.supplies.then_some(age), (action.supplies && action.updates_home).then_some(age)))
+    }
+
     fn responded(&mut self, agent: AgentId, message: Message<Age>) -> Result<(), Violation> {
+        if self.is_linked(agent) {
+            return self.responded_to_port(agent, message);
+        }
         let block = message.block as usize;
         let asked = match self.world.caches.get_mut(usize::from(agent.0)) {
             Some(cache) => cache.asked[block].as_mut(),
@@ -233,8 +246,13 @@ impl Step<'_> {
     }
 
     /// A transaction is over.
-    fn complete(&mut self, agent: AgentId, block: usize, asked: Asked<Age>) -> Result<(), Violation> {
-        if asked.kind != Kind::WriteBack {
+    pub(super) fn complete(
+        &mut self,
+        agent: AgentId,
+        block: usize,
+        asked: Asked<Age>,
+    ) -> Result<(), Violation> {
+        if asked.kind != Kind::WriteBack && !self.is_linked(agent) {
             self.send(HOME, Message { block: block as u64, requester: agent, body: Body::Done });
         }
         let Some(cache) = self.world.caches.get_mut(usize::from(agent.0)) else {

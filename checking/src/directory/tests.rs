@@ -32,7 +32,8 @@ fn every_protocol_holds_whatever_order_the_messages_of_one_block_come_in() {
 
 #[test]
 fn every_protocol_holds_where_two_blocks_compete_for_a_line() {
-    let scope = Scope { caches: 2, blocks: 2, device: false, every_order: false, at_once: false };
+    let scope =
+        Scope { caches: 2, blocks: 2, device: false, every_order: false, at_once: false, link: Link::None };
     let sizes = coherent().into_iter().map(|name| (name, size_of(name, scope).0));
     assert_eq!(sizes.collect::<Vec<_>>(), [("MESI", 7_670), ("MOESI", 9_118), ("MSI", 6_638)]);
 }
@@ -41,6 +42,25 @@ fn every_protocol_holds_where_two_blocks_compete_for_a_line() {
 fn every_protocol_holds_where_a_cache_asks_for_two_blocks_at_once() {
     let sizes = coherent().into_iter().map(|name| (name, size_of(name, Scope::ALL[3]).0));
     assert_eq!(sizes.collect::<Vec<_>>(), [("MESI", 54_112), ("MOESI", 80_392), ("MSI", 47_696)]);
+}
+
+#[test]
+fn every_protocol_holds_behind_a_link_and_none_behind_one_whose_snoops_pass_a_go() {
+    let scope = Scope::LINKS[0];
+    let sizes = coherent().into_iter().map(|name| (name, size_of(name, scope).0));
+    assert_eq!(sizes.collect::<Vec<_>>(), [("MESI", 108_034), ("MOESI", 118_138), ("MSI", 101_437)]);
+    for name in coherent() {
+        let passing = Scope { link: Link::SnoopsPass, ..scope };
+        let example = explored(table(name), &[passing]).counter_example.expect("it is found");
+        assert!(
+            [ONE_WRITER, NO_NEVER, LAST, KNOWN].contains(&example.violated),
+            "{name}: {}",
+            example.violated
+        );
+        let passes =
+            |step: &String| step.contains("the snoop of cache C") && step.contains("comes to the device");
+        assert!(example.steps.iter().any(passes), "{name}: {:?}", example.steps);
+    }
 }
 
 /// Half a minute each: `make directory-mutants`.
@@ -54,6 +74,8 @@ fn every_protocol_holds_in_all_scopes() {
         let states = report.explorations.iter().map(|own| format!(" {} |", own.exploration.states));
         let row = format!("| `{name}` |{}", states.collect::<String>());
         assert!(include_str!("../../../docs/coherence.md").contains(&row), "the guide's table has {row}");
+        let sizes = Scope::LINKS.map(|scope| size_of(name, scope).0);
+        println!("behind a link: {sizes:?}");
     }
 }
 

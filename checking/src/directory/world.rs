@@ -15,6 +15,7 @@ use narthex_memory::directory::{Asked, Body, Endpoint, Entry, HomeId, Lane, Mess
 use narthex_memory::protocols::{Access, State};
 
 use super::Scope;
+use super::link::LinkState;
 use crate::explore::Violation;
 
 /// How new the bytes of a block are.
@@ -71,6 +72,8 @@ pub struct World {
     /// What the device does, to which block.
     pub device: Option<(u8, Asked<Age>)>,
     pub messages: Vec<Sent>,
+    /// What is behind a link, and on it.
+    pub link: Option<LinkState>,
 }
 
 /// Something that can happen.
@@ -85,6 +88,9 @@ pub enum Event {
     Write(u8),
     /// A message arrives.
     Deliver(u8),
+    /// The message at this place of a direction of the link arrives at its end.
+    Down(u8),
+    Up,
 }
 
 pub const ONE_WRITER: &str = "a block has one writer or many readers, and at most one dirty copy";
@@ -107,6 +113,7 @@ impl World {
             homes: [AtHome { entry: Entry::default(), memory: Age::Last }; BLOCKS],
             device: None,
             messages: Vec::new(),
+            link: scope.linked().map(LinkState::new),
         }
     }
 
@@ -152,6 +159,7 @@ impl World {
                 events.push(Event::Deliver(place as u8));
             }
         }
+        events.extend(self.link.iter().flat_map(|link| link.events(scope.link)));
         events
     }
 
@@ -185,7 +193,8 @@ impl World {
             Body::Data { data, .. } | Body::Copy(data) => Some(data),
             _ => None,
         });
-        of_caches.chain(of_device).chain(sent).chain([&mut self.homes[block].memory])
+        let linked = self.link.iter_mut().flat_map(LinkState::ages);
+        of_caches.chain(of_device).chain(sent).chain(linked).chain([&mut self.homes[block].memory])
     }
 
     /// What was the last is older from now on.
@@ -212,6 +221,7 @@ impl World {
     pub fn is_quiet(&self) -> bool {
         self.messages.is_empty()
             && self.device.is_none()
+            && self.link.as_ref().is_none_or(LinkState::is_quiet)
             && self.homes.iter().all(|home| !home.entry.is_busy())
             && self.caches.iter().all(|cache| {
                 cache.wants.iter().all(Option::is_none) && cache.asked.iter().all(Option::is_none)
@@ -309,7 +319,9 @@ impl World {
             });
             of_caches[number] = of_caches[number].wrapping_add(number_of(parts));
         }
-        of_caches.sort_unstable();
+        if self.link.is_none() {
+            of_caches.sort_unstable();
+        }
         let homes = order.map(|block| {
             let AtHome { entry, memory } = self.homes[block];
             let waits = entry.waits().map(|(state, requester)| (state, requester == AgentId(DEVICE)));
@@ -317,7 +329,10 @@ impl World {
             (waits, entry.kind(), memory, of_device)
         });
         let device = self.device.map(|(block, asked)| (place_of(block.into()), asked));
-        number_of((of_caches, homes, device, halves(rest)))
+        match &self.link {
+            None => number_of((of_caches, homes, device, halves(rest))),
+            Some(link) => number_of((of_caches, homes, device, halves(rest), link)),
+        }
     }
 
     /// In words.
@@ -342,6 +357,7 @@ impl World {
             }
         }
         words.extend(self.messages.iter().map(|sent| format!("{sent} is under way")));
+        words.extend(self.link.iter().flat_map(LinkState::words));
         words.join(", ")
     }
 }

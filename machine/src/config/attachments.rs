@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interfaces::{self, Interfaces};
 use super::node::MemoryPart;
-use crate::wiring::lacks_a_bus;
+use crate::wiring::{Seat, lacks_a_bus};
 
 /// A processor's own path to an interface, beside the memory bus: a cache bus,
 /// or the register file.
@@ -98,9 +98,8 @@ impl super::MachineConfig {
         let device = self.build(chosen, (share, first_agent), interface::build)?;
         let places = self.node.place(chosen).unwrap_or_default();
         let lack = places.into_iter().find_map(|name| {
-            let above = self.node.behind(name);
-            let directory = above.unwrap_or(name);
-            let lack = || lacks_a_bus(&*device, directory, above.is_some());
+            let directory = self.node.behind(name).unwrap_or(name);
+            let lack = || lacks_a_bus(&*device, directory, self.node.seat(name));
             self.has_places(directory).then(lack).flatten()
         });
         match lack {
@@ -190,7 +189,8 @@ impl super::MachineConfig {
     /// The transactions of others of which an interface is told at its place.
     fn hearing(&self, chosen: &Attached) -> Hearing {
         let places = self.node.place(chosen).unwrap_or_default();
-        if places.iter().any(|name| self.has_places(name)) { Hearing::Held } else { Hearing::All }
+        let is_told = |name: &&str| self.has_places(name) || self.node.seat(name) == Seat::BehindCachingLink;
+        if places.iter().any(is_told) { Hearing::Held } else { Hearing::All }
     }
 
     /// Whether a port of an interface may have several transactions under way where it is: a bus carries one

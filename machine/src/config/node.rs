@@ -46,6 +46,7 @@ pub(super) use rules::{broken, unknown};
 
 use super::MachineConfig;
 use super::dma_engines::DmaEnginePart;
+use crate::wiring::Seat;
 
 /// What a node is made of, and what sits where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -234,6 +235,15 @@ impl NodeShape {
     /// Whether an interconnect is a link behind another one.
     pub fn is_link(&self, interconnect: &str) -> bool {
         self.interconnects.get(interconnect).is_some_and(|part| part.rules().is_link())
+    }
+
+    /// What an interconnect is to the directory that it is, or on which the bridge in front of it sits.
+    pub fn seat(&self, interconnect: &str) -> Seat {
+        match self.interconnects.get(interconnect).map(|part| part.rules()) {
+            Some(rules) if rules.lets_devices_cache() => Seat::BehindCachingLink,
+            Some(rules) if rules.behind().is_some() => Seat::BehindBridge,
+            _ => Seat::OnIt,
+        }
     }
 
     /// The name and the part of the processors that run the program.

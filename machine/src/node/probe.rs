@@ -68,6 +68,8 @@ pub struct Crossing {
     pub supplier: Option<Supplier>,
     /// A processor's prefetcher has asked for the block, and no access of its program.
     pub is_prefetch: bool,
+    /// The message that it became, on a link whose messages have names of their own.
+    pub message: Option<&'static str>,
 }
 
 impl Crossing {
@@ -78,7 +80,11 @@ impl Crossing {
 
     /// What its agent did to `place`, in words.
     pub fn in_words(&self, place: &str) -> String {
-        if self.is_prefetch { format!("prefetches {place}") } else { self.kind.in_words(place) }
+        match self.message {
+            _ if self.is_prefetch => format!("prefetches {place}"),
+            Some(message) => format!("{} ({message})", self.kind.in_words(place)),
+            None => self.kind.in_words(place),
+        }
     }
 }
 
@@ -94,6 +100,8 @@ pub struct Hold {
     pub agent: Agent,
     /// What it wants to do, and the address.
     pub kind: Kind,
+    /// The message that it becomes, on a link whose messages have names of their own.
+    pub message: Option<&'static str>,
     /// The address of its block or register.
     pub address: u64,
 }
@@ -455,6 +463,7 @@ impl Node {
             address: transaction.address,
             supplier: None,
             is_prefetch: self.is_prefetch(transaction),
+            message: interconnect.message(transaction),
         };
         let (at, event) = match seen {
             Observation::Crossing { time, transaction, supplier } => {
@@ -470,7 +479,8 @@ impl Node {
             }
             Observation::Held(transaction) => {
                 let &Transaction { agent, kind, address, .. } = transaction;
-                (at, Event::Held(Hold { bus, overlaps, agent: self.identify(agent), kind, address }))
+                let message = interconnect.message(transaction);
+                (at, Event::Held(Hold { bus, overlaps, agent: self.identify(agent), kind, message, address }))
             }
             Observation::Kept => (at, Event::Kept(bus)),
             Observation::Released => (at, Event::Released(bus)),

@@ -12,7 +12,7 @@ use narthex_memory::interconnects::{
 };
 use narthex_memory::third_level::ddio::Agents;
 
-use super::{InterconnectShape, PlacedPort, Shape};
+use super::{InterconnectShape, PlacedPort, Seat, Shape};
 
 impl Shape {
     /// Which part answers for each address on an interconnect.
@@ -63,11 +63,32 @@ impl Shape {
         self.behind(on).filter(|&behind| self.is_link(behind))
     }
 
-    /// The agents that stand for the devices on these interconnects: their own on a directory, the bridge's
-    /// for what is behind one.
+    /// The ports whose agents are on an interconnect: those of devices there, and behind links on it that let
+    /// devices cache.
+    pub(super) fn agents_here<'a>(
+        &'a self,
+        on: InterconnectId,
+        ports: &'a [PlacedPort],
+    ) -> impl Iterator<Item = &'a PlacedPort> + Clone {
+        ports.iter().filter(move |placed| placed.on == on || self.caches_behind(placed.on, on))
+    }
+
+    /// Whether an interconnect is a link on another one that lets devices cache.
+    fn caches_behind(&self, link: InterconnectId, on: InterconnectId) -> bool {
+        let shape = &self.interconnects[usize::from(link.0)];
+        shape.seat == Seat::BehindCachingLink && shape.above == Some(on)
+    }
+
+    /// The agents that stand for the devices on these interconnects: their own on a directory or behind a link
+    /// that lets them cache, the bridge's for what is behind another one.
     pub fn agents_of_devices(&self, names: &[String]) -> Agents {
         let named = self.interconnects.iter().zip(0..).filter(|(shape, _)| names.contains(&shape.key));
+        let places = self.devices.iter().flatten().zip(self.processors.len() as u8..);
         let agents = named.flat_map(|(shape, number)| match shape.above {
+            Some(_) if shape.seat == Seat::BehindCachingLink => {
+                let here = places.clone().filter(|(on, _)| on.0 == number);
+                here.map(|(_, agent)| AgentId(agent)).collect()
+            }
             Some(_) => Vec::from([AgentId::of_bridge(InterconnectId(number))]),
             None => {
                 let first_bridge = u8::MAX - self.interconnects.len() as u8 + 1;
@@ -91,7 +112,7 @@ impl Shape {
         // claim of a block for one of the bytes that it is about to write there.
         let concern =
             |placed: &PlacedPort| if is_hidden(placed) { 0..0 } else { placed.port.concern.clone() };
-        let devices = here().map(|placed| AgentPort {
+        let devices = self.agents_here(on, ports).map(|placed| AgentPort {
             refuses: placed.port.refuses || placed.port.is_coherent && owners_refuse,
             holds: placed.port.holds,
             ..AgentPort::of_device(placed.agent, concern(placed))
@@ -127,6 +148,11 @@ impl Shape {
             sockets: self.sockets.clone(),
             tiles,
             bridges: others_behind.map(|behind| (AgentId::of_bridge(behind), behind)).collect(),
+            links: ports
+                .iter()
+                .filter(|placed| self.caches_behind(placed.on, on))
+                .map(|placed| (placed.agent, placed.on))
+                .collect(),
             above: shape.above.map(|above| Above {
                 on: above,
                 plan: plan_above(above),

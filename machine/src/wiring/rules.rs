@@ -4,7 +4,7 @@ use narthex_interfaces::Device;
 use narthex_memory::directory::{MOST_HOLDERS, protocols};
 use narthex_memory::interconnects::InterconnectId;
 
-use super::{PlacedPort, Shape, keeps_blocks, lacks_a_bus};
+use super::{PlacedPort, Seat, Shape, keeps_blocks, lacks_a_bus};
 
 /// The most agents of a node, all of which have numbers.
 const MOST_AGENTS: usize = u8::MAX as usize + 1;
@@ -84,7 +84,7 @@ impl Shape {
             self.check_on_directory(on, *device, own)?;
         }
         let protocol = table.stable;
-        let coherent = ports.iter().find(|placed| placed.on == on && placed.port.is_coherent);
+        let coherent = self.agents_here(on, ports).find(|placed| placed.port.is_coherent);
         match coherent.filter(|_| !protocol.is_coherent()) {
             None => Ok(()),
             Some(placed) => Err(format!(
@@ -105,12 +105,12 @@ impl Shape {
         ports: &[PlacedPort],
     ) -> Result<(), String> {
         let directory = &self.interconnects[usize::from(on.0)].name;
-        let is_behind = ports.iter().any(|placed| self.above(placed.on) == Some(on));
-        let mut here = ports.iter().filter(|placed| placed.on == on);
-        let lack = (is_behind || here.clone().next().is_some())
-            .then(|| lacks_a_bus(device, directory, is_behind))
-            .flatten();
-        if let Some(lack) = lack {
+        let is_behind = |placed: &&PlacedPort| self.above(placed.on) == Some(on);
+        let behind =
+            ports.iter().find(is_behind).map(|placed| self.interconnects[usize::from(placed.on.0)].seat);
+        let mut here = self.agents_here(on, ports);
+        let seat = behind.or_else(|| here.clone().next().map(|_| Seat::OnIt));
+        if let Some(lack) = seat.and_then(|seat| lacks_a_bus(device, directory, seat)) {
             let name = ports.first().map_or("a device", |placed| &placed.port.name);
             return Err(format!("{name} {lack}"));
         }

@@ -12,6 +12,7 @@ mod checkpoints;
 mod code;
 mod coherence;
 mod coherent_rings;
+mod cxl;
 mod determinism;
 mod directory;
 mod dma;

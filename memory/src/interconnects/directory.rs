@@ -35,6 +35,8 @@
 //! Agents are told of a transaction only if they have a copy, or are the home: one that listens to all
 //! of them, or refuses some, needs a bus.
 //!
+//! **Behind a link that lets devices cache** are agents whose requesters are here: see `links.rs`.
+//!
 //! **A bridge** to another interconnect is a requester, and the home of the addresses behind it; see
 //! `bridges.rs`.
 
@@ -44,6 +46,8 @@ mod bridges;
 mod config;
 #[path = "directory/homes.rs"]
 mod homes;
+#[path = "directory/links.rs"]
+mod links;
 #[path = "directory/part.rs"]
 mod part;
 #[path = "directory/requesters.rs"]
@@ -58,7 +62,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddressMap, Admits, AgentPorts, Home as Part, Interconnect, InterconnectHost, InterconnectId,
-    InterconnectModel, MemoryId, Names, Observation, Step,
+    InterconnectModel, Names, Observation, Step, issue_for,
 };
 use crate::agent::Agent;
 use crate::directory::{
@@ -67,9 +71,9 @@ use crate::directory::{
 use crate::kind::Kind;
 use crate::sockets::Sockets;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
-use crate::translation::Translation;
 use bridges::BridgePort;
 pub use config::Config;
+pub use homes::{Homes, Tiles};
 pub use part::Keys;
 
 narthex_kernel::statistics! {
@@ -81,35 +85,6 @@ narthex_kernel::statistics! {
         blocked: Counter, "directory_blocked", "requests", "requests that waited at their home for another transaction of the block";
         blocked_time: TimeTotal, "directory_blocked_time", "ps", "time for which they waited";
         held: Counter, "directory_held", "messages", "forwards that a cache answered later, because it had just got the block";
-    }
-}
-
-/// Who answers for which address.
-#[derive(Clone, Debug, Default)]
-pub struct Homes {
-    /// Ranges of devices and of memories with addresses of their own.
-    pub ranges: AddressMap,
-    /// The memories that share all other addresses.
-    pub interleaved: Vec<MemoryId>,
-    /// A device with a part in each tile.
-    pub tiles: Option<Tiles>,
-}
-
-/// A device that has a part in each tile: processors reach it there, without a message.
-#[derive(Clone, Debug)]
-pub struct Tiles {
-    /// Its addresses, the same in each process's space.
-    pub addresses: Range<u64>,
-    /// The port in the tile of the first processor; the others follow.
-    pub first_port: AgentId,
-}
-
-impl Tiles {
-    /// The port behind which a processor finds an address.
-    #[inline]
-    fn port(&self, processor: AgentId, address: u64) -> Option<AgentId> {
-        let of_process = address % Translation::SPACE_BYTES;
-        self.addresses.contains(&of_process).then(|| AgentId(self.first_port.0 + processor.0))
     }
 }
 
@@ -143,6 +118,8 @@ pub struct Directory {
     /// Where these are in several sockets, the first ones in the first socket.
     sockets: Option<Sockets>,
     tiles: Option<Tiles>,
+    /// Its agents behind links, with the links.
+    links: Vec<(AgentId, InterconnectId)>,
     /// Those of its agents that own blocks only until they have written them, and snoop none.
     writers: Vec<AgentId>,
     homes: Vec<Home>,
@@ -178,6 +155,7 @@ impl Directory {
             interleaved: interleaved.len(),
             sockets: None,
             tiles,
+            links: Vec::new(),
             writers,
             homes: parts.into_iter().map(Home::new).collect(),
             state: State { requesters: vec![Requester::default(); agents], ..State::default() },
@@ -332,7 +310,7 @@ impl InterconnectModel for Directory {
                     Self::of(composition, on).state.delayed.iter().position(|(at, ..)| *at <= now)
                 {
                     let (_, agent, carried) = Self::of(composition, on).state.delayed.remove(place);
-                    Self::answer_forward(composition, now, on, agent, carried);
+                    Self::answer_or_await(composition, now, on, agent, carried);
                 }
             }
             Step::Release => Self::end_crossings(composition, now, on),
@@ -393,11 +371,16 @@ impl InterconnectModel for Directory {
         if let Some(behind) = own.behind(agent) {
             return Self::carry_for_bridge(composition, now, on, behind);
         }
-        let Some(transaction) = composition.agent(agent).issue(now, on) else {
+        let link = own.link_of(agent);
+        let issued = match link {
+            Some(link) => issue_for(composition, now, link, agent),
+            None => composition.agent(agent).issue(now, on).map(|issued| (issued, false)),
+        };
+        let Some((transaction, wants_more)) = issued else {
             return composition.observe(now, on, Observation::UnusedGrant(agent));
         };
         Self::begin(composition, now, on, transaction);
-        if composition.agent(agent).wants(on) {
+        if wants_more || link.is_none() && composition.agent(agent).wants(on) {
             let next = Self::of(composition, on).clock.after(now, 1);
             Self::ask(composition, next, on, agent);
         }
@@ -488,6 +471,7 @@ impl InterconnectModel for Directory {
             interleaved: _,
             sockets: _,
             tiles: _,
+            links: _,
             writers: _,
             homes,
             state,

@@ -27,6 +27,7 @@
 //! build script finds it and adds it to [`Interconnect`] and [`Part`]. Nothing else names a kind.
 //! `docs/add-an-interconnect.md` goes through one.
 
+mod accesses;
 mod address_map;
 mod bridge_agent;
 mod carrying;
@@ -47,6 +48,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::bridge::Bridge;
+use crate::directory::Carried;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 pub use address_map::{AddressMap, Home, Overlap};
@@ -273,6 +275,11 @@ macro_rules! interconnects {
                 match self { $(Interconnect::$name(own) => own.wants_above(),)* }
             }
 
+            /// Whether it owns a block for a device behind it: see [`InterconnectModel::owns`].
+            fn owns(&mut self, agent: AgentId, block: u64) -> bool {
+                match self { $(Interconnect::$name(own) => own.owns(agent, block),)* }
+            }
+
             /// The bridge in front of it; none if it is behind none.
             pub fn bridge(&self) -> Option<&Bridge> {
                 match self { $(Interconnect::$name(own) => own.bridge(),)* }
@@ -298,6 +305,11 @@ macro_rules! interconnects {
             /// The transactions that were refused and not carried yet.
             pub fn refused(&self) -> &[Refused] {
                 match self { $(Interconnect::$name(own) => own.refused(),)* }
+            }
+
+            /// The name of the message that a transaction becomes on it: see [`InterconnectModel::message`].
+            pub fn message(&self, transaction: &Transaction) -> Option<&'static str> {
+                match self { $(Interconnect::$name(own) => own.message(transaction),)* }
             }
 
             /// What it holds, for a run that gets nowhere; none if that says nothing.
@@ -370,6 +382,24 @@ macro_rules! interconnects {
         ) -> Option<Transaction> {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::issue_above(composition, now, on),)*
+            }
+        }
+
+        /// The interconnect above is granted to a device behind a link: see [`InterconnectModel::issue_for`].
+        fn issue_for<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId, agent: AgentId,
+        ) -> Option<(Transaction, bool)> {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::issue_for(composition, now, on, agent),)*
+            }
+        }
+
+        /// A directory forwards something to a device behind a link: see [`InterconnectModel::forward`].
+        fn forward<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId, agent: AgentId, carried: Carried,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::forward(composition, now, on, agent, carried),)*
             }
         }
 

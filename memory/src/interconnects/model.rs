@@ -14,6 +14,7 @@ use super::{
     directory, snooping_bus,
 };
 use crate::bridge::Bridge;
+use crate::directory::Carried;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
 /// What an interconnect is: its rules, and what its node asks of it.
@@ -148,6 +149,11 @@ pub trait InterconnectModel: Sized {
     /// The pages in this range are gone: what is on its way home is zeros, as their memory is.
     fn discard(&mut self, _range: &Range<u64>) {}
 
+    /// The name of the message that a transaction becomes on it; none if messages have no names of their own.
+    fn message(&self, _transaction: &Transaction) -> Option<&'static str> {
+        None
+    }
+
     /// What it holds, for a run that gets nowhere; none if that says nothing.
     fn describe(&self) -> Option<String> {
         None
@@ -219,6 +225,33 @@ pub trait InterconnectModel: Sized {
         transaction: &Transaction,
     ) -> AccessReply {
         unreachable!("no bridge that is an agent takes {transaction:?}")
+    }
+
+    /// The interconnect above is granted to a device behind it, whose copies that interconnect knows: what
+    /// the device asks for there, and whether it wants more.
+    fn issue_for<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        agent: AgentId,
+    ) -> Option<(Transaction, bool)> {
+        unreachable!("it lets no device cache: {agent:?}")
+    }
+
+    /// Whether it owns a block for such a device until the block returns.
+    fn owns(&mut self, _agent: AgentId, _block: u64) -> bool {
+        false
+    }
+
+    /// The directory above forwards something to such a device.
+    fn forward<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        agent: AgentId,
+        _carried: Carried,
+    ) {
+        unreachable!("it lets no device cache: {agent:?}")
     }
 
     /// The bridge in front of it that holds both interconnects at once, if it is behind such a one.

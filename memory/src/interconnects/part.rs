@@ -117,6 +117,13 @@ pub trait InterconnectKind {
         false
     }
 
+    /// Whether it is a link behind which devices may keep copies of blocks: they are agents of the interconnect
+    /// above as well, which calls the link in their place
+    /// ([`issue_for`](super::InterconnectModel::issue_for) and the functions beside it).
+    fn lets_devices_cache(&self) -> bool {
+        false
+    }
+
     /// The name of the bridge in front of it in messages, and whether an interconnect admits that bridge.
     fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {
         ("bridges", |admits| admits.bridges)
@@ -190,6 +197,8 @@ pub struct Site {
     pub tiles: Option<Tiles>,
     /// The bridges on it: their agents, and the interconnects behind them.
     pub bridges: Vec<(AgentId, InterconnectId)>,
+    /// Agents behind links that let devices cache, and the links.
+    pub links: Vec<(AgentId, InterconnectId)>,
     /// The interconnect on which the bridge in front of it sits.
     pub above: Option<Above>,
     /// Bytes in a coherence block.

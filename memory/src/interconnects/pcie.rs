@@ -74,7 +74,7 @@ mod endpoint;
 #[path = "pcie/iommu.rs"]
 mod iommu;
 #[path = "pcie/link.rs"]
-mod link;
+pub(super) mod link;
 #[path = "pcie/packets.rs"]
 mod packets;
 #[path = "pcie/part.rs"]
@@ -221,7 +221,8 @@ impl Pcie {
     fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let state = &mut Self::of(composition, on).state;
         let State { down, up, endpoint, root_complex, .. } = state;
-        let times = [down.next_time(), up.next_time(), endpoint.next_time(), root_complex.next_time()];
+        let times =
+            [down.next_time(), up.next_time(), endpoint.accesses.next_time(), root_complex.next_time()];
         let Some(next) = times.into_iter().flatten().min() else { return };
         let next = next.max(now);
         if state.next_step.is_none_or(|scheduled| next < scheduled) {
@@ -253,7 +254,7 @@ impl InterconnectModel for Pcie {
         "unsupported request, says the root complex: PCI Express Base Specification 6.0, Section 2.3.1";
 
     fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
-        if Self::of(composition, on).state.endpoint.ask(now, agent) {
+        if Self::of(composition, on).state.endpoint.asking.ask(now, agent) {
             composition.schedule(now, on, Step::Grant);
         }
     }
@@ -261,7 +262,7 @@ impl InterconnectModel for Pcie {
     fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
         match step {
             Step::Grant => {
-                while let Some(agent) = Self::of(composition, on).state.endpoint.next_asked(now) {
+                while let Some(agent) = Self::of(composition, on).state.endpoint.asking.next(now) {
                     Self::grant_to(composition, now, on, agent);
                 }
             }
@@ -283,7 +284,7 @@ impl InterconnectModel for Pcie {
         access: (AgentId, TransactionTag),
         response: Response,
     ) {
-        Self::of(composition, on).state.endpoint.answer(at, access, response);
+        Self::of(composition, on).state.endpoint.accesses.answer(at, access, response);
         composition.schedule(at, on, Step::Release);
     }
 

@@ -156,6 +156,7 @@ mod tests {
             address: BLOCK,
             supplier: None,
             is_prefetch: false,
+            message: None,
         };
         Record { at: crossing.granted, event: Event::Crossing(crossing), touched: [false; 2] }
     }

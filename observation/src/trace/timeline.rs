@@ -85,8 +85,8 @@ fn track(&Hold { bus, overlaps, agent, .. }: &Hold) -> Track {
 }
 
 /// A crossing as what began it.
-fn hold(&Crossing { bus, overlaps, agent, kind, address, .. }: &Crossing) -> Hold {
-    Hold { bus, overlaps, agent, kind, address }
+fn hold(&Crossing { bus, overlaps, agent, kind, message, address, .. }: &Crossing) -> Hold {
+    Hold { bus, overlaps, agent, kind, message, address }
 }
 
 impl Timeline {
@@ -175,7 +175,8 @@ impl Timeline {
                 self.cross(row(Track::Bus(refused.crossing.bus)), &refused.crossing, place)
             }
             Event::Held(hold) => {
-                let transaction = self.transaction(&hold, hold.kind.name(), place, None);
+                let name = hold.message.unwrap_or(hold.kind.name());
+                let transaction = self.transaction(&hold, name, place, None);
                 let row = row(track(&hold));
                 self.held.insert(row);
                 if let Track::Requester(_) = row.track {
@@ -250,7 +251,8 @@ impl Timeline {
         if self.held.remove(&row) || crossing.granted < self.present {
             return;
         }
-        let label = self.transaction(&hold(crossing), crossing.name(), place, crossing.supplier);
+        let name = crossing.message.unwrap_or(crossing.name());
+        let label = self.transaction(&hold(crossing), name, place, crossing.supplier);
         self.aim(row, Goal::Stack(vec![label]));
     }
 
@@ -262,7 +264,7 @@ impl Timeline {
         supplier: Option<Supplier>,
     ) -> Label {
         self.transactions += 1;
-        let &Hold { bus: _, overlaps: _, agent, kind, address } = hold;
+        let &Hold { bus: _, overlaps: _, agent, kind, message: _, address } = hold;
         let place = place.unwrap_or_default();
         Label::Transaction(Transaction {
             number: self.transactions,

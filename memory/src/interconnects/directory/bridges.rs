@@ -16,8 +16,8 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    InterconnectHost, InterconnectId, InterconnectModel, end_above, end_read_above, go_on_crossing, request,
-    start_crossing,
+    InterconnectHost, InterconnectId, InterconnectModel, complete_above, end_above, end_read_above,
+    go_on_crossing, request, start_crossing,
 };
 use super::Directory;
 use crate::agent::Agent;
@@ -134,7 +134,11 @@ impl Directory {
         transaction: &Transaction,
         response: &Response,
     ) {
-        let Some(behind) = Self::of(composition, on).behind(transaction.agent) else {
+        let own = Self::of(composition, on);
+        if let Some(link) = own.link_of(transaction.agent) {
+            return complete_above(composition, now, link, transaction, response);
+        }
+        let Some(behind) = own.behind(transaction.agent) else {
             return composition.agent(transaction.agent).complete(now, on, transaction, response);
         };
         if !transaction.kind.is_posted() {

@@ -1,8 +1,10 @@
 //! What happens at the homes of a directory.
 
+use std::ops::Range;
+
 use narthex_kernel::Time;
 
-use super::super::{Home as Part, InterconnectHost, InterconnectId, Supplier, at_home};
+use super::super::{AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
 use crate::directory::{
@@ -10,6 +12,36 @@ use crate::directory::{
 };
 use crate::kind::Kind;
 use crate::transaction::{AgentId, HomeReply, Transaction};
+use crate::translation::Translation;
+
+/// Who answers for which address.
+#[derive(Clone, Debug, Default)]
+pub struct Homes {
+    /// Ranges of devices and of memories with addresses of their own.
+    pub ranges: AddressMap,
+    /// The memories that share all other addresses.
+    pub interleaved: Vec<MemoryId>,
+    /// A device with a part in each tile.
+    pub tiles: Option<Tiles>,
+}
+
+/// A device that has a part in each tile: processors reach it there, without a message.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    /// Its addresses, the same in each process's space.
+    pub addresses: Range<u64>,
+    /// The port in the tile of the first processor; the others follow.
+    pub first_port: AgentId,
+}
+
+impl Tiles {
+    /// The port behind which a processor finds an address.
+    #[inline]
+    pub(super) fn port(&self, processor: AgentId, address: u64) -> Option<AgentId> {
+        let of_process = address % Translation::SPACE_BYTES;
+        self.addresses.contains(&of_process).then(|| AgentId(self.first_port.0 + processor.0))
+    }
+}
 
 impl Directory {
     /// The home of an address that is in no range, of those that share these: in the address's socket.

@@ -72,9 +72,9 @@ impl Plan for Planned {
     }
 
     fn build(&self, site: Site) -> Interconnect {
-        let Site { names, ports, homes, controllers, sockets, tiles, bridges, .. } = site;
+        let Site { names, ports, homes, controllers, sockets, tiles, bridges, links, .. } = site;
         let homes = Homes { ranges: homes.without_rest(), interleaved: controllers, tiles };
         let directory = Directory::new(names, &self.config, self.table, ports, homes);
-        directory.with_bridges(&bridges).with_sockets(sockets).into()
+        directory.with_bridges(&bridges).with_links(links).with_sockets(sockets).into()
     }
 }

@@ -4,23 +4,26 @@ use narthex_kernel::{Duration, Time};
 
 use super::super::{
     Home as Part, InterconnectHost, InterconnectId, InterconnectModel, Observation, Step, Supplier, at_home,
+    forward,
 };
 use super::Directory;
 use crate::agent::Agent;
 use crate::directory::{Asked, Body, Carried, DirectoryTransaction, Endpoint, Hops, Message, Slot, answer};
 use crate::kind::Kind;
-use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 
 impl Directory {
     /// A transaction begins.
-    pub(super) fn begin<C: InterconnectHost>(
+    pub(in super::super) fn begin<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
         mut transaction: Transaction,
     ) {
         let agent = transaction.agent;
-        if transaction.kind == Kind::WriteBack && Self::of(composition, on).table.tracks_copies() {
+        let own = Self::of(composition, on);
+        let is_linked = own.link_of(agent).is_some();
+        if transaction.kind == Kind::WriteBack && own.table.tracks_copies() && !is_linked {
             // What goes home is not kept: the home would not know of the copy.
             let goes = Transaction::block(agent, Kind::Invalidate, transaction.address);
             composition.agent(agent).snoop(now, &goes);
@@ -52,7 +55,9 @@ impl Directory {
         if is_over {
             Self::answer_awaited(composition, now, on, (agent, transaction.address));
             // The requester has it: what the agent needs next need not wait.
-            composition.agent(agent).complete(now, on, &transaction, &Response::default());
+            if !is_linked {
+                composition.agent(agent).complete(now, on, &transaction, &Response::default());
+            }
         }
     }
 
@@ -214,14 +219,29 @@ impl Directory {
             own.state.delayed.push((until, agent, carried));
             return composition.schedule(until, on, Step::Forward);
         }
-        if own.will_return(agent, carried.message.block) {
-            return own.state.awaited.push((agent, carried));
+        Self::answer_or_await(composition, now, on, agent, carried);
+    }
+
+    /// The same for an agent that does not hold the block against others, or no longer.
+    pub(super) fn answer_or_await<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        carried: Carried,
+    ) {
+        let own = Self::of(composition, on);
+        let (block, link) = (carried.message.block, own.link_of(agent));
+        let will_return = own.will_return(agent, block)
+            || link.is_some_and(|link| composition.interconnect(link).owns(agent, block));
+        if will_return {
+            return Self::of(composition, on).state.awaited.push((agent, carried));
         }
         Self::answer_forward(composition, now, on, agent, carried);
     }
 
     /// A block is on its way home: its bytes answer what waited for that.
-    fn answer_awaited<C: InterconnectHost>(
+    pub(super) fn answer_awaited<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
@@ -240,31 +260,58 @@ impl Directory {
         self.writers.contains(&agent) && self.requester(agent).asking(block).is_none()
     }
 
-    pub(super) fn answer_forward<C: InterconnectHost>(
+    fn answer_forward<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
         agent: AgentId,
-        Carried { message, hops }: Carried,
+        carried: Carried,
     ) {
+        let message = carried.message;
         let Body::Forward { kind, .. } = message.body else { unreachable!("it is a forward") };
-        let block = message.block;
-        let kept =
-            Self::bytes_on_their_way(composition, on, agent, message).map(|kept| (kept, Duration::ZERO));
-        let (answered, delay) = kept.unwrap_or_else(|| {
-            let transaction = Transaction::block(message.requester, kind, block);
-            let reply = composition.agent(agent).snoop(now, &transaction);
-            if reply.supplies.is_some() {
-                composition.supplied(&transaction, Some(Supplier::Agent(agent)));
-            }
-            let blocks = &mut Self::of(composition, on).state.blocks;
-            let copy = reply.supplies.clone().filter(|_| reply.updates_home);
-            let supplies = reply.supplies.map(|data| blocks.keep(block, data, kind != Kind::ReadOnce));
-            ((supplies, copy.map(|data| blocks.keep(block, data, false))), reply.delay)
-        });
-        let at = if answered.0.is_some() { now + delay } else { now };
+        if let Some(kept) = Self::bytes_on_their_way(composition, on, agent, message) {
+            return Self::send_reply(composition, now, on, agent, carried, kept);
+        }
+        if let Some(link) = Self::of(composition, on).link_of(agent) {
+            return forward(composition, now, link, agent, carried);
+        }
+        let transaction = Transaction::block(message.requester, kind, message.block);
+        let reply = composition.agent(agent).snoop(now, &transaction);
+        let at = if reply.supplies.is_some() { now + reply.delay } else { now };
+        let answered = Self::keep_reply(composition, on, agent, &message, reply);
+        Self::send_reply(composition, at, on, agent, carried, answered);
+    }
+
+    /// Keeps the bytes that an agent has answered to a forward: those that it supplies, and a copy for memory.
+    pub(super) fn keep_reply<C: InterconnectHost>(
+        composition: &mut C,
+        on: InterconnectId,
+        agent: AgentId,
+        &Message { block, requester, body }: &Message<Slot>,
+        reply: SnoopReply,
+    ) -> (Option<Slot>, Option<Slot>) {
+        let Body::Forward { kind, .. } = body else { unreachable!("it is a forward") };
+        if reply.supplies.is_some() {
+            let transaction = Transaction::block(requester, kind, block);
+            composition.supplied(&transaction, Some(Supplier::Agent(agent)));
+        }
+        let blocks = &mut Self::of(composition, on).state.blocks;
+        let copy = reply.supplies.clone().filter(|_| reply.updates_home);
+        let supplies = reply.supplies.map(|data| blocks.keep(block, data, kind != Kind::ReadOnce));
+        (supplies, copy.map(|data| blocks.keep(block, data, false)))
+    }
+
+    /// Sends what an agent answers to a forward.
+    pub(super) fn send_reply<C: InterconnectHost>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        Carried { message, hops }: Carried,
+        answered: (Option<Slot>, Option<Slot>),
+    ) {
         let own = Self::of(composition, on);
-        let (name, home) = (own.table.stable.name, Endpoint::Home(own.home_of(block)));
+        let (name, home) = (own.table.stable.name, Endpoint::Home(own.home_of(message.block)));
         let sent = answer(&message, home, answered, |to, message| {
             let carried = Carried { message, hops: hops + 1 };
             Self::send(composition, at, on, (Endpoint::Requester(agent), to), carried);

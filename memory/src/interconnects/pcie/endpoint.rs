@@ -1,15 +1,15 @@
 //! The devices' end of a link.
 //!
 //! It issues the transactions of the devices' ports: a write is split and sent, a read is split into
-//! requests, each of which needs a tag. It serves the host's accesses to devices one at a time, in
-//! the order of their arrival; an access that its device holds does not stop those behind it.
+//! requests, each of which needs a tag. The host's accesses to devices are in [`super::super::accesses`].
 
 use std::collections::VecDeque;
 
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Home, InterconnectHost, InterconnectId, Observation, ask, at_home};
+use super::super::accesses::{Accesses, Asking, Brings, serve};
+use super::super::{InterconnectHost, InterconnectId, Observation, ask};
 use super::Pcie;
 use super::packets::{Class, Content, Credits, Crossing, Packet, ReadRequest, pieces};
 use crate::agent::Agent;
@@ -18,8 +18,10 @@ use crate::transaction::{AccessReply, AgentId, BlockData, Response, Transaction,
 /// What the devices' end remembers.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Endpoint {
-    /// Ports of devices that will be granted, with the times.
-    asked: Vec<(Time, AgentId)>,
+    /// Ports of devices that will be granted.
+    pub asking: Asking,
+    /// The host's accesses to devices.
+    pub accesses: Accesses<Packet>,
     free_tags: VecDeque<u16>,
     /// Requests that wait for a tag, with the times since which they do.
     untagged: VecDeque<(Time, PartOfRead)>,
@@ -29,13 +31,15 @@ pub(super) struct Endpoint {
     reads: Vec<DeviceRead>,
     /// Devices' writes that wait for credits, the oldest first.
     writes: VecDeque<Transaction>,
-    /// The host's accesses to devices, the oldest first, and when the first one is over.
-    requests: VecDeque<Packet>,
-    serving: Option<Time>,
-    /// Accesses that their devices hold.
-    held: Vec<Crossing>,
-    /// Answers to these, with the times at which they are given.
-    answers: Vec<(Time, (AgentId, TransactionTag), Response)>,
+}
+
+impl Brings for Packet {
+    fn access(&self) -> &Transaction {
+        match &self.content {
+            Content::Write(crossing) | Content::Load(crossing) => &crossing.transaction,
+            _ => unreachable!("the host asks nothing else of devices"),
+        }
+    }
 }
 
 /// A transaction of a port.
@@ -68,38 +72,14 @@ impl Endpoint {
     /// An idle end with this many tags.
     pub fn with_tags(tags: u16) -> Self {
         Endpoint {
-            asked: Vec::new(),
+            asking: Asking::default(),
+            accesses: Accesses::default(),
             free_tags: (0..tags).collect(),
             untagged: VecDeque::new(),
             outstanding: Vec::new(),
             reads: Vec::new(),
             writes: VecDeque::new(),
-            requests: VecDeque::new(),
-            serving: None,
-            held: Vec::new(),
-            answers: Vec::new(),
         }
-    }
-
-    /// A port asks; whether a grant has to be scheduled.
-    pub fn ask(&mut self, now: Time, agent: AgentId) -> bool {
-        let is_new = !self.asked.iter().any(|(_, asked)| *asked == agent);
-        if is_new {
-            self.asked.push((now, agent));
-        }
-        is_new
-    }
-
-    /// The next port that is granted by now, in the order of time and number.
-    pub fn next_asked(&mut self, now: Time) -> Option<AgentId> {
-        let due = self.asked.iter().enumerate().filter(|(_, (at, _))| *at <= now);
-        let (place, _) = due.min_by_key(|(_, asked)| **asked)?;
-        Some(self.asked.remove(place).1)
-    }
-
-    /// A device answers an access that it holds.
-    pub fn answer(&mut self, at: Time, access: (AgentId, TransactionTag), response: Response) {
-        self.answers.push((at, access, response));
     }
 
     /// Whether a transaction of a port waits for a tag or for credits; the port then issues no other.
@@ -108,14 +88,8 @@ impl Endpoint {
             || self.writes.iter().any(|write| write.agent == agent)
     }
 
-    /// When it next does something by itself.
-    pub fn next_time(&self) -> Option<Time> {
-        self.answers.iter().map(|(at, ..)| *at).chain(self.serving).min()
-    }
-
     pub fn is_idle(&self) -> bool {
-        let is_served = self.requests.is_empty() && self.held.is_empty() && self.answers.is_empty();
-        is_served && self.asked.is_empty() && self.reads.is_empty() && self.writes.is_empty()
+        self.accesses.is_idle() && self.asking.is_empty() && self.reads.is_empty() && self.writes.is_empty()
     }
 
     pub fn waiting_for_tags(&self) -> usize {
@@ -239,7 +213,7 @@ impl Pcie {
         let own = Self::of(composition, on);
         let (class, cost) = (packet.class(), packet.cost());
         match packet.content {
-            Content::Write(_) | Content::Load(_) => return own.state.endpoint.requests.push_back(packet),
+            Content::Write(_) | Content::Load(_) => return own.state.endpoint.accesses.arrive(packet),
             Content::Part(_) => {}
             Content::Data(tag, address, ref data) => {
                 Self::receive(composition, now, on, (tag, address), data);
@@ -285,51 +259,28 @@ impl Pcie {
 
     /// Begins the oldest access, or carries it out if its time has come; whether one is over.
     fn serve<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
-        let own = Self::of(composition, on);
-        let Some(packet) = own.state.endpoint.requests.front() else { return false };
-        let (Content::Write(crossing) | Content::Load(crossing)) = &packet.content else {
-            unreachable!("the host asks nothing else of devices")
-        };
-        let (home, kind) = (own.homes.home(crossing.transaction.address), crossing.transaction.kind);
-        let end = match own.state.endpoint.serving {
-            Some(end) => end,
-            None => now + at_home(composition, home).access_time(now, kind),
-        };
-        let endpoint = &mut Self::of(composition, on).state.endpoint;
-        endpoint.serving = Some(end).filter(|end| *end > now);
-        if endpoint.serving.is_some() {
-            return false;
-        }
-        let packet = endpoint.requests.pop_front().expect("it is there");
-        Self::access_device(composition, now, on, home, packet);
-        true
-    }
-
-    fn access_device<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        home: Home,
-        packet: Packet,
-    ) {
+        let served = serve(
+            composition,
+            now,
+            |composition| &mut Self::of(composition, on).state.endpoint.accesses,
+            |composition, address| Self::of(composition, on).homes.home(address),
+        );
+        let Some((packet, reply, response)) = served else { return false };
         let (class, cost) = (packet.class(), packet.cost());
-        let (Content::Write(crossing) | Content::Load(crossing)) = packet.content else {
-            unreachable!("the host asks nothing else of devices")
-        };
-        let mut response = Response::default();
-        let reply = at_home(composition, home).access(now, &crossing.transaction, &mut response);
         if class == Class::Posted {
-            Self::observe_end(composition, now, on, &crossing);
-        }
-        let Pcie { state, link, .. } = Self::of(composition, on);
-        if class == Class::Posted {
+            if let Content::Write(crossing) = &packet.content {
+                Self::observe_end(composition, now, on, crossing);
+            }
+            let Pcie { state, link, .. } = Self::of(composition, on);
             state.down.free(now, class, cost, link);
         }
-        match (reply, class) {
-            (AccessReply::Held, _) => state.endpoint.held.push(crossing),
-            (AccessReply::Done, Class::Posted) => {}
-            (AccessReply::Done, _) => Self::of(composition, on).send_answer(now, crossing, response),
+        let own = Self::of(composition, on);
+        match (reply, packet.content) {
+            (AccessReply::Held, content) => own.state.endpoint.accesses.hold(Packet { content, ..packet }),
+            (AccessReply::Done, Content::Load(crossing)) => own.send_answer(now, crossing, response),
+            (AccessReply::Done, _) => {}
         }
+        true
     }
 
     /// Sends a load's answer, and frees the buffer of its request.
@@ -344,13 +295,8 @@ impl Pcie {
     /// Passes on the next answer of a device to an access that it has held; whether there was one.
     fn give_answer<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
         let own = Self::of(composition, on);
-        let Endpoint { answers, held, .. } = &mut own.state.endpoint;
-        let Some(place) = answers.iter().position(|(at, ..)| *at <= now) else { return false };
-        let (_, (agent, tag), response) = answers.remove(place);
-        let is_it = |held: &Crossing| (held.transaction.agent, held.transaction.tag) == (agent, tag);
-        let place = held.iter().position(is_it).expect("the access is held");
-        let crossing = held.remove(place);
-        if !crossing.transaction.kind.is_posted() {
+        let Some((packet, response)) = own.state.endpoint.accesses.next_answer(now) else { return false };
+        if let Content::Load(crossing) = packet.content {
             own.send_answer(now, crossing, response);
         }
         true

@@ -28,11 +28,20 @@ const GENERATIONS: [Generation; 6] = [
 ];
 
 /// Lanes that a link may have.
-pub(super) const LANES: [u32; 6] = [1, 2, 4, 8, 12, 16];
+pub(in super::super) const LANES: [u32; 6] = [1, 2, 4, 8, 12, 16];
 
 /// The most tags of a generation, from 1 on; none if there is no such generation.
 pub(super) fn most_tags(generation: u32) -> Option<u32> {
     Some(GENERATIONS.get(generation.checked_sub(1)? as usize)?.tags)
+}
+
+/// The time of a byte of a flit of CXL in one lane, in picoseconds as a fraction: the wires of this generation,
+/// whose encoding below 6 is 128b/130b.
+pub(in super::super) fn flit_byte(generation: u32) -> (u64, u64) {
+    let Generation { rate, sent, useful, .. } = GENERATIONS[generation as usize - 1];
+    // In generation 6 a flit is all that is on the wires.
+    let (sent, useful) = if generation == 6 { (1, 1) } else { (sent, useful) };
+    (80_000 * sent, rate * useful)
 }
 
 /// The whole rate, of which shares are counted in millionths.

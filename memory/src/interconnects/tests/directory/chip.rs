@@ -130,6 +130,8 @@ pub(super) struct Chip {
     /// Whether the device holds accesses to its register.
     pub holds: bool,
     pub watch: Option<Box<dyn Watch>>,
+    /// How many processors, the first ones, are behind a link.
+    pub linked: usize,
     script: Vec<Transaction>,
     due: EventQueue<BenchEvent>,
     random: Option<Stream>,
@@ -196,6 +198,7 @@ impl Chip {
             on_access: None,
             holds: false,
             watch: None,
+            linked: 0,
             script: Vec::new(),
             due: EventQueue::new(),
             random: settings.seed.map(|seed| Stream::new(seed, "messages")),
@@ -234,6 +237,11 @@ impl Chip {
     /// Where the device is.
     fn device_on(&self) -> InterconnectId {
         InterconnectId(self.interconnects.len() as u8 - 1)
+    }
+
+    /// Where a processor is.
+    fn place_of(&self, processor: usize) -> InterconnectId {
+        InterconnectId(u8::from(processor < self.linked))
     }
 
     pub(super) fn directory(&self) -> &Directory {
@@ -311,17 +319,23 @@ impl Chip {
 
     /// The directory and the caches go through an archive.
     pub(super) fn save_and_restore(&mut self) {
-        let saved = Archive::save(&mut self.interconnects[0]).unwrap();
+        for place in 0..self.interconnects.len() {
+            self.save_and_restore_one(place);
+        }
+    }
+
+    fn save_and_restore_one(&mut self, place: usize) {
+        let saved = Archive::save(&mut self.interconnects[place]).unwrap();
         let hash = |interconnect: &Interconnect| {
             let mut digest = narthex_kernel::digest::Digest::default();
             interconnect.hash_state(&mut digest);
             digest.value()
         };
-        let before = hash(&self.interconnects[0]);
-        let is_idle = self.interconnects[0].is_idle_at(self.now);
-        Archive::restore(&saved, &mut self.interconnects[0]).unwrap();
-        assert_eq!(hash(&self.interconnects[0]), before);
-        assert_eq!(self.interconnects[0].is_idle_at(self.now), is_idle);
+        let before = hash(&self.interconnects[place]);
+        let is_idle = self.interconnects[place].is_idle_at(self.now);
+        Archive::restore(&saved, &mut self.interconnects[place]).unwrap();
+        assert_eq!(hash(&self.interconnects[place]), before);
+        assert_eq!(self.interconnects[place].is_idle_at(self.now), is_idle);
     }
 
     /// A processor makes its access, or goes on waiting.
@@ -345,7 +359,7 @@ impl Chip {
         // A store into the store buffer waits for no time.
         let is_posted =
             self.processors[index].is_waiting && self.processors[index].memory.wait_reason().is_none();
-        ask(self, now, ON, AgentId(index as u8));
+        ask(self, now, self.place_of(index), AgentId(index as u8));
         if is_posted {
             self.attempt(index, now);
         }

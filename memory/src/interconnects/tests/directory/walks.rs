@@ -78,12 +78,22 @@ impl Watch for Watching {
     }
 }
 
-const PROCESSORS: usize = 5;
+pub(super) const PROCESSORS: usize = 5;
 const BLOCKS: u64 = 4;
 
 fn walk(settings: Settings, accesses: u64) -> (Chip, Rc<RefCell<Flat>>) {
+    walk_on(Chip::with(settings), settings, accesses)
+}
+
+/// The same on a chip; how many accesses were checked.
+pub(super) fn checked_walk(chip: Chip, settings: Settings, accesses: u64) -> (Chip, u64) {
+    let (chip, flat) = walk_on(chip, settings, accesses);
+    let checked = flat.borrow().checked;
+    (chip, checked)
+}
+
+fn walk_on(mut chip: Chip, settings: Settings, accesses: u64) -> (Chip, Rc<RefCell<Flat>>) {
     let flat = Rc::new(RefCell::new(Flat::default()));
-    let mut chip = Chip::with(settings);
     chip.watch = Some(Box::new(Watching(flat.clone())));
     let mut random = Stream::new(settings.seed.expect("a walk has one"), "accesses");
     let (mut at, mut of_device) = (0, 0);
@@ -109,7 +119,8 @@ fn walk(settings: Settings, accesses: u64) -> (Chip, Rc<RefCell<Flat>>) {
                 );
             }
         } else if chip.processors[processor].doing.is_none() {
-            let own = UNCACHED + 8 * processor as u64;
+            // A device accesses nothing uncached.
+            let own = if processor < chip.linked { word } else { UNCACHED + 8 * processor as u64 };
             chip.begin(
                 at,
                 processor,

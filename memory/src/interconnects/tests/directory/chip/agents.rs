@@ -33,12 +33,12 @@ impl Agent for ProcessorAgent<'_> {
         self.unit().memory.snoop(transaction)
     }
 
-    fn complete(&mut self, now: Time, on: InterconnectId, transaction: &Transaction, response: &Response) {
+    fn complete(&mut self, now: Time, _on: InterconnectId, transaction: &Transaction, response: &Response) {
         let unit = self.unit();
         if unit.memory.complete(transaction, response) && unit.is_waiting {
             self.chip.attempt(self.index, now);
         }
-        ask(self.chip, now, on, AgentId(self.index as u8));
+        ask(self.chip, now, self.chip.place_of(self.index), AgentId(self.index as u8));
     }
 }
 

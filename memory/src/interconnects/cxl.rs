@@ -1,0 +1,407 @@
+//! A CXL link: devices that cache blocks of the host at one end, its directory at the other.
+//!
+//! ```text
+//!   directory ── port ══ down (H2D): GO, data, snoops, accesses to registers ══► device ── caches, engines
+//!   (requester)       ◄══ up (D2H):   requests, data, answers to snoops        ══
+//! ```
+//!
+//! **CXL.io** carries a processor's loads from registers and stores to them, of 1 byte to a block: a store is
+//! posted, a load is answered by a completion. They keep their order. A store is complete for its processor
+//! when the device's end has a buffer for it (`stores`).
+//!
+//! **CXL.cache** makes a device a requester of the host's directory. [`messages`] has the table of what its
+//! transactions become. A transaction of several blocks becomes a request for each of them.
+//!
+//! **Where the requester is.** It could be in the device, so that the link carried the directory's own
+//! messages: they may come in any order, so this would be coherent as it stands. But it would be no CXL:
+//! the device would count acknowledgements of the host's caches, a home would work on one block until the
+//! device's word had crossed the link, and a GO would order nothing. So the requester of the directory is in the
+//! host's port ([`host_port`]), with the name of the device's agent, and the link adds what a real port does:
+//! GO and data behind each other, snoops behind them, GO_WritePull, write-backs that cross a snoop. There
+//! is no second protocol: what a copy or a block on its way home answers comes from the
+//! directory's tables ([`crate::directory`]). The model checker runs [`HostPort`] and [`Evictions`] with the
+//! home and caches of the host.
+//!
+//! **A write of a device** (ItoMWr, WrInv) is complete for it with the GO_WritePull: the port owns the block
+//! then, and whoever asks for it waits for the data. So a device that writes data, waits for their GO and writes a
+//! flag needs nothing else for a processor that sees the flag to see the data.
+//!
+//! **Time.** A message takes its slots ([`messages::Message::slots`]) of the wires, each of which
+//! takes its share of a flit, and then the latencies of both ports and of the wires. The device
+//! asks with as many requests as there are numbers (`requests`); the directory takes as many of an agent as
+//! its `transactions` say.
+//!
+//! **Left out**: the boundaries of flits (slots follow each other, a message need not wait for the rest of its
+//! flit, and headers of several messages do not share a slot); the arbiter between CXL.io and CXL.cache (one
+//! queue in order); credits of CXL.cache (a device always takes snoops and answers, the host
+//! takes as many requests as there are numbers); retries; translation (ATS); CXL.mem, so that no device
+//! behind a link is the home of blocks. Each port of a device is a cache of its own to the directory. An
+//! RdOwnNoData whose copy has been lost meanwhile gets the bytes, where a device would ask again by RdOwn.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | `messages` | the messages, the table of transactions, slots |
+//! | `host_port` | what requests wait for, and which snoops wait for them |
+//! | `device_end` | the devices' requests, their caches' answers, registers |
+//! | `host_end` | the port as a requester of the directory, and as the home of registers |
+//! | `wires` | flits, time, order |
+//! | `part` | the keys of a machine's file |
+
+#[path = "cxl/device_end.rs"]
+mod device_end;
+#[path = "cxl/host_end.rs"]
+mod host_end;
+#[path = "cxl/host_port.rs"]
+pub mod host_port;
+#[path = "cxl/messages.rs"]
+pub mod messages;
+#[path = "cxl/part.rs"]
+mod part;
+#[path = "cxl/wires.rs"]
+mod wires;
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+use narthex_kernel::statistics::StatisticSet;
+use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AddressMap, Admits, AgentPorts, Interconnect, InterconnectHost, InterconnectId, InterconnectModel, Names,
+    Observation, Step, request,
+};
+use crate::directory::{Blocks, Carried, Slot, Table};
+use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+use device_end::DeviceEnd;
+pub use host_port::{Evictions, HostPort, Request};
+pub use messages::Opcode;
+use messages::{Crossing, Message, Way};
+pub use part::Keys;
+use wires::{Direction, Wires};
+
+narthex_kernel::statistics! {
+    /// What crossed a link.
+    pub struct Statistics {
+        messages: Tally<Opcode>, "messages", "messages", "messages of CXL.io and CXL.cache by name";
+        slots: Tally<Way>, "slots", "slots", "slots of flits that they took, by direction: down is to the device";
+        payload: Tally<Way>, "payload", "bytes", "data in them, by direction";
+        overhead: Tally<Way>, "overhead", "bytes", "bytes of their flits besides data: headers, checksums and what slots have left";
+        busy: Tally<Way>, "busy", "ps", "time for which they had the wires, by direction";
+        wait: Tally<Way>, "wait", "ps", "time for which they waited for the wires, summed over messages";
+        snoops_kept: Counter, "snoops_kept", "snoops", "snoops that waited in the port for data that it had pulled";
+    }
+}
+
+/// A CXL link with the devices behind it.
+#[derive(Clone, Debug)]
+pub struct Cxl {
+    names: Names,
+    /// The directory, and the port as the home of registers there.
+    above: (InterconnectId, AgentId),
+    /// The tables of the directory.
+    table: &'static Table,
+    wires: Wires,
+    block_bytes: u32,
+    ports: AgentPorts,
+    homes: AddressMap,
+    state: State,
+    statistics: Statistics,
+}
+
+/// What a link remembers.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+struct State {
+    down: Direction,
+    up: Direction,
+    port: HostPort<Slot>,
+    device: DeviceEnd,
+    /// The bytes in messages and at both ends.
+    blocks: Blocks,
+    /// Buffers for stores at the device's end that are free, and those of which the host knows later.
+    free_stores: u32,
+    returning: VecDeque<Time>,
+    /// Accesses that wait for a buffer, or behind a store that does.
+    waiting: VecDeque<Crossing>,
+    /// Loads under way.
+    loads: usize,
+    /// The earliest step that is scheduled for what is under way.
+    next_step: Option<Time>,
+}
+
+impl Cxl {
+    /// An idle link below a port of a directory with these tables.
+    pub fn new(
+        names: Names,
+        keys: &Keys,
+        (on, port, table): (InterconnectId, AgentId, &'static Table),
+        (ports, homes): (AgentPorts, AddressMap),
+        block_bytes: usize,
+    ) -> Self {
+        Cxl {
+            names,
+            above: (on, port),
+            table,
+            wires: Wires::new(keys, block_bytes),
+            block_bytes: block_bytes as u32,
+            ports,
+            homes,
+            state: State {
+                down: Direction::new(Way::Down),
+                up: Direction::new(Way::Up),
+                port: HostPort::default(),
+                device: DeviceEnd::with_numbers(keys.requests as u8),
+                blocks: Blocks::default(),
+                free_stores: keys.stores,
+                returning: VecDeque::new(),
+                waiting: VecDeque::new(),
+                loads: 0,
+                next_step: None,
+            },
+            statistics: Statistics::default(),
+        }
+    }
+
+    fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
+        match composition.interconnect(on) {
+            Interconnect::Cxl(link) => link,
+            other => unreachable!("{} is no CXL link", other.name()),
+        }
+    }
+
+    fn send_down(&mut self, now: Time, message: Message) {
+        self.state.down.send(now, message, &self.wires, &mut self.statistics);
+    }
+
+    fn send_up(&mut self, now: Time, message: Message) {
+        self.state.up.send(now, message, &self.wires, &mut self.statistics);
+    }
+
+    /// Advances all that may advance at `now`, and schedules the next step.
+    fn go_on<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
+        while Self::work_at_device(composition, now, on) || Self::work_at_host(composition, now, on) {}
+        let own = Self::of(composition, on);
+        let upper = own.above.0;
+        let wanting = own.ports.iter().map(|port| port.agent).filter(|&agent| own.state.port.wants(agent));
+        for agent in wanting.collect::<Vec<_>>() {
+            request(composition, now, upper, agent);
+        }
+        Self::schedule_next(composition, now, on);
+    }
+
+    fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
+        let state = &mut Self::of(composition, on).state;
+        let State { down, up, device, returning, .. } = state;
+        let credit = returning.front().copied();
+        let times = [down.next_time(), up.next_time(), device.next_time(), credit];
+        let Some(next) = times.into_iter().flatten().min() else { return };
+        let next = next.max(now);
+        if state.next_step.is_none_or(|scheduled| next < scheduled) {
+            state.next_step = Some(next);
+            composition.schedule(next, on, Step::Release);
+        }
+    }
+
+    /// Reports to observers that a transaction is over.
+    fn observe_end<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        since: Time,
+        transaction: &Transaction,
+    ) {
+        if composition.is_observed() {
+            let time = (since, now);
+            composition.observe(now, on, Observation::Crossing { time, transaction, supplier: None });
+        }
+    }
+}
+
+impl InterconnectModel for Cxl {
+    const KIND: &'static str = "cxl";
+    const ADMITS: Admits = Admits { coherent_devices: true, ..Admits::NOTHING };
+    const OVERLAPS: bool = true;
+    const POSTS_ACCESSES: bool = true;
+
+    fn ask<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        if Self::of(composition, on).state.device.asking.ask(now, agent) {
+            composition.schedule(now, on, Step::Grant);
+        }
+    }
+
+    fn happen<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, step: Step) {
+        match step {
+            Step::Grant => {
+                while let Some(agent) = Self::of(composition, on).state.device.asking.next(now) {
+                    Self::grant_to(composition, now, on, agent);
+                }
+            }
+            Step::Release => {
+                let next_step = &mut Self::of(composition, on).state.next_step;
+                if *next_step == Some(now) {
+                    *next_step = None;
+                }
+                Self::go_on(composition, now, on);
+            }
+            Step::Address | Step::Forward => unreachable!("a link is no bus and no directory"),
+        }
+    }
+
+    fn answer<C: InterconnectHost>(
+        composition: &mut C,
+        at: Time,
+        on: InterconnectId,
+        access: (AgentId, TransactionTag),
+        response: Response,
+    ) {
+        Self::of(composition, on).state.device.accesses.answer(at, access, response);
+        composition.schedule(at, on, Step::Release);
+    }
+
+    fn grant_to<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, agent: AgentId) {
+        Self::take_from_device(composition, now, on, agent);
+        Self::schedule_next(composition, now, on);
+    }
+
+    fn issue_for<C: InterconnectHost>(
+        composition: &mut C,
+        _now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+    ) -> Option<(Transaction, bool)> {
+        let port = &mut Self::of(composition, on).state.port;
+        let (Request { block, .. }, kind) = port.issue(agent)?;
+        Some((Transaction::block(agent, kind, block), port.wants(agent)))
+    }
+
+    fn complete_above<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+        response: &Response,
+    ) {
+        Self::grant_request(composition, now, on, transaction, response);
+        Self::go_on(composition, now, on);
+    }
+
+    fn access_from_above<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        transaction: &Transaction,
+    ) -> AccessReply {
+        Self::take_from_above(composition, now, on, transaction)
+    }
+
+    fn owns(&mut self, agent: AgentId, block: u64) -> bool {
+        let owns = self.state.port.owns(agent, block);
+        if owns {
+            self.statistics.snoops_kept.increment();
+        }
+        owns
+    }
+
+    fn forward<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        carried: Carried,
+    ) {
+        let own = Self::of(composition, on);
+        own.state.port.snoop(agent, carried.message.block);
+        own.send_down(now, Message::Snoop(agent, carried));
+        Self::schedule_next(composition, now, on);
+    }
+
+    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+        self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent)).collect()
+    }
+
+    fn occupant(&self) -> Option<&Transaction> {
+        None
+    }
+
+    fn ports(&self) -> &AgentPorts {
+        &self.ports
+    }
+
+    fn name(&self) -> &'static str {
+        self.names.name
+    }
+
+    /// One nanosecond: a link has no clock that its devices could see.
+    fn occupancy_clock(&self) -> Clock {
+        self.clock()
+    }
+
+    fn clock(&self) -> Clock {
+        Clock::with_period(Duration::from_ns(1))
+    }
+
+    fn is_idle_at(&self, now: Time) -> bool {
+        let State { down, up, port, device, waiting, loads, .. } = &self.state;
+        let are_registers_idle = waiting.is_empty() && *loads == 0;
+        down.is_idle_at(now) && up.is_idle_at(now) && port.is_idle() && device.is_idle() && are_registers_idle
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
+        vec![(self.names.prefix, &self.statistics)]
+    }
+
+    fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
+        vec![&mut self.statistics]
+    }
+
+    fn peek(&self, block: u64) -> Option<&[u8]> {
+        self.state.blocks.peek(block)
+    }
+
+    fn poke(&mut self, address: u64, bytes: &[u8]) {
+        self.state.blocks.poke(address, bytes);
+    }
+
+    fn discard(&mut self, range: &Range<u64>) {
+        self.state.blocks.discard(range);
+    }
+
+    fn message(&self, transaction: &Transaction) -> Option<&'static str> {
+        Some(Opcode::of_transaction(transaction, self.block_bytes).as_str())
+    }
+
+    fn describe(&self) -> Option<String> {
+        let (requests, snoops) = self.state.port.counts();
+        let counted = [
+            (requests, "requests of devices at the host's port"),
+            (snoops, "snoops that devices have not answered"),
+            (self.state.device.requests(), "requests of devices that wait for a GO"),
+            (self.state.waiting.len(), "accesses of processors that wait for a buffer of the device"),
+            (self.state.loads, "loads of processors that wait for completions"),
+        ];
+        let words = counted.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = words.map(|(count, what)| format!("{what} ({count})")).collect();
+        (!words.is_empty()).then(|| format!("{}: {}", self.names.name, words.join(", ")))
+    }
+
+    fn hash_state<H: Hasher>(&self, hasher: &mut H) {
+        self.state.hash(hasher);
+    }
+
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let Cxl {
+            names: _,
+            above: _,
+            table: _,
+            wires: _,
+            block_bytes: _,
+            ports: _,
+            homes: _,
+            state,
+            statistics,
+        } = self;
+        archive.value(state)?;
+        archive.value(statistics)
+    }
+}

@@ -1,0 +1,274 @@
+//! The messages of a CXL link, and what each transaction of a device becomes: one table.
+
+use std::ops::Range;
+
+use narthex_kernel::{Category, Time};
+use serde::{Deserialize, Serialize};
+
+use super::super::accesses::Brings;
+use super::host_port::Request;
+use crate::directory::{Body, Carried, Slot};
+use crate::kind::Kind;
+use crate::transaction::{AgentId, Response, Transaction};
+
+/// Bytes of a slot of a flit, and of a data credit.
+const SLOT_BYTES: u32 = 16;
+
+/// Bytes of a CXL.io request, and of a completion, besides their data: header, sequence number and checksum of
+/// a packet of PCI Express with 64-bit addresses, without framing.
+const REQUEST_BYTES: u32 = 24;
+const COMPLETION_BYTES: u32 = 20;
+
+narthex_kernel::categories! {
+    /// Messages by name, as the Compute Express Link Specification 3.0 has them (Sections 3.1 and 3.2).
+    pub enum Opcode {
+        /// A store to a register (CXL.io, host to device).
+        MemWr = "MemWr",
+        /// A load from a register (CXL.io, host to device).
+        MemRd = "MemRd",
+        /// The answer to a load (CXL.io, device to host).
+        CplD = "CplD",
+        /// A read that leaves no copy (D2H request).
+        RdCurr = "RdCurr",
+        /// A read that leaves a copy in the state that the host grants (D2H request).
+        RdAny = "RdAny",
+        /// A read of a block that will be written (D2H request).
+        RdOwn = "RdOwn",
+        /// The right to write a block without its bytes (D2H request).
+        RdOwnNoData = "RdOwnNoData",
+        /// A write of a whole block that leaves no copy (D2H request).
+        ItoMWr = "ItoMWr",
+        /// A write of a part of a block that leaves no copy (D2H request).
+        WrInv = "WrInv",
+        /// A dirty block goes home (D2H request).
+        DirtyEvict = "DirtyEvict",
+        /// The bytes that a GO_WritePull has asked for (D2H data).
+        Data = "Data",
+        /// A snoop found no copy, or the copy is gone (D2H response).
+        RspIHit = "RspIHit",
+        /// A snoop left a clean copy (D2H response).
+        RspSHitSE = "RspSHitSE",
+        /// A dirty block comes, and the copy is gone (D2H response and data).
+        RspIFwdM = "RspIFwdM",
+        /// A dirty block comes, and a copy stays (D2H response and data).
+        RspSFwdM = "RspSFwdM",
+        /// A dirty block comes, and nothing changes (D2H response and data).
+        RspVFwdV = "RspVFwdV",
+        /// A request is granted: the state, and the bytes if it reads (H2D response and data).
+        Go = "GO",
+        /// A write is granted: its bytes may come (H2D response).
+        GoWritePull = "GO_WritePull",
+        /// The block's bytes for a RdCurr (H2D data).
+        ReadData = "ReadData",
+        /// Another agent reads the block (H2D request).
+        SnpData = "SnpData",
+        /// Another agent writes the block (H2D request).
+        SnpInv = "SnpInv",
+        /// Another agent reads the block without a copy (H2D request).
+        SnpCur = "SnpCur",
+    }
+}
+
+impl Opcode {
+    /// What a device's transaction becomes: a request of its cache, or one that its cache serves for
+    /// engines that keep no copies. A read of one block to keep is RdAny and not RdShared, because the
+    /// tables of the host's directory say whether the copy is exclusive. Clean copies go silently, as those of
+    /// the host's caches do (no CleanEvict).
+    pub fn of(kind: Kind, is_whole: bool) -> Self {
+        match kind {
+            Kind::ReadOnce => Opcode::RdCurr,
+            Kind::Read => Opcode::RdAny,
+            Kind::ReadExclusive => Opcode::RdOwn,
+            Kind::Upgrade | Kind::Invalidate => Opcode::RdOwnNoData,
+            Kind::WriteBlock if is_whole => Opcode::ItoMWr,
+            Kind::WriteBlock => Opcode::WrInv,
+            Kind::WriteBack => Opcode::DirtyEvict,
+            _ => unreachable!("a device accesses no registers over its link: {kind:?}"),
+        }
+    }
+
+    /// What any transaction becomes that crosses the link, by its first block: an access or a request.
+    pub(super) fn of_transaction(transaction: &Transaction, block_bytes: u32) -> Self {
+        let &Transaction { kind, address, size, .. } = transaction;
+        let block_bytes = u64::from(block_bytes);
+        match kind {
+            kind if kind.is_uncached() && kind.is_posted() => Opcode::MemWr,
+            kind if kind.is_uncached() => Opcode::MemRd,
+            kind => Opcode::of(kind, address % block_bytes == 0 && u64::from(size) >= block_bytes),
+        }
+    }
+
+    /// What the host's directory is asked for a request; none if the bytes are asked for first.
+    pub fn asks(self, kind: Kind) -> Option<Kind> {
+        match self {
+            Opcode::ItoMWr => Some(Kind::Invalidate),
+            Opcode::WrInv => Some(Kind::ReadExclusive),
+            Opcode::DirtyEvict => None,
+            _ => Some(kind),
+        }
+    }
+
+    /// Whether the host pulls the bytes of such a request.
+    pub fn is_pulled(self) -> bool {
+        matches!(self, Opcode::ItoMWr | Opcode::WrInv | Opcode::DirtyEvict)
+    }
+
+    /// The snoop that tells a device of another agent's transaction.
+    fn of_snoop(kind: Kind) -> Self {
+        match kind {
+            Kind::ReadOnce => Opcode::SnpCur,
+            Kind::Read => Opcode::SnpData,
+            _ => Opcode::SnpInv,
+        }
+    }
+
+    /// The answer to a snoop.
+    fn of_reply(kind: Kind, Snooped { supplies, shares, .. }: Snooped) -> Self {
+        match (Self::of_snoop(kind), supplies.is_some()) {
+            (Opcode::SnpCur, true) => Opcode::RspVFwdV,
+            (Opcode::SnpData, true) => Opcode::RspSFwdM,
+            (_, true) => Opcode::RspIFwdM,
+            (_, false) if shares => Opcode::RspSHitSE,
+            (_, false) => Opcode::RspIHit,
+        }
+    }
+}
+
+/// A direction of the link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub(super) enum Way {
+    /// From the host to the device: H2D.
+    Down,
+    /// From the device to the host: D2H.
+    Up,
+}
+
+impl Category for Way {
+    const COUNT: usize = 2;
+
+    fn index(self) -> usize {
+        self as usize
+    }
+
+    fn name(index: usize) -> String {
+        ["down", "up"][index].to_owned()
+    }
+}
+
+/// The host's access to a register, from when on it is at the link.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Crossing {
+    pub transaction: Transaction,
+    pub since: Time,
+}
+
+impl Brings for Crossing {
+    fn access(&self) -> &Transaction {
+        &self.transaction
+    }
+}
+
+/// A message.
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
+pub(super) enum Message {
+    /// A store to a device or a load from one.
+    Access(Crossing),
+    /// The answer to a load.
+    Answer(Crossing, Response),
+    /// A request of a device.
+    Request(Request),
+    /// The bytes of the request with this number, and where they are in its block; none if the block has gone
+    /// to another agent meanwhile (a bogus write-back).
+    Data(u8, Range<u32>, Option<Slot>),
+    /// What a device answers to what the directory has forwarded.
+    Reply(AgentId, Carried, Snooped),
+    /// The request with this number is granted: the bytes, and whether others keep a copy.
+    Go(Request, Option<Slot>, bool),
+    /// The same, and its bytes may come.
+    GoWritePull(Request),
+    /// What the directory forwards to a device.
+    Snoop(AgentId, Carried),
+}
+
+/// A device's answer to a snoop: the bytes that it supplies, whether memory takes them, whether a copy stays.
+#[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Snooped {
+    pub supplies: Option<Slot>,
+    pub updates_home: bool,
+    pub shares: bool,
+}
+
+impl Message {
+    /// Its name.
+    pub fn opcode(&self) -> Opcode {
+        match self {
+            Message::Access(crossing) => Opcode::of_transaction(&crossing.transaction, 1),
+            Message::Answer(..) => Opcode::CplD,
+            Message::Request(request) => request.opcode,
+            Message::Data(..) => Opcode::Data,
+            Message::Reply(_, carried, snooped) => Opcode::of_reply(forwarded_kind(carried), *snooped),
+            Message::Go(request, ..) if request.opcode == Opcode::RdCurr => Opcode::ReadData,
+            Message::Go(..) => Opcode::Go,
+            Message::GoWritePull(_) => Opcode::GoWritePull,
+            Message::Snoop(_, carried) => Opcode::of_snoop(forwarded_kind(carried)),
+        }
+    }
+
+    /// Bytes of data that it carries. A part of a block counts as the whole of it, whose slots it takes.
+    pub fn data_bytes(&self, block_bytes: u32) -> u32 {
+        match self {
+            Message::Access(Crossing { transaction, .. }) if !transaction.kind.is_posted() => 0,
+            Message::Access(Crossing { transaction, .. })
+            | Message::Answer(Crossing { transaction, .. }, _) => {
+                u32::from(transaction.size).next_multiple_of(4).max(4)
+            }
+            Message::Data(_, _, Some(_))
+            | Message::Go(_, Some(_), _)
+            | Message::Reply(_, _, Snooped { supplies: Some(_), .. }) => block_bytes,
+            _ => 0,
+        }
+    }
+
+    /// The slots that it takes: of CXL.io as many as its packet has bytes for; of CXL.cache one for the
+    /// headers, and those of its data.
+    pub fn slots(&self, block_bytes: u32) -> u32 {
+        let data = self.data_bytes(block_bytes);
+        let bytes = match self {
+            Message::Access(_) => REQUEST_BYTES,
+            Message::Answer(..) => COMPLETION_BYTES,
+            _ => SLOT_BYTES,
+        };
+        (bytes + data).div_ceil(SLOT_BYTES)
+    }
+}
+
+/// What another agent does, of which the directory tells.
+pub(super) fn forwarded_kind(carried: &Carried) -> Kind {
+    match carried.message.body {
+        Body::Forward { kind, .. } => kind,
+        body => unreachable!("a '{}' is no forward", body.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_transaction_of_a_device_has_a_message() {
+        let names = [
+            (Kind::ReadOnce, "RdCurr", Some(Kind::ReadOnce)),
+            (Kind::Read, "RdAny", Some(Kind::Read)),
+            (Kind::ReadExclusive, "RdOwn", Some(Kind::ReadExclusive)),
+            (Kind::Upgrade, "RdOwnNoData", Some(Kind::Upgrade)),
+            (Kind::Invalidate, "RdOwnNoData", Some(Kind::Invalidate)),
+            (Kind::WriteBlock, "ItoMWr", Some(Kind::Invalidate)),
+            (Kind::WriteBack, "DirtyEvict", None),
+        ];
+        for (kind, name, asks) in names {
+            let opcode = Opcode::of(kind, true);
+            assert_eq!((opcode.as_str(), opcode.asks(kind)), (name, asks), "{kind:?}");
+        }
+        assert_eq!(Opcode::of(Kind::WriteBlock, false), Opcode::WrInv);
+    }
+}

@@ -1,0 +1,134 @@
+//! A CXL link as a machine's file describes it: `[node.interconnects.NAME]` with `kind = "cxl"`.
+
+use std::sync::Arc;
+
+use narthex_kernel::Duration;
+use narthex_kernel::quantity::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::Interconnect;
+use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
+use super::Cxl;
+use crate::directory::protocols;
+
+/// Lanes that a link may have (Compute Express Link Specification 3.0, Section 6.2: x1 and x2 are degraded).
+const LANES: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// The most requests of a device under way here; the field of their number has 12 bits.
+const MOST_REQUESTS: u32 = 64;
+
+/// A CXL link between a port of the host's directory and a device that caches its blocks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Keys {
+    /// The host's interconnect, a directory: the port has the interface's place on its network on chip.
+    pub behind: String,
+    /// Generation of the wires, 3 to 6: 8, 16, 32 and 64 GT/s a lane.
+    #[schemars(range(min = 3, max = 6))]
+    pub generation: u32,
+    /// Lanes: 1, 2, 4, 8 or 16.
+    pub lanes: u32,
+    /// Bytes of a flit: 68B, of which four slots of 16 bytes carry messages; or 256B with 15 slots, which
+    /// generation 6 needs.
+    pub flit: Bytes,
+    /// The most requests of the device's cache under way, 1 to 64.
+    #[schemars(range(min = 1, max = 64))]
+    pub requests: u32,
+    /// Stores to registers that the device's end takes before its devices have worked on them, 1 to 256.
+    #[schemars(range(min = 1, max = 256))]
+    pub stores: u32,
+    /// Time of each message in the host's port, either way.
+    pub host_port_latency: Duration,
+    /// Time of each message on the wires, and in retimers.
+    pub link_latency: Duration,
+    /// Time of each message in the device's port, either way.
+    pub device_port_latency: Duration,
+}
+
+/// Bytes of a flit, and slots that carry messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Flit {
+    pub bytes: u64,
+    pub slots: u64,
+}
+
+impl Keys {
+    /// The flit; none if there is no such format.
+    pub(super) fn flit_format(&self) -> Option<Flit> {
+        let slots = match self.flit.as_u64() {
+            68 => 4,
+            256 => 15,
+            _ => return None,
+        };
+        Some(Flit { bytes: self.flit.as_u64(), slots })
+    }
+}
+
+impl InterconnectKind for Keys {
+    fn behind(&self) -> Option<&str> {
+        Some(&self.behind)
+    }
+
+    fn is_link(&self) -> bool {
+        true
+    }
+
+    fn lets_devices_cache(&self) -> bool {
+        true
+    }
+
+    fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {
+        ("CXL ports, which need a home that knows the copies of the device,", |admits| admits.root_complexes)
+    }
+
+    fn problems(&self, name: &str, file: &dyn MachineFile) -> Vec<Broken> {
+        let mut problems = Vec::new();
+        let mut check = |is_right: bool, key: &str, value: &dyn std::fmt::Display, expected: &str| {
+            if !is_right {
+                let key = format!("node.interconnects.{name}.{key}");
+                problems.push((key, format!("{value} is not allowed; expected {expected}")));
+            }
+        };
+        check((3..=6).contains(&self.generation), "generation", &self.generation, "3 to 6");
+        check(LANES.contains(&self.lanes), "lanes", &self.lanes, "1, 2, 4, 8 or 16");
+        match self.flit_format() {
+            None => check(false, "flit", &self.flit, "68B or 256B"),
+            Some(Flit { bytes, .. }) => {
+                let fits = self.generation < 6 || bytes == 256;
+                check(fits, "flit", &self.flit, "256B with generation = 6");
+            }
+        }
+        let requests = 1..=MOST_REQUESTS;
+        check(requests.contains(&self.requests), "requests", &self.requests, "1 to 64");
+        check((1..=256).contains(&self.stores), "stores", &self.stores, "1 to 256");
+        let (block, key) = file.block();
+        if block.as_u64() != 64 {
+            let message = format!("{block} is not allowed; a CXL link ({name}) carries blocks of 64B");
+            problems.push((key.to_owned(), message));
+        }
+        let protocol = file.protocol();
+        if protocols::by_name(protocol).is_some_and(|table| !table.tracks_copies()) {
+            let message = format!(
+                "{protocol:?} is not allowed; the home of a CXL link ({name}) knows the copies of its device: expected \
+                 one of {}",
+                protocols::coherent().join(", ")
+            );
+            problems.push(("data_cache.protocol".to_owned(), message));
+        }
+        problems
+    }
+
+    fn plan(&self, _name: &str, _file: &dyn MachineFile) -> Arc<dyn Plan> {
+        Arc::new(self.clone())
+    }
+}
+
+impl Plan for Keys {
+    fn build(&self, site: Site) -> Interconnect {
+        let Site { names, ports, homes, above, block_bytes, .. } = site;
+        let Above { on, plan, bridge } = above.expect("a port is in front of it");
+        let table = plan.table().expect("a directory is above");
+        Cxl::new(names, self, (on, bridge, table), (ports, homes), block_bytes).into()
+    }
+}
