@@ -210,6 +210,7 @@ mod tests {
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,
+            time_without_progress: Duration::from_ns(10_000_000),
         };
         [send(&setup).err(), receive(&setup).err()]
     }

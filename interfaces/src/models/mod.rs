@@ -5,6 +5,7 @@
 //! section with its parameters to the machines' files); nothing else needs to
 //! be edited. docs/add-an-interface.md goes through one step by step.
 
+use narthex_kernel::Duration;
 use narthex_memory::AgentId;
 use narthex_memory::protocols::Protocol;
 use schemars::Schema;
@@ -44,6 +45,8 @@ pub struct Setup<'a> {
     pub block_bytes: u64,
     /// Bytes in a network message, header included.
     pub packet_bytes: u64,
+    /// A run ends in which nothing gets further for so long.
+    pub time_without_progress: Duration,
 }
 
 /// One half, or why there can be none: (key of the parameter or empty, problem).
