@@ -265,8 +265,18 @@ fn story(name: &'static str) -> String {
 
 #[test]
 fn observers_see_messages_pass_through_each_engine() {
-    let names =
-        ["NI2w", "NI16w+Blkbuf", "NI16w+Udma", "CNI4", "CNI4Q", "CNI4Qm", "CNI0Qm", "Ring", "CoherentRing", "PioCoherent"];
+    let names = [
+        "NI2w",
+        "NI16w+Blkbuf",
+        "NI16w+Udma",
+        "CNI4",
+        "CNI4Q",
+        "CNI4Qm",
+        "CNI0Qm",
+        "Ring",
+        "CoherentRing",
+        "PioCoherent",
+    ];
     let found: String = names.map(story).concat();
     let expected = include_str!("stories.txt");
     assert!(found == expected, "stories.txt has another text than this:\n{found}");

@@ -63,7 +63,7 @@ def test_cached_queues_hold_however_the_machine_is_set(setting):
     assert check("CNI32Qm", settings=[setting])["proven"]
 
 
-@pytest.mark.parametrize("interface", ["CNI4", "CNI32Qm+Throttle"])
+@pytest.mark.parametrize("interface", ["CNI4", "CNI32Qm+Throttle", "PioCoherent"])
 def test_an_interface_that_is_a_home_or_has_a_cache_holds_on_a_directory(interface):
     report = check(interface, machine="chip")
     assert report["proven"], report["text"]

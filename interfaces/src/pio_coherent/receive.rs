@@ -159,7 +159,8 @@ impl PioCoherentReceive {
     /// A block of a line that is not shown, of which the processor may have a copy: what a load waits for
     /// comes first.
     fn next_block(&self) -> Option<u64> {
-        let control = Some(self.lines.control(self.other())).filter(|&it| self.lines.memory.must_invalidate(it));
+        let control =
+            Some(self.lines.control(self.other())).filter(|&it| self.lines.memory.must_invalidate(it));
         let of_other = |block: Option<u64>| block.filter(|_| !self.is_shown);
         of_other(control)
             .or_else(|| self.lines.copied_block(self.next))

@@ -107,7 +107,8 @@ fn a_line_that_is_used_out_of_turn_or_has_no_packet_ends_the_program() {
         ("li a5, 0x20000000fe0000\n sd a5, 0(s8)\n fence\n ld a0, 256(s8)", "a packet of 254 payload bytes"),
         ("li a5, 0x2000000000080063\n sd a5, 0(s8)\n fence\n ld a0, 256(s8)", "a packet to"),
     ] {
-        let guest = format!("{} {turn}\n li t0, 1000\n wait:\n addi t0, t0, -1\n bnez t0, wait\n exit 0", prologue());
+        let guest =
+            format!("{} {turn}\n li t0, 1000\n wait:\n addi t0, t0, -1\n bnez t0, wait\n exit 0", prologue());
         let Failure { exit_code, message, .. } = failure(&on_chip(), &guest);
         assert_eq!(exit_code, Failure::GUEST, "{message}");
         assert!(message.contains(told), "{told} is not in {message}");
@@ -128,7 +129,10 @@ fn a_bus_which_a_held_load_would_keep_and_time_outs_that_make_no_sense_are_refus
         message
     };
     let refused = told(&bus);
-    assert!(refused.contains("expected a place on a directory, as on the machine chip or server"), "{refused}");
+    assert!(
+        refused.contains("expected a place on a directory, as on the machine chip or server"),
+        "{refused}"
+    );
     for value in ["0ns", "10ms"] {
         let refused = told(&with(
             request("chip", "PioCoherent"),

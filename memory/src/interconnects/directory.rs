@@ -469,9 +469,11 @@ impl InterconnectModel for Directory {
             let (state, agent) = entry.waits().expect("it is busy");
             format!("the home of {block:#x} is {state:?} and waits on a transaction of agent {}", agent.0)
         });
-        let held = self.homes.iter().flat_map(Home::held).map(|(block, agent)| {
-            format!("the home of {block:#x} holds a request of agent {}", agent.0)
-        });
+        let held = self
+            .homes
+            .iter()
+            .flat_map(Home::held)
+            .map(|(block, agent)| format!("the home of {block:#x} holds a request of agent {}", agent.0));
         let words: Vec<String> = busy.chain(held).collect();
         (!words.is_empty()).then(|| words.join("; "))
     }

@@ -5,9 +5,7 @@ use narthex_kernel::Time;
 use super::super::{Home as Part, InterconnectHost, InterconnectId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{
-    Body, Carried, Endpoint, HomeId, HomePort, Lane, Message, QueuedRequest, Slot,
-};
+use crate::directory::{Body, Carried, Endpoint, HomeId, HomePort, Lane, Message, QueuedRequest, Slot};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, HomeReply, SnoopReply, Transaction};
 
