@@ -6,8 +6,9 @@
 //!            processor ── load line 1 (line 0 has been read) ───► interface   takes line 0 away; held
 //!
 //!   send:    processor fills line 0, which it has to itself; barrier
-//!            processor ── load line 1 (line 0 is filled) ───────► interface   answers: line 1 is free
+//!            processor ── load line 1 (line 0 is filled) ───────► interface   held
 //!            processor ◄─ fetch line 0 ────────────────────────── interface   injects
+//!            processor ◄─ line 1 is free ──────────────────────── interface
 //! ```
 //!
 //! Where a device is a peer on the processors' coherent interconnect, loads and stores of single cache

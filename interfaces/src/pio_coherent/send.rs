@@ -1,17 +1,18 @@
 //! The send half of an interface with lines whose loads are held.
 //!
 //! ```text
-//!   load of the other line ──► the filled one is fetched back ──► engine_time ──► inject
-//!              │               (then its overflow blocks are read)
-//!              └──► answered: that line is free; or after time_out: not yet
+//!   load of the other line ──► the filled one is fetched back ──► its overflow blocks ──► engine_time ──► inject
+//!                                          └──► the load is answered: that line is free
 //! ```
 //!
 //! A free line is given to the processor alone, so that it fills it without a further transaction. The
-//! control block is taken away from the processor, so that its next load of it is seen; of overflow blocks
+//! control block is taken away from the processor before the load of the other one is answered: else its
+//! next load would hit in its cache, and the interface would not hear of that packet. Of overflow blocks
 //! the interface reads the bytes, and the processor keeps the right to write them.
 //!
-//! A load is held while a packet waits for the one before it, which the flow control does not let go.
-//! After the time-out it is answered, and the processor's copy of that answer is taken away again.
+//! A load is held as long, and while a packet waits for the one before it, which the flow control does not
+//! let go. After the time-out it is answered that no line is free, and the processor's copy of that answer
+//! is taken away again.
 
 use std::collections::VecDeque;
 
@@ -25,6 +26,9 @@ use super::{Hold, LINE_IS_FREE, LINES, Lines, Parts};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
+
+/// The rule that a load is answered only when the line that was filled before has been fetched back.
+const FETCHED_FIRST: &str = "fetched-first";
 
 narthex_kernel::statistics! {
     /// What the send half did.
@@ -97,6 +101,8 @@ pub struct PioCoherentSend {
     job: Option<Job>,
     /// Nothing more is sent, because the program filled a line wrongly.
     given_up: bool,
+    /// Whether [`FETCHED_FIRST`] is left out.
+    answers_at_once: bool,
     statistics: Statistics,
 }
 
@@ -117,6 +123,7 @@ impl PioCoherentSend {
             leaving: None,
             job: None,
             given_up: false,
+            answers_at_once: false,
             statistics: Statistics::default(),
         }
     }
@@ -222,12 +229,12 @@ impl PioCoherentSend {
         self.leaving.is_some() && self.gathering.as_ref().is_some_and(Gathering::is_whole)
     }
 
-    /// Whether the line that the processor asks for is free.
+    /// Whether the line that the processor asks for is free, and its next load of the other one will be
+    /// seen.
     fn may_fill(&self) -> bool {
-        let control = self.lines.control(self.filling);
-        !self.filled.contains(&self.filling)
-            && !self.lines.memory.must_invalidate(control)
-            && !self.is_blocked()
+        let is_copied = |line| self.lines.memory.must_invalidate(self.lines.control(line));
+        let is_seen = self.answers_at_once || !is_copied(1 - self.filling);
+        !self.filled.contains(&self.filling) && !is_copied(self.filling) && is_seen && !self.is_blocked()
     }
 
     /// The processor gets the line to itself, and fills it.
@@ -388,6 +395,15 @@ impl HalfDescription for PioCoherentSend {
 
     fn peek(&self, address: u64) -> Option<&[u8]> {
         self.lines.peek(address)
+    }
+
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        vec![FETCHED_FIRST]
+    }
+
+    fn leave_out(&mut self, rule: &str) -> bool {
+        self.answers_at_once = rule == FETCHED_FIRST;
+        self.answers_at_once
     }
 
     fn statistics(&self) -> &dyn StatisticSet {
