@@ -63,7 +63,7 @@ def test_cached_queues_hold_however_the_machine_is_set(setting):
     assert check("CNI32Qm", settings=[setting])["proven"]
 
 
-@pytest.mark.parametrize("interface", ["CNI4", "CNI32Qm+Throttle", "PioCoherent"])
+@pytest.mark.parametrize("interface", ["CNI4", "CNI32Qm+Throttle"])
 def test_an_interface_that_is_a_home_or_has_a_cache_holds_on_a_directory(interface):
     report = check(interface, machine="chip")
     assert report["proven"], report["text"]
@@ -87,12 +87,6 @@ def test_an_interface_without_one_of_its_rules_is_caught(interface, rule, violat
     assert example["violated"] == violated, report["text"]
     assert report["proven"] == []
     assert all(example["steps"])
-
-
-@pytest.mark.parametrize(("rule", "violated"), [("fetched-first", NO_TRAP), ("copies-first", TWICE)])
-def test_a_held_load_that_is_answered_too_early_is_caught(rule, violated):
-    report = check("PioCoherent", machine="chip", without=rule)
-    assert report["counter_example"]["violated"] == violated, report["text"]
 
 
 def test_a_counter_example_is_a_story_of_numbered_steps():
