@@ -371,8 +371,8 @@ fn a_home_that_holds_a_read_works_on_other_blocks_and_lets_those_of_the_block_wa
     chip.save_and_restore();
     chip.resume(1_500);
     chip.run();
-    // 2, 30 in the device, 10; after the word that the first one is done, 10, the second one.
-    assert_eq!(chip.finished, [done(1_542, 0, DEVICE_VALUE), done(1_594, 1, DEVICE_VALUE)]);
+    // 2, 30 in the device, 10; after the word that the first one is done, 10 and 2, the second one.
+    assert_eq!(chip.finished, [done(1_542, 0, DEVICE_VALUE), done(1_596, 1, DEVICE_VALUE)]);
     chip.resume(2_000);
     assert!(chip.interconnects[0].is_idle_at(Time::NEVER), "it holds nothing");
 }
