@@ -32,6 +32,9 @@
 /* Rings of buffers in coherent memory. */
 #define DRIVER_COHERENT_RING UINT64_C(0x269f587d283aae06)
 
+/* Lines whose loads the interface holds. */
+#define DRIVER_PIO_COHERENT UINT64_C(0x5985a2badc3f1bd6)
+
 /* The Virtual Interface Architecture's library. */
 #define DRIVER_VIA UINT64_C(0x68e8f7194eba5d73)
 
@@ -244,6 +247,9 @@
 
 /* The most buffers of a direction. */
 #define MOST_RING_BUFFERS UINT64_C(0x400)
+
+/* The control word of a send line that may be filled. */
+#define SEND_LINE_IS_FREE UINT64_C(0x1)
 
 /* via_scheme: eager data transfer, coherent receive. */
 #define VIA_SCHEME_EDT UINT64_C(0x1)

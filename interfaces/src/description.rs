@@ -39,6 +39,8 @@ pub struct Layout {
     pub cachable: Vec<Range<u64>>,
     /// Those among them whose home is this half rather than main memory.
     pub home: Vec<Range<u64>>,
+    /// It may hold requests for blocks whose home it is, and answer them later: it is on a directory.
+    pub holds: bool,
     /// It may hold any block of the program for a while, and so snoops transactions
     /// on all of them; it needs only those on blocks that it holds.
     pub snoops_all: bool,
@@ -73,6 +75,7 @@ impl Default for Layout {
         Layout {
             cachable: Vec::new(),
             home: Vec::new(),
+            holds: false,
             snoops_all: false,
             windows: Vec::new(),
             waiting_windows: Vec::new(),
@@ -190,7 +193,8 @@ pub struct DevicePort {
     pub lines: u32,
     /// Whether it may refuse transactions by itself, whatever owners do on its bus.
     pub refuses: bool,
-    /// Whether it may hold accesses to its registers, and answer them later.
+    /// Whether it may hold accesses to its registers, or requests for blocks whose home it is, and answer
+    /// them later.
     pub holds: bool,
     /// It is the port of an engine, which moves blocks between its ports and checks itself
     /// what it reaches: what happens at one port may let another one want its interconnect,

@@ -320,13 +320,14 @@ impl DeviceDescription for Interface {
             let process = self.share.process_of(number);
             let is_sender = number.is_multiple_of(2);
             let registers = Addresses::of_process(process).register_page();
-            let Layout { home, snoops_all, .. } = half.layout();
+            let Layout { home, holds, snoops_all, .. } = half.layout();
             let concern = if snoops_all { 0..u64::MAX } else { concern.clone() };
             DevicePort {
                 process,
                 name: format!("the {} of process {process}'s interface", self.part(number)),
                 registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
                 homes: home,
+                holds,
                 is_coherent: !concern.is_empty(),
                 concern,
                 ..DevicePort::default()

@@ -197,7 +197,8 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
     }
 
     /// Another agent's transaction on a block of the interface passes by: one of
-    /// [`Layout::cachable`], of this half or of another.
+    /// [`Layout::cachable`], of this half or of another. A home on a directory may say that it answers
+    /// later, if its [`Layout`] says that it holds requests.
     fn snoop(&mut self, _context: &mut Context<'_>, _transaction: &Transaction) -> SnoopReply {
         SnoopReply::default()
     }

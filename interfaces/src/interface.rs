@@ -109,6 +109,8 @@ pub struct Surroundings<'a> {
     pub block_bytes: u64,
     /// Bytes in a network message, header included.
     pub packet_bytes: u64,
+    /// A run ends in which nothing gets further for so long.
+    pub time_without_progress: Duration,
     /// The local memory on the interconnect of the interface's last port, if there is one.
     pub local_memory: Option<&'a Range<u64>>,
     /// Where the registers of a DMA engine are there, if there is one.
@@ -336,6 +338,7 @@ fn half(
 ) -> Result<Box<dyn InterfaceHalf>, InterfaceError> {
     let config = section(name, node)?;
     let Surroundings { attachment, hearing, overlaps, protocol, block_bytes, packet_bytes, .. } = *node;
+    let time_without_progress = node.time_without_progress;
     let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
     let setup = Setup {
         name,
@@ -348,6 +351,7 @@ fn half(
         protocol,
         block_bytes,
         packet_bytes,
+        time_without_progress,
     };
     builder(&setup).map_err(|problem| refused(name, problem))
 }
@@ -403,6 +407,7 @@ pub(crate) mod tests {
             protocol: protocols::by_name("MOESI").expect("it is built in"),
             block_bytes: 64,
             packet_bytes: 256,
+            time_without_progress: Duration::from_ns(10_000_000),
             local_memory: None,
             dma_engine: None,
             chip: Chip::ALONE,

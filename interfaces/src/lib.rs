@@ -14,6 +14,7 @@
 //! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`cachable_register`] | the halves of interfaces with cachable device registers |
+//! | [`pio_coherent`] | the halves of an interface that holds loads of its lines |
 //! | [`rtl`] | interfaces whose hardware is simulated as it is |
 //! | [`rules`] | which pairs of halves make sense |
 //! | [`via`] | the device of Eager Data Transfer and of the schemes that it is compared with |
@@ -52,6 +53,7 @@ pub mod models;
 pub mod name;
 pub mod on_chip;
 pub mod pcie_bench;
+pub mod pio_coherent;
 pub mod programming;
 pub mod queue;
 pub mod registers;

@@ -80,6 +80,9 @@ pub struct Effects {
     /// AgentPorts that answer the oldest access that they hold, the value, and after which time its agent
     /// has it.
     pub answers: Vec<(u16, u64, Duration)>,
+    /// Blocks whose home the device is on a directory, and that go on with the request that it has held
+    /// ([`SnoopReply::later`](narthex_memory::SnoopReply::later)).
+    pub resumed: Vec<u64>,
     /// Tiles whose first level takes or loses a line of their scratchpad, and its address.
     pub first_level: Vec<(u16, u64, FirstLevel)>,
     /// Tiles whose second level's port is busy for so long, beside their processor's accesses.
@@ -94,6 +97,7 @@ impl Effects {
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
             && self.answers.is_empty()
+            && self.resumed.is_empty()
             && self.first_level.is_empty()
             && self.busy_ports.is_empty()
             && self.faults.is_empty()

@@ -85,6 +85,8 @@ fn models() -> impl Iterator<Item = Variant> {
         "(NI2w)S(Ring)R",
         "(CoherentRing)S(CNI4Q)R",
         "(Ring)S(CoherentRing)R",
+        "(PioCoherent)S(CNI4Q)R",
+        "(NI2w)S(PioCoherent)R",
     ];
     let pairs = || MODELS.iter().filter(|model| !model.makes_devices());
     let examples = pairs().flat_map(|model| model.examples).copied();
@@ -97,6 +99,7 @@ fn models() -> impl Iterator<Item = Variant> {
         ("CNI4Qm", "MESI"),
         ("CNI4Qm", "MOESI"),
         ("CoherentRing", "MESI"),
+        ("PioCoherent", "MOESI"),
     ];
     let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm", "Ring"];
     let is_shared = |name: &&str| rules::check(&name.parse().unwrap(), 3).is_ok();

@@ -196,6 +196,9 @@ pub struct SnoopReply {
     pub updates_home: bool,
     /// The time that its memory needs to supply the block.
     pub delay: Duration,
+    /// It is the block's home on a directory, and answers later: what asks waits until the agent lets
+    /// the home go on ([`Directory::resume`](crate::interconnects::directory::Directory::resume)).
+    pub later: bool,
 }
 
 /// The home's part in a transaction on one of its blocks.

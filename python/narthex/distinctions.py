@@ -24,6 +24,7 @@ INTERFACES = {
     "NI2w": "a FIFO of 2 words behind uncached registers",
     "NI16w+Blkbuf": "a FIFO of 16 words behind block buffers in the processor",
     "NI64w+Udma": "a FIFO of 64 words with user-level DMA",
+    "PioCoherent": "cache blocks of the interface, loads of which it holds until a packet has come",
     "CoherentRing": "rings of buffers in coherent memory, and flags in their descriptors",
     "PcieBench": "a card that reads and writes the host's memory, and times it",
     "Ring": "descriptor rings in main memory, and registers for their tails",

@@ -89,6 +89,11 @@ def test_an_interface_without_one_of_its_rules_is_caught(interface, rule, violat
     assert all(example["steps"])
 
 
+def test_a_held_load_that_is_answered_too_early_is_caught():
+    report = check("PioCoherent", machine="chip", without="copies-first")
+    assert report["counter_example"]["violated"] == TWICE, report["text"]
+
+
 def test_a_counter_example_is_a_story_of_numbered_steps():
     text = check("CNI32Qm", evictions=1, without="header-last")["text"]
     assert "CNI32Qm without header-last FAILS" in text

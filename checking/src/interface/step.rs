@@ -175,13 +175,14 @@ impl<'a> Step<'a> {
         let world = &mut self.world;
         let (mut network, mut timers, mut faults) = (world.network.port(), Vec::new(), Vec::new());
         let now = world.clocks[half].tick();
+        let mut effects = on_chip::Effects::default();
         let mut context = Context {
             now,
             network: network.of_process(0),
             local_memory: None,
             timers: &mut timers,
             faults: &mut faults,
-            on_chip: &mut on_chip::Effects::default(),
+            on_chip: &mut effects,
         };
         let result = call(&mut *world.interface.halves[half], &mut context);
         world.clocks[half].await_all(timers);
@@ -196,6 +197,11 @@ impl<'a> Step<'a> {
         self.judge(judged);
         if let Some(fault) = faults.first() {
             self.refuse(fault);
+        }
+        for block in effects.resumed {
+            self.say(|places| format!("; its home goes on with the held load of {}", places.name(block)));
+            let on = self.rules.ports.caches.0;
+            Directory::resume(self, NOW, on, block);
         }
         result
     }

@@ -273,6 +273,7 @@ pub static MODEL: Model = Model {
 mod tests {
     use crate::interface::{Chip, Interface, Surroundings};
     use crate::{Attachment, Hearing, Share};
+    use narthex_kernel::Duration;
     use narthex_memory::{AgentId, protocols};
     use serde_json::json;
 
@@ -291,6 +292,7 @@ mod tests {
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,
+            time_without_progress: Duration::from_ns(10_000_000),
             local_memory: None,
             dma_engine: None,
             chip: Chip::ALONE,

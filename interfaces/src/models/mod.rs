@@ -7,6 +7,7 @@
 
 use std::fmt::Display;
 
+use narthex_kernel::Duration;
 use narthex_memory::AgentId;
 use narthex_memory::protocols::Protocol;
 use schemars::Schema;
@@ -46,6 +47,8 @@ pub struct Setup<'a> {
     pub block_bytes: u64,
     /// Bytes in a network message, header included.
     pub packet_bytes: u64,
+    /// A run ends in which nothing gets further for so long.
+    pub time_without_progress: Duration,
 }
 
 /// One half, or why there can be none: (key of the parameter or empty, problem).
@@ -206,6 +209,7 @@ mod tests {
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,
+            time_without_progress: Duration::from_ns(10_000_000),
         };
         [send(&setup).err(), receive(&setup).err()]
     }

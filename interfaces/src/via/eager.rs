@@ -324,6 +324,7 @@ impl Eager {
             Snoop::Read | Snoop::ReadOnce | Snoop::ReadExclusive if owns => {
                 statistics.supplied.increment();
                 SnoopReply {
+                    later: false,
                     shares: !takes,
                     supplies: self.modified.get(&address).cloned(),
                     updates_home: snoop == Snoop::Read,

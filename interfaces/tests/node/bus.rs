@@ -82,8 +82,11 @@ impl Agent for Processor<'_> {
         self.0.cache.snoop(snoop, transaction.address)
     }
 
-    fn complete(&mut self, _: Time, _: InterconnectId, _: &Transaction, response: &Response) {
-        self.0.answer = Some(response.clone());
+    fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, response: &Response) {
+        match self.0.held.take_if(|(block, _)| *block == transaction.address) {
+            Some((block, request)) => self.0.fill(block, request, response),
+            None => self.0.answer = Some(response.clone()),
+        }
     }
 }
 
@@ -154,7 +157,15 @@ impl InterconnectHost for Node {
 impl Node {
     /// Loads from cachable memory; the access is within a block.
     pub(super) fn load(&mut self, address: u64, size: usize) -> u64 {
-        self.acquire(address, Access::Load);
+        self.load_unless_held(address, size).expect("a home answers at once")
+    }
+
+    /// The same; none while the block's home holds it.
+    pub(super) fn load_unless_held(&mut self, address: u64, size: usize) -> Option<u64> {
+        self.acquire(address, Access::Load).then(|| self.read(address, size))
+    }
+
+    fn read(&self, address: u64, size: usize) -> u64 {
         let mut bytes = [0; 8];
         self.cache.read(address, &mut bytes[..size]);
         u64::from_le_bytes(bytes)
@@ -162,15 +173,16 @@ impl Node {
 
     /// Stores to cachable memory; the access is within a block.
     pub(super) fn store(&mut self, address: u64, size: usize, value: u64) {
-        self.acquire(address, Access::Store);
+        assert!(self.acquire(address, Access::Store), "a home answers at once");
         self.cache.write(address, &value.to_le_bytes()[..size]);
     }
 
-    fn acquire(&mut self, address: u64, access: Access) {
-        let Err(request) = self.cache.access(address, access) else { return };
+    /// Whether the cache has the block for an access; it has not while the home holds it.
+    fn acquire(&mut self, address: u64, access: Access) -> bool {
+        let Err(request) = self.cache.access(address, access) else { return true };
         let block = self.cache.block_of(address);
-        if let Some(victim) = self.cache.victim_for(block) {
-            self.evict_block(victim.block);
+        if self.held.is_some_and(|(held, _)| held == block) {
+            return false;
         }
         let kind = match request {
             Request::Read => Kind::Read,
@@ -178,9 +190,30 @@ impl Node {
             Request::Upgrade => Kind::Upgrade,
             Request::WriteBack => unreachable!(),
         };
-        let response = self.carry_out(Transaction::block(PROCESSOR, kind, block));
-        self.cache.fill(block, request, response.shared, response.data.as_ref());
+        self.requested = Some(Transaction::block(PROCESSOR, kind, block));
+        self.grant(PROCESSOR);
+        let Some(response) = self.answer.take() else {
+            self.held = Some((block, request));
+            return false;
+        };
+        self.fill(block, request, &response);
         self.cache.access(address, access).expect("the block was fetched");
+        true
+    }
+
+    /// A block has come; what is in its way leaves.
+    fn fill(&mut self, block: u64, request: Request, response: &Response) {
+        if let Some(victim) = self.cache.victim_for(block) {
+            self.evict_block(victim.block);
+        }
+        self.cache.fill(block, request, response.shared, response.data.as_ref());
+    }
+
+    /// The home of a block goes on with the load that it has held.
+    pub(super) fn resume(&mut self, block: u64) {
+        let now = self.now;
+        Directory::resume(self, now, BUS, block);
+        self.settle();
     }
 
     /// The cache loses a block.
@@ -202,6 +235,12 @@ impl Node {
     pub(super) fn grant(&mut self, agent: AgentId) {
         let now = self.now;
         interconnects::grant_to(self, now, BUS, agent);
+        self.settle();
+    }
+
+    /// What is due, and all messages, happen.
+    fn settle(&mut self) {
+        let now = self.now;
         loop {
             if let Some(step) = self.steps.pop() {
                 interconnects::happen(self, now, BUS, step);

@@ -37,7 +37,7 @@ struct Image {
 }
 
 static IMAGE: LazyLock<Image> = LazyLock::new(|| {
-    let elf = compiled_guest::compiled_guest_for("(Ring)S(CoherentRing)R", "tests/conformance.c");
+    let elf = compiled_guest::compiled_guest_for("(Ring)S(PioCoherent)R", "tests/conformance.c");
     let program = Program::parse("conformance", elf).expect("a sound program");
     let code = Arc::new(Code::from_segments(program.code()));
     Image { program, code }
@@ -207,7 +207,7 @@ impl Port for SharedPort<'_> {
         match self.is_shared(address) {
             false => self.memory.load(address, size),
             true if self.stops(address) => Outcome::Wait,
-            true => Outcome::Done(self.node.processor_load(address, size)),
+            true => self.node.processor_load(address, size).map_or(Outcome::Wait, Outcome::Done),
         }
     }
 

@@ -27,7 +27,7 @@ use narthex_memory::directory::{Carried, Endpoint};
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{Interconnect, Step};
 use narthex_memory::main_memory::MainMemory;
-use narthex_memory::protocols::{self, Protocol};
+use narthex_memory::protocols::{self, Protocol, Request};
 use narthex_memory::{AgentId, Response, Transaction};
 use serde_json::{Map, json};
 
@@ -62,9 +62,11 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// One that holds loads is on a directory.
     pub fn plain(name: &'static str) -> Self {
         let attachment = Attachment::MemoryBus;
-        Variant { name, attachment, directory: None, setting: None, process: 0, hardware: None }
+        let directory = name.contains("PioCoherent").then_some("MESI");
+        Variant { name, attachment, directory, setting: None, process: 0, hardware: None }
     }
 
     /// Whether its node can have this flow control.
@@ -90,6 +92,8 @@ pub struct Node {
     /// What the processor is to issue, and the answer that it has got.
     requested: Option<Transaction>,
     answer: Option<Response>,
+    /// The block that a home holds, and what the processor has asked for.
+    held: Option<(u64, Request)>,
     interface: Box<dyn Device>,
     network: NetworkPort,
     layouts: [Layout; 2],
@@ -153,6 +157,7 @@ impl Node {
             protocol: protocol(interface),
             block_bytes: BLOCK_BYTES,
             packet_bytes: PACKET_BYTES,
+            time_without_progress: Duration::from_ns(10_000_000),
             local_memory: None,
             dma_engine: None,
             chip: Chip::ALONE,
@@ -193,6 +198,7 @@ impl Node {
             messages: VecDeque::new(),
             requested: None,
             answer: None,
+            held: None,
             interface: built,
             network: NetworkPort::new(NodeId(number), placement, flow.build(placement), network, 8),
             layouts,
@@ -329,13 +335,14 @@ impl Node {
         let mut faults = Vec::new();
         let Node { now, process, interface, network, timers, .. } = self;
         let network = network.of_process(*process);
+        let mut effects = Effects::default();
         let mut context = Context {
             now: *now,
             network,
             local_memory: None,
             timers,
             faults: &mut faults,
-            on_chip: &mut Effects::default(),
+            on_chip: &mut effects,
         };
         let result = call(&mut **interface, &mut context);
         assert!(faults.is_empty(), "{faults:?}");
@@ -345,6 +352,7 @@ impl Node {
         };
         let calls = self.network.departures(self.now, |_, _| {}, send);
         self.retry = self.retry.or(calls.retry_at);
+        effects.resumed.into_iter().for_each(|block| self.resume(block));
         result
     }
 }

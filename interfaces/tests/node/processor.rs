@@ -96,21 +96,21 @@ impl Node {
         self.guest.as_mut().expect("it is not running")
     }
 
-    /// A load of the processor.
-    pub(super) fn processor_load(&mut self, address: u64, size: usize) -> u64 {
+    /// A load of the processor; none while a home holds it.
+    pub(super) fn processor_load(&mut self, address: u64, size: usize) -> Option<u64> {
         if self.offset_in(self.addresses.register_page(), address).is_some() {
-            return self.register_load(address, size);
+            return Some(self.register_load(address, size));
         }
         if let Some(offset) = self.offset_in(self.addresses.information_page(), address) {
-            return self.information[offset as usize / 8];
+            return Some(self.information[offset as usize / 8]);
         }
         if let Some(offset) = self.offset_in(self.addresses.block_buffers(), address) {
             let start = (offset - RECEIVE_BUFFER) as usize;
             let mut bytes = [0; 8];
             bytes[..size].copy_from_slice(&self.block_buffers[1][start..start + size]);
-            return u64::from_le_bytes(bytes);
+            return Some(u64::from_le_bytes(bytes));
         }
-        self.load(address, size)
+        self.load_unless_held(address, size)
     }
 
     /// A store of the processor.

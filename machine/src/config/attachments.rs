@@ -169,6 +169,7 @@ impl super::MachineConfig {
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
+            time_without_progress: self.machine.time_without_progress,
             local_memory: local_memory.as_ref(),
             dma_engine: self.dma_engine_beside(chosen),
             chip: self.chip(),

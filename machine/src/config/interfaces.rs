@@ -9,6 +9,7 @@ use narthex_interfaces::interface;
 use narthex_interfaces::models::{MODELS, Makes, Model, Problem, Setup};
 use narthex_interfaces::registers::Addresses;
 use narthex_interfaces::{Attachment, Hearing, Name, Share};
+use narthex_kernel::Duration;
 use narthex_memory::AgentId;
 use narthex_memory::protocols::Protocol;
 use schemars::{Schema, SchemaGenerator};
@@ -73,6 +74,7 @@ pub(super) struct TrialContext {
     pub protocol: &'static Protocol,
     pub block_bytes: u64,
     pub packet_bytes: u64,
+    pub time_without_progress: Duration,
     /// Nodes of the machine, for which a refusal gives its figures.
     pub nodes: u32,
 }
@@ -117,7 +119,8 @@ fn try_out(
     config: &Value,
     surroundings: &TrialContext,
 ) -> Vec<(String, String)> {
-    let &TrialContext { attachment, protocol, block_bytes, packet_bytes, nodes } = surroundings;
+    let &TrialContext { attachment, protocol, block_bytes, packet_bytes, time_without_progress, nodes } =
+        surroundings;
     let (send, receive) = match model.makes {
         Makes::Halves { send, receive } => (send, receive),
         Makes::Device(build) => {
@@ -135,6 +138,7 @@ fn try_out(
                 protocol,
                 block_bytes,
                 packet_bytes,
+                time_without_progress,
                 local_memory: None,
                 dma_engine: None,
                 chip: interface::Chip::ALONE,
@@ -155,6 +159,7 @@ fn try_out(
         protocol,
         block_bytes,
         packet_bytes,
+        time_without_progress,
     };
     refused(key, [send(&setup).err(), receive(&setup).err()].into_iter().flatten())
 }

@@ -401,8 +401,15 @@ impl MachineConfig {
             return Vec::new();
         };
         let (block_bytes, packet_bytes) = (self.block().get(), self.messages.packet.as_u64());
-        let nodes = self.machine.nodes;
-        let at = |attachment| TrialContext { attachment, protocol, block_bytes, packet_bytes, nodes };
+        let General { nodes, time_without_progress, .. } = self.machine;
+        let at = |attachment| TrialContext {
+            attachment,
+            protocol,
+            block_bytes,
+            packet_bytes,
+            time_without_progress,
+            nodes,
+        };
         let mut problems = interfaces::problems("interfaces", &self.interfaces, &at(Attachment::MemoryBus));
         for attachment in [Attachment::CacheBus, Attachment::Register] {
             if let Some(path) = self.private_path(attachment) {

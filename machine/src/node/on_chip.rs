@@ -306,6 +306,10 @@ impl Node {
             let response = Response { value, ..Response::default() };
             interconnects::answer(self, now + after, on, access, response);
         }
+        for block in effects.resumed.drain(..) {
+            let on = self.on_chip.as_ref().expect("a home holds requests on a directory").on;
+            Directory::resume(self, now, on, block);
+        }
         for (tile, line, change) in effects.first_level.drain(..) {
             self.change_first_level(now, tile.into(), line, &change);
         }

@@ -38,7 +38,7 @@ impl Shape {
                 let (device, bus) = (&placed.port.name, &shape.name);
                 return Err(format!(
                     "{device} may hold an access until a transaction of its own is over, which the {bus} carries after \
-                     that access; expected a place on a directory"
+                     that access; expected a place on a directory, as on the machine chip or server"
                 ));
             }
         }

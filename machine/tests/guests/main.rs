@@ -38,6 +38,7 @@ mod operating_system;
 mod overflow;
 mod packets;
 mod pcie;
+mod pio_coherent;
 mod prefetchers;
 mod process_threads;
 mod processes;

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 use crate::coherent_rings::COHERENT_RINGS;
+use crate::pio_coherent::PIO_COHERENT;
 use crate::support::exchange::{Exchange, exchange};
 use crate::support::{request, result, with};
 use crate::{RINGS, machines_and_interfaces, pcie};
@@ -77,7 +78,7 @@ proptest! {
         // Behind a link several reads are under way.
         let of_rings = RINGS.into_iter().chain([(pcie::MACHINE, "Ring")]);
         let of_verbs = [("hpca98", "Verbs"), (pcie::MACHINE, "Verbs")];
-        let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS);
+        let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT);
         let driven_apart = driven_apart.map(|place| (place, conversation(&rounds).over(place.1)));
         for ((machine, interface), guest) in all.chain(driven_apart) {
             let mut run = with(request(machine, interface), "data_cache.size=4KiB");

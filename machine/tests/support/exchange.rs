@@ -17,6 +17,9 @@ static PROGRAM_OF_RING: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest_for(
 /// The same with the driver of CoherentRing.
 static PROGRAM_OF_COHERENT_RING: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("CoherentRing", "tests/exchange.c"));
+/// The same with the driver of PioCoherent.
+static PROGRAM_OF_PIO_COHERENT: LazyLock<Vec<u8>> =
+    LazyLock::new(|| compiled_guest_for("PioCoherent", "tests/exchange.c"));
 /// The same with the driver of Verbs.
 static PROGRAM_OF_VERBS: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("Verbs", "tests/exchange.c"));
@@ -43,6 +46,7 @@ impl Exchange {
         let program = match interface {
             _ if interface.contains("CoherentRing") => &PROGRAM_OF_COHERENT_RING,
             _ if interface.contains("Ring") => &PROGRAM_OF_RING,
+            _ if interface.contains("PioCoherent") => &PROGRAM_OF_PIO_COHERENT,
             _ if interface.contains("Verbs") => &PROGRAM_OF_VERBS,
             _ => &PROGRAM,
         };

@@ -83,6 +83,11 @@ pub trait HomePort<D> {
     fn agent(&self) -> Option<AgentId> {
         None
     }
+
+    /// Whether that agent keeps a copy beside a reader, so that it is told of the next store.
+    fn agent_shares(&self) -> bool {
+        true
+    }
 }
 
 impl Entry {
@@ -138,7 +143,7 @@ impl Entry {
     ) -> Result<(), Unexpected> {
         let (cell, data) = match message.body {
             Body::Request { kind, data } => {
-                (self.request(table, message.requester, kind, port.agent()), data)
+                (self.request(table, message.requester, kind, (port.agent(), port.agent_shares())), data)
             }
             Body::Clean => (self.reply(table, Reply::Clean), None),
             Body::Copy(data) => (self.reply(table, Reply::Copy), Some(data)),
@@ -161,15 +166,15 @@ impl Entry {
     /// What the table says of a request, on which it works from now on; `home` is the agent whose
     /// memory the block's is.
     ///
-    /// Such an agent counts as a sharer of a block that no cache has: a reader gets a shared copy, so
-    /// that the home is told of the next store to it. An agent that invalidates a block of another
-    /// home is about to replace all of it, and owns it from then on.
+    /// Such an agent counts as a sharer of a block that no cache has, if it says that it shares: a reader
+    /// gets a shared copy, so that the home is told of the next store to it. An agent that invalidates a
+    /// block of another home is about to replace all of it, and owns it from then on.
     fn request(
         &mut self,
         table: &Table,
         requester: AgentId,
         kind: Kind,
-        home: Option<AgentId>,
+        (home, home_shares): (Option<AgentId>, bool),
     ) -> Option<HomeAction> {
         debug_assert!(!self.is_busy(), "a request waits while the home is busy");
         let is_owner = self.owner == Some(requester);
@@ -190,7 +195,7 @@ impl Entry {
             self.forget(requester);
         }
         let holders = match (self.holders(), home) {
-            (Holders::Nobody, Some(_)) => Holders::Sharers,
+            (Holders::Nobody, Some(_)) if home_shares => Holders::Sharers,
             (holders, _) => holders,
         };
         let mut cell = table.requests[holders as usize][arrival as usize];
@@ -248,7 +253,7 @@ impl Entry {
         if actions.has(Action::acknowledges) {
             port.send(to_requester, message(Body::WrittenBack));
         }
-        self.note(actions)
+        self.note(actions, port.agent())
     }
 
     /// Invalidates the copies of all others, of the owner too if `of_owner`; how many. The agent
@@ -274,8 +279,8 @@ impl Entry {
         count
     }
 
-    /// Notes who has the block from now on.
-    fn note(&mut self, actions: Actions) -> Option<()> {
+    /// Notes who has the block from now on. The agent whose memory it is needs no copy.
+    fn note(&mut self, actions: Actions, home: Option<AgentId>) -> Option<()> {
         if actions.has(Action::demotes) {
             // A root complex has returned the block, and kept no copy.
             let owner = self.owner.take()?;
@@ -293,7 +298,7 @@ impl Entry {
             self.sharers.add(self.requester);
         }
         if actions.has(Action::owns) {
-            self.owner = Some(self.requester);
+            self.owner = Some(self.requester).filter(|&requester| Some(requester) != home);
         }
         Some(())
     }

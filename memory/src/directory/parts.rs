@@ -13,7 +13,7 @@ use super::message::Carried;
 use super::requester::Asked;
 use crate::interconnects::Home as Part;
 use crate::kind::Kind;
-use crate::transaction::{Response, Transaction, TransactionTag};
+use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
 
 /// A transaction of an agent.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
@@ -164,6 +164,18 @@ impl Home {
     pub fn next_waiting(&mut self, block: u64) -> Option<QueuedRequest> {
         let place = self.waiting.iter().position(|own| own.carried.message.block == block)?;
         Some(self.waiting.remove(place))
+    }
+
+    /// Whether its agent holds a request for a block: it waits, and the home works on no other one.
+    pub fn holds(&self, block: u64) -> bool {
+        let waits = || self.waiting.iter().any(|own| own.carried.message.block == block);
+        !self.waiting.is_empty() && !self.entry(block).is_busy() && waits()
+    }
+
+    /// The blocks for which its agent holds a request, and whose that is.
+    pub fn held(&self) -> impl Iterator<Item = (u64, AgentId)> {
+        let messages = self.waiting.iter().map(|own| own.carried.message);
+        messages.filter(|message| self.holds(message.block)).map(|message| (message.block, message.requester))
     }
 
     /// Whether nothing is under way here.

@@ -23,7 +23,9 @@
 //! home of its own addresses. The agent of a block's home may have copies of it like any
 //! other. It is told of each request of others for its blocks ([`Agent::snoop`]) when the home begins
 //! to work on it, because that part of the directory is in it. It acts at once; the time of the look-up and
-//! of its memory is part of the answer.
+//! of its memory is part of the answer. It may hold a request of another agent instead
+//! ([`SnoopReply::later`](crate::SnoopReply::later)): until it goes on with it ([`Directory::resume`]), this
+//! request and others of the block wait. Transactions on other blocks go on, the agent's own among them.
 //!
 //! **Holding.** A cache that has just got the right to write a block keeps it for
 //! `hold_time`: what is forwarded to it meanwhile is answered then. So an LR and SC in a
@@ -450,7 +452,12 @@ impl InterconnectModel for Directory {
             let (state, agent) = entry.waits().expect("it is busy");
             format!("the home of {block:#x} is {state:?} and waits on a transaction of agent {}", agent.0)
         });
-        let words: Vec<String> = busy.collect();
+        let held = self
+            .homes
+            .iter()
+            .flat_map(Home::held)
+            .map(|(block, agent)| format!("the home of {block:#x} holds a request of agent {}", agent.0));
+        let words: Vec<String> = busy.chain(held).collect();
         (!words.is_empty()).then(|| words.join("; "))
     }
 

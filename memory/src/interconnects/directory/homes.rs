@@ -7,11 +7,9 @@ use narthex_kernel::Time;
 use super::super::{AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, at_home};
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{
-    Body, Carried, Endpoint, Entry, HomeId, HomePort, Lane, Message, QueuedRequest, Slot,
-};
+use crate::directory::{Body, Carried, Endpoint, HomeId, HomePort, Lane, Message, QueuedRequest, Slot};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, HomeReply, Transaction};
+use crate::transaction::{AgentId, HomeReply, SnoopReply, Transaction};
 use crate::translation::Translation;
 
 /// Who answers for which address.
@@ -64,13 +62,39 @@ impl Directory {
     ) {
         let block = carried.message.block;
         let home = &mut Self::of(composition, on).homes[usize::from(id.0)];
-        if carried.message.body.lane() == Lane::Request && home.entry(block).is_busy() {
+        let waits = home.entry(block).is_busy() || home.holds(block);
+        if carried.message.body.lane() == Lane::Request && waits {
             home.waiting.push(QueuedRequest { since: now, carried });
             Self::of(composition, on).state.statistics.blocked.increment();
             return;
         }
+        Self::work_on(composition, now, on, id, carried);
+    }
+
+    /// The agent that is the home of a block goes on with the request that it has held; nothing happens if
+    /// it holds none. It is told of it once more.
+    pub fn resume<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, block: u64) {
+        let own = Self::of(composition, on);
+        let id = own.home_of(block);
+        let home = &mut own.homes[usize::from(id.0)];
+        if home.holds(block)
+            && let Some(QueuedRequest { carried, .. }) = home.next_waiting(block)
+        {
+            Self::work_on(composition, now, on, id, carried);
+        }
+    }
+
+    /// A home works on a message, and then on what has waited for it.
+    fn work_on<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        id: HomeId,
+        carried: Carried,
+    ) {
+        let block = carried.message.block;
         let mut next = carried;
-        while !Self::work(composition, now, on, id, next).is_busy() {
+        while Self::work(composition, now, on, id, next) {
             let own = Self::of(composition, on);
             let Some(QueuedRequest { since, carried }) = own.homes[usize::from(id.0)].next_waiting(block)
             else {
@@ -81,40 +105,54 @@ impl Directory {
         }
     }
 
-    /// A home does what its table says about a message; what it knows then.
+    /// A home does what its table says about a message, unless its agent holds it; whether it has time for
+    /// the block's next request then.
     fn work<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         on: InterconnectId,
         id: HomeId,
-        Carried { message, hops }: Carried,
-    ) -> Entry {
+        carried: Carried,
+    ) -> bool {
+        let Carried { message, hops } = carried;
         let part = Self::of(composition, on).homes[usize::from(id.0)].part;
-        Self::tell_home(composition, now, part, &message);
+        let SnoopReply { shares: agent_shares, later, .. } =
+            Self::tell_home(composition, now, part, &message);
         let own = Self::of(composition, on);
+        if later {
+            let waiting = &mut own.homes[usize::from(id.0)].waiting;
+            waiting.insert(0, QueuedRequest { since: now, carried });
+            return false;
+        }
         let (table, lookup_time) = (own.table, own.limits.lookup_time);
         let home = &mut own.homes[usize::from(id.0)];
         let at = home.look_up(now, lookup_time);
         let mut entry = home.entry(message.block);
-        let mut port = Port { part, composition, on, id, now, at, hops: hops + 1, message };
+        let mut port = Port { part, composition, on, id, now, at, hops: hops + 1, message, agent_shares };
         if let Err(unexpected) = entry.receive(table, message, &mut port) {
             panic!("{}: {unexpected}; coherence has been broken before", table.stable.name);
         }
         Self::of(composition, on).homes[usize::from(id.0)].set_entry(message.block, entry);
-        entry
+        !entry.is_busy()
     }
 }
 
 impl Directory {
-    /// Tells the agent that is a block's home of a request for it. Its part of the directory is in
-    /// it, so it is told of all requests in the order in which the home works on them.
-    fn tell_home<C: InterconnectHost>(composition: &mut C, now: Time, part: Part, message: &Message<Slot>) {
+    /// Tells the agent that is a block's home of a request of another one, and gives its reply. Its part of the
+    /// directory is in it, so it is told of all requests in the order in which the home works on them.
+    fn tell_home<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        part: Part,
+        message: &Message<Slot>,
+    ) -> SnoopReply {
         if let (Part::Agent(agent), Body::Request { kind, .. }) = (part, message.body)
             && agent != message.requester
         {
             let transaction = Transaction::block(message.requester, kind, message.block);
-            composition.agent(agent).snoop(now, &transaction);
+            return composition.agent(agent).snoop(now, &transaction);
         }
+        SnoopReply { shares: true, ..SnoopReply::default() }
     }
 }
 
@@ -129,6 +167,8 @@ struct Port<'a, C> {
     at: Time,
     hops: u8,
     message: Message<Slot>,
+    /// Whether the agent that is the home keeps a copy.
+    agent_shares: bool,
 }
 
 impl<C: InterconnectHost> Port<'_, C> {
@@ -186,6 +226,10 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
 
     fn agent(&self) -> Option<AgentId> {
         if let Part::Agent(agent) = self.part { Some(agent) } else { None }
+    }
+
+    fn agent_shares(&self) -> bool {
+        self.agent_shares
     }
 
     fn send(&mut self, to: Endpoint, message: Message<Slot>) {

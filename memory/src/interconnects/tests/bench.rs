@@ -420,5 +420,11 @@ pub(super) fn store(agent: AgentId) -> Transaction {
 /// Bytes that an agent supplies, after 20 ns.
 pub(super) fn supplies(updates_home: bool) -> SnoopReply {
     let block = BlockData::from_bytes(&[6; BLOCK_BYTES]);
-    SnoopReply { shares: true, supplies: Some(block), updates_home, delay: Duration::from_ns(20) }
+    SnoopReply {
+        shares: true,
+        supplies: Some(block),
+        updates_home,
+        delay: Duration::from_ns(20),
+        later: false,
+    }
 }

@@ -352,6 +352,51 @@ fn a_device_that_is_a_home_hears_of_each_request_of_others_for_its_blocks() {
     assert_eq!(chip.heard, [Kind::Read, Kind::Upgrade, Kind::ReadExclusive]);
 }
 
+/// As an interface holds a load until a packet comes, and makes copies of another block go meanwhile.
+#[test]
+fn a_home_that_holds_a_read_works_on_other_blocks_and_lets_those_of_the_block_wait() {
+    let mut chip = Chip::new("MESI", 2);
+    chip.begin(0, 0, Load(DEVICE_BLOCK + 64));
+    chip.run();
+    chip.clear();
+    chip.to_reads.later = true;
+    chip.begin(1_000, 0, Load(DEVICE_BLOCK));
+    chip.begin(1_001, 1, Load(DEVICE_BLOCK));
+    chip.device(1_100, Transaction::block(chip.device_id(), Kind::Invalidate, DEVICE_BLOCK + 64));
+    chip.run_until(1_500);
+    assert_eq!(chip.finished, []);
+    assert_eq!(chip.of_device, [(1_132, None)]);
+    let words =
+        "the home of 0x10000 holds a request of agent 0; the home of 0x10000 holds a request of agent 1";
+    assert_eq!(chip.interconnects[0].describe().as_deref(), Some(words));
+    chip.save_and_restore();
+    chip.resume(1_500);
+    chip.run();
+    // 2, 30 in the device, 10; after the word that the first one is done, 10 and 2, the second one.
+    assert_eq!(chip.finished, [done(1_542, 0, DEVICE_VALUE), done(1_596, 1, DEVICE_VALUE)]);
+    chip.resume(2_000);
+    assert!(chip.interconnects[0].is_idle_at(Time::NEVER), "it holds nothing");
+}
+
+/// As an interface gives a block to be filled, and fetches it back.
+#[test]
+fn a_home_that_shares_no_copy_gives_its_block_alone_and_takes_it_back_with_its_bytes() {
+    let mut chip = Chip::new("MESI", 2);
+    chip.to_reads.shares = false;
+    chip.begin(0, 0, Load(DEVICE_BLOCK));
+    chip.run();
+    assert_eq!(chip.directory().entry(DEVICE_BLOCK).owner(), Some(AgentId(0)));
+    chip.begin(1_000, 0, Store(DEVICE_BLOCK, 7));
+    chip.run();
+    assert_eq!(chip.finished[1], done(1_000, 0, 7), "the device hears nothing of it");
+    chip.device(2_000, Transaction::block(chip.device_id(), Kind::ReadExclusive, DEVICE_BLOCK));
+    chip.run();
+    // 10, 2, 10 to the owner, 5 to supply, 10.
+    assert_eq!(chip.of_device, [(2_037, Some(7))]);
+    assert_eq!(chip.directory().entry(DEVICE_BLOCK).holders(), Holders::Nobody);
+    assert_eq!(chip.heard, [Kind::Read]);
+}
+
 /// As a cache of an interface replaces a block of a queue in main memory.
 #[test]
 fn a_device_that_invalidates_a_block_of_another_home_owns_it_without_its_bytes() {

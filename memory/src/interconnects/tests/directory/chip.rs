@@ -123,6 +123,8 @@ pub(super) struct Chip {
     pub of_device: Vec<(u64, Option<u8>)>,
     /// What the device has heard of.
     pub heard: Vec<Kind>,
+    /// What it replies to reads of its blocks.
+    pub to_reads: SnoopReply,
     /// When its register was accessed.
     pub accessed: Vec<u64>,
     /// What it issues because of the next access.
@@ -194,6 +196,7 @@ impl Chip {
             finished: Vec::new(),
             of_device: Vec::new(),
             heard: Vec::new(),
+            to_reads: SnoopReply { shares: true, ..SnoopReply::default() },
             accessed: Vec::new(),
             on_access: None,
             holds: false,
@@ -287,6 +290,12 @@ impl Chip {
     /// The device wants to issue this.
     pub(super) fn device(&mut self, at: u64, transaction: Transaction) {
         self.due.schedule(at_ns(at), BenchEvent::Device(transaction));
+    }
+
+    /// From this nanosecond on the device goes on with the read of its block that it has held.
+    pub(super) fn resume(&mut self, at: u64) {
+        self.to_reads.later = false;
+        Directory::resume(self, at_ns(at), ON, DEVICE_BLOCK);
     }
 
     pub(super) fn run(&mut self) {

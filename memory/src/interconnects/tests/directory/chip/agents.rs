@@ -60,7 +60,7 @@ impl Agent for Device<'_> {
 
     fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
         self.0.heard.push(transaction.kind);
-        SnoopReply::default()
+        if transaction.kind == Kind::Read { self.0.to_reads.clone() } else { SnoopReply::default() }
     }
 
     fn home(&mut self, _now: Time, transaction: &Transaction) -> HomeReply {
