@@ -151,6 +151,10 @@ static void start(const struct narthex_information *machine) {
 
 /* Sending */
 
+/* A request is made once, and each message changes what is its own. */
+static struct ibv_sge parts[2];
+static struct ibv_send_wr request = {.sg_list = parts, .opcode = IBV_WR_SEND};
+
 static void reclaim(void) {
     struct ibv_wc completion;
     while (ibv_poll_cq(sends, 1, &completion) > 0) {
@@ -175,13 +179,11 @@ static inline void send(uint64_t header, const void *payload, size_t bytes, size
     uint64_t front[2] = {header_out((header & ~UINT64_C(0xffff)) | (uint64_t)narthex_node(), extra),
                          0};
     uint32_t in_front = (uint32_t)(sizeof *front + extra);
-    struct ibv_sge parts[2] = {{(uintptr_t)front, in_front, 0},
-                               {(uintptr_t)payload, (uint32_t)bytes, 0}};
-    struct ibv_send_wr request = {.wr_id = (uint64_t)rank,
-                                  .sg_list = parts,
-                                  .num_sge = bytes > 0 ? 2 : 1,
-                                  .opcode = IBV_WR_SEND,
-                                  .send_flags = IBV_SEND_INLINE};
+    parts[0] = (struct ibv_sge){(uintptr_t)front, in_front, 0};
+    parts[1] = (struct ibv_sge){(uintptr_t)payload, (uint32_t)bytes, 0};
+    request.wr_id = (uint64_t)rank;
+    request.num_sge = bytes > 0 ? 2 : 1;
+    request.send_flags = IBV_SEND_INLINE;
     if (in_front + bytes > most_inline) {
         char *slot = peer->slots + peer->next * SLOT_BYTES;
         copy(slot, front, in_front);

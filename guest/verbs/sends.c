@@ -57,37 +57,40 @@ static uint32_t put_inline(struct queue_pair *own, const struct ibv_send_wr *wr,
     return segments + (uint32_t)((sizeof(uint32_t) + bytes + VERBS_SEGMENT - 1) / VERBS_SEGMENT);
 }
 
-/* Writes the segments that name the other end's memory; how many segments there are then. */
-static uint32_t put_remote(struct queue_pair *own, const struct ibv_send_wr *wr, int opcode) {
-    uint32_t segments = 1, block = own->posted;
-    if (opcode == VERBS_COMPARE_SWAP || opcode == VERBS_FETCH_ADD) {
-        bool swaps = opcode == VERBS_COMPARE_SWAP;
-        put(segment_at(own, block, segments++), wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
-        put(segment_at(own, block, segments++),
-            swaps ? wr->wr.atomic.swap : wr->wr.atomic.compare_add,
-            swaps ? wr->wr.atomic.compare_add : 0);
-    } else if (opcode != VERBS_SEND && opcode != VERBS_SEND_IMMEDIATE) {
-        put(segment_at(own, block, segments++), wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
-    }
-    return segments;
+/* Requests that fetch have the greatest opcodes, atomic operations the last ones. */
+static inline bool fetches(int opcode) {
+    return opcode >= (int)VERBS_READ;
+}
+static inline bool is_atomic(int opcode) {
+    return opcode > (int)VERBS_READ;
 }
 
-static bool is_sound(const struct queue_pair *own, const struct ibv_send_wr *wr, int opcode) {
-    bool is_atomic = opcode == VERBS_COMPARE_SWAP || opcode == VERBS_FETCH_ADD;
-    bool has_entries = is_atomic
-                           ? wr->num_sge == 1
-                           : wr->num_sge >= 0 && (uint32_t)wr->num_sge <= own->cap.max_send_sge;
-    bool fetches = is_atomic || opcode == VERBS_READ;
-    return opcode >= 0 && has_entries && !(fetches && wr->send_flags & IBV_SEND_INLINE);
+/* Writes the remote address and the operands of an atomic operation. */
+__attribute__((noinline)) static void put_atomic(struct queue_pair *own,
+                                                 const struct ibv_send_wr *wr) {
+    bool swaps = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+    uint64_t compare_add = wr->wr.atomic.compare_add;
+    put(segment_at(own, own->posted, 1), wr->wr.atomic.remote_addr, wr->wr.atomic.rkey);
+    put(segment_at(own, own->posted, 2), swaps ? wr->wr.atomic.swap : compare_add,
+        swaps ? compare_add : 0);
 }
 
 static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *control) {
     int opcode = opcode_of(wr->opcode);
-    if (!is_sound(own, wr, opcode))
+    if (opcode < 0 || wr->num_sge < 0 || (uint32_t)wr->num_sge > own->cap.max_send_sge)
+        return EINVAL;
+    if (fetches(opcode) &&
+        (wr->send_flags & IBV_SEND_INLINE || (is_atomic(opcode) && wr->num_sge != 1)))
         return EINVAL;
     if (own->mask + 1 - (own->posted - own->completed) < own->most_blocks)
         return ENOMEM;
-    uint32_t block = own->posted, segments = put_remote(own, wr, opcode);
+    uint32_t segments = 1, block = own->posted;
+    if (is_atomic(opcode)) {
+        put_atomic(own, wr);
+        segments = 3;
+    } else if (opcode != VERBS_SEND && opcode != VERBS_SEND_IMMEDIATE) {
+        put(segment_at(own, block, segments++), wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+    }
     if (wr->send_flags & IBV_SEND_INLINE) {
         segments = put_inline(own, wr, segments);
         if (segments == 0)

@@ -37,6 +37,7 @@ ONE_PART = [
         HPCA98 | {"interface": name, "nodes": 2}
         for name in ("NI16w+Blkbuf", "NI64w+Udma", "Ring", "CoherentRing", "Verbs")
     ],
+    {"machine": "chip", "interface": "PioCoherent", "nodes": 2},
     *[
         {"machine": "edt", "interface": name, "nodes": 2}
         for name in (

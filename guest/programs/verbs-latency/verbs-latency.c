@@ -126,11 +126,14 @@ static void post_receive(void) {
     check(ibv_post_recv(pair, &receive, &bad) == 0, "ibv_post_recv");
 }
 
-/* One in `signal` asks for a completion. */
-static void post(enum ibv_wr_opcode opcode) {
+/* The request that is posted again and again, as the perftest programs prepare theirs. */
+static struct ibv_sge part;
+static struct ibv_send_wr request = {.sg_list = &part, .num_sge = 1};
+
+static void prepare(enum ibv_wr_opcode opcode) {
     bool is_atomic = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-    struct ibv_sge part = {(uintptr_t)out, (uint32_t)bytes, memory->lkey};
-    struct ibv_send_wr request = {.sg_list = &part, .num_sge = 1, .opcode = opcode}, *bad;
+    part = (struct ibv_sge){(uintptr_t)out, (uint32_t)bytes, memory->lkey};
+    request.opcode = opcode;
     if (is_atomic) {
         request.wr.atomic.remote_addr = peer.buffer;
         request.wr.atomic.rkey = peer.key;
@@ -141,11 +144,19 @@ static void post(enum ibv_wr_opcode opcode) {
     }
     if (bytes <= most_inline && !is_atomic && opcode != IBV_WR_RDMA_READ)
         request.send_flags = IBV_SEND_INLINE;
-    if (++unsignalled >= signal) {
+}
+
+/* One in `signal` asks for a completion. */
+static void post(void) {
+    struct ibv_send_wr *bad;
+    bool is_signalled = ++unsignalled >= signal;
+    if (is_signalled) {
         unsignalled = 0;
         request.send_flags |= IBV_SEND_SIGNALED;
     }
     check(ibv_post_send(pair, &request, &bad) == 0, "ibv_post_send");
+    if (is_signalled)
+        request.send_flags &= ~(unsigned)IBV_SEND_SIGNALED;
 }
 
 /* Takes what has ended, and returns how many receives there were. */
@@ -167,7 +178,7 @@ static void send_and_receive(uint64_t round, bool is_first) {
     int sent = 0;
     if (is_first) {
         pattern_fill(out, bytes, 2 * round);
-        post(IBV_WR_SEND);
+        post();
     }
     while (poll_completions(&sent) == 0)
         ;
@@ -175,7 +186,7 @@ static void send_and_receive(uint64_t round, bool is_first) {
     post_receive();
     if (!is_first) {
         pattern_fill(out, bytes, 2 * round + 1);
-        post(IBV_WR_SEND);
+        post();
     }
 }
 
@@ -183,7 +194,7 @@ static void send_and_receive(uint64_t round, bool is_first) {
  * change when the peer has answered. */
 static void write_mark(char mark) {
     out[bytes - 1] = mark;
-    post(IBV_WR_RDMA_WRITE);
+    post();
 }
 
 static void write_and_wait(uint64_t round, bool is_first) {
@@ -200,9 +211,9 @@ static void write_and_wait(uint64_t round, bool is_first) {
 }
 
 /* Node 0 asks, and waits until it has what it asked for. */
-static void fetch_and_wait(enum ibv_wr_opcode opcode) {
+static void fetch_and_wait(void) {
     int ended = 0;
-    post(opcode);
+    post();
     while (ended == 0)
         poll_completions(&ended);
 }
@@ -210,14 +221,14 @@ static void fetch_and_wait(enum ibv_wr_opcode opcode) {
 static void read_and_wait(uint64_t round, bool is_first) {
     (void)round;
     if (is_first)
-        fetch_and_wait(IBV_WR_RDMA_READ);
+        fetch_and_wait();
 }
 
 /* The word that is added to counts how often. */
 static void add_and_wait(uint64_t round, bool is_first) {
     if (!is_first)
         return;
-    fetch_and_wait(IBV_WR_ATOMIC_FETCH_AND_ADD);
+    fetch_and_wait();
     uint64_t before;
     memcpy(&before, out, sizeof before);
     narthex_check(before == round, "the word was %llu before addition %llu",
@@ -235,7 +246,7 @@ static double round_trips(long count, long warm_up, void (*round)(uint64_t, bool
 }
 
 /* Node 0 writes or reads, with up to DEPTH requests under way. */
-static double stream(enum ibv_wr_opcode opcode, long count, long warm_up) {
+static double stream(long count, long warm_up) {
     uint64_t start = 0;
     long posted = 0, all = (warm_up + count + SIGNAL - 1) / SIGNAL * SIGNAL;
     int ended = 0;
@@ -244,7 +255,7 @@ static double stream(enum ibv_wr_opcode opcode, long count, long warm_up) {
             start = narthex_time_ns();
         while (posted - ended == DEPTH)
             poll_completions(&ended);
-        post(opcode);
+        post();
     }
     while (ended < all)
         poll_completions(&ended);
@@ -254,9 +265,9 @@ static double stream(enum ibv_wr_opcode opcode, long count, long warm_up) {
 struct measurement {
     const char *name, *report;
     void (*round)(uint64_t, bool); /* NULL: as many as there can be under way */
-    enum ibv_wr_opcode opcode;     /* of those */
-    int halves;                    /* of a round that are reported */
-    bool waits;                    /* for each completion */
+    enum ibv_wr_opcode opcode;
+    int halves; /* of a round that are reported */
+    bool waits; /* for each completion */
 };
 
 static const struct measurement MEASUREMENTS[] = {
@@ -294,6 +305,7 @@ int main(int count, char **values) {
     open_pair();
     exchange_addresses();
     connect_pair();
+    prepare(what->opcode);
     for (int each = 0; what->opcode == IBV_WR_SEND && each < DEPTH; each++)
         post_receive();
     bool reads = what->opcode == IBV_WR_RDMA_READ;
@@ -305,7 +317,7 @@ int main(int count, char **values) {
         if (narthex_node() == 0)
             narthex_report(what->report, time * what->halves / 2, "ns");
     } else if (narthex_node() == 0) {
-        narthex_report(what->report, stream(what->opcode, measured, warm_up), "MB/s");
+        narthex_report(what->report, stream(measured, warm_up), "MB/s");
     }
     if (reads && narthex_node() == 0)
         pattern_check(out, bytes, 1);

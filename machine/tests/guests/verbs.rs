@@ -30,14 +30,14 @@ fn call(request: u64, words: &[&str]) -> String {
 /// and completions are at s3, s10 and s11; the payload is 0x5000 behind s2.
 fn prepared() -> String {
     let calls = [
-        call(2, &[]),                                                // protection domain 1
-        call(4, &["@0x5000", "0x2000", "1", "1"]),                   // key 0x101
-        call(6, &["@0x3000", "2", "@0x4000"]),                       // completion queue 1
-        call(8, &["@0x2000", "2", "0", "@0x4040", "1"]),             // receive queue 1
-        call(10, &["@0x1000", "2", "1", "1", "1", "1", "1"]),        // queue pair 0x40
-        call(13, &["0x40", "1"]),                                    // to INIT
-        call(12, &["0x40", "0", "0x40", "0", "4096", "0", "10000"]), // to RTR
-        call(13, &["0x40", "3", "0", "0", "7", "7"]),                // to RTS
+        call(2, &[]),                                                     // protection domain 1
+        call(4, &["@0x5000", "0x2000", "1", "1"]),                        // key 0x101
+        call(6, &["@0x3000", "2", "@0x4000"]),                            // completion queue 1
+        call(8, &["@0x2000", "2", "0", "@0x4040", "1"]),                  // receive queue 1
+        call(10, &["@0x1000", "2", "1", "1", "1", "1", "1"]),             // queue pair 0x40
+        call(13, &["0x40", "1"]),                                         // to INIT
+        call(12, &["0x40", "0", "0x40", "0", "4096", "0", "10000", "0"]), // to RTR
+        call(13, &["0x40", "3", "0", "0", "7", "7", "0"]),                // to RTS
     ];
     format!(
         "
