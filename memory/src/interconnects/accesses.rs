@@ -1,4 +1,4 @@
-//! The devices' end of a link: ports that ask for it, and the host's accesses to devices.
+//! What links of all kinds have: ports of devices that ask, the host's accesses to devices, the next step.
 //!
 //! Accesses come in order, and a device works on one after the other. It may hold one, and answer later; those
 //! behind go on meanwhile.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use super::{Home, InterconnectHost, at_home};
+use super::{Home, InterconnectHost, InterconnectId, Observation, at_home};
 use crate::agent::Agent;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 
@@ -36,6 +36,38 @@ impl Asking {
     /// Whether no port asks.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// The earliest step that is scheduled for what is under way on a link.
+#[derive(Clone, Hash, Debug, Default, Serialize, Deserialize)]
+pub(super) struct NextStep(Option<Time>);
+
+impl NextStep {
+    /// The first of these times from now on, if a step has to be scheduled for it.
+    pub fn brought_forward<const N: usize>(&mut self, now: Time, times: [Option<Time>; N]) -> Option<Time> {
+        let next = times.into_iter().flatten().min()?.max(now);
+        let is_sooner = self.0.is_none_or(|scheduled| next < scheduled);
+        is_sooner.then(|| *self.0.insert(next))
+    }
+
+    /// A step happens.
+    pub fn has_come(&mut self, now: Time) {
+        self.0.take_if(|scheduled| *scheduled == now);
+    }
+}
+
+/// Reports to observers that a transaction is over.
+pub(super) fn observe_end<C: InterconnectHost>(
+    composition: &mut C,
+    now: Time,
+    on: InterconnectId,
+    since: Time,
+    transaction: &Transaction,
+) {
+    if composition.is_observed() {
+        let time = (since, now);
+        composition.observe(now, on, Observation::Crossing { time, transaction, supplier: None });
     }
 }
 

@@ -68,9 +68,10 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use super::accesses::NextStep;
 use super::{
     AddressMap, Admits, AgentPorts, Interconnect, InterconnectHost, InterconnectId, InterconnectModel, Names,
-    Observation, Step, request,
+    Step, request,
 };
 use crate::directory::{Blocks, Carried, Slot, Table};
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
@@ -126,8 +127,7 @@ struct State {
     waiting: VecDeque<Crossing>,
     /// Loads under way.
     loads: usize,
-    /// The earliest step that is scheduled for what is under way.
-    next_step: Option<Time>,
+    next_step: NextStep,
 }
 
 impl Cxl {
@@ -157,7 +157,7 @@ impl Cxl {
                 returning: VecDeque::new(),
                 waiting: VecDeque::new(),
                 loads: 0,
-                next_step: None,
+                next_step: NextStep::default(),
             },
             statistics: Statistics::default(),
         }
@@ -195,25 +195,8 @@ impl Cxl {
         let State { down, up, device, returning, .. } = state;
         let credit = returning.front().copied();
         let times = [down.next_time(), up.next_time(), device.next_time(), credit];
-        let Some(next) = times.into_iter().flatten().min() else { return };
-        let next = next.max(now);
-        if state.next_step.is_none_or(|scheduled| next < scheduled) {
-            state.next_step = Some(next);
+        if let Some(next) = state.next_step.brought_forward(now, times) {
             composition.schedule(next, on, Step::Release);
-        }
-    }
-
-    /// Reports to observers that a transaction is over.
-    fn observe_end<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        since: Time,
-        transaction: &Transaction,
-    ) {
-        if composition.is_observed() {
-            let time = (since, now);
-            composition.observe(now, on, Observation::Crossing { time, transaction, supplier: None });
         }
     }
 }
@@ -238,10 +221,7 @@ impl InterconnectModel for Cxl {
                 }
             }
             Step::Release => {
-                let next_step = &mut Self::of(composition, on).state.next_step;
-                if *next_step == Some(now) {
-                    *next_step = None;
-                }
+                Self::of(composition, on).state.next_step.has_come(now);
                 Self::go_on(composition, now, on);
             }
             Step::Address | Step::Forward => unreachable!("a link is no bus and no directory"),
@@ -316,14 +296,6 @@ impl InterconnectModel for Cxl {
         Self::schedule_next(composition, now, on);
     }
 
-    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
-        self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent)).collect()
-    }
-
-    fn occupant(&self) -> Option<&Transaction> {
-        None
-    }
-
     fn ports(&self) -> &AgentPorts {
         &self.ports
     }
@@ -333,10 +305,6 @@ impl InterconnectModel for Cxl {
     }
 
     /// One nanosecond: a link has no clock that its devices could see.
-    fn occupancy_clock(&self) -> Clock {
-        self.clock()
-    }
-
     fn clock(&self) -> Clock {
         Clock::with_period(Duration::from_ns(1))
     }

@@ -72,7 +72,7 @@ use crate::directory::{
 };
 use crate::kind::Kind;
 use crate::sockets::Sockets;
-use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AgentId, Response, TransactionTag};
 use bridges::BridgePort;
 pub use config::Config;
 pub use homes::{Homes, Tiles};
@@ -398,10 +398,6 @@ impl InterconnectModel for Directory {
     /// Many may be under way.
     fn as_directory(&self) -> Option<&Directory> {
         Some(self)
-    }
-
-    fn occupant(&self) -> Option<&Transaction> {
-        None
     }
 
     #[inline]

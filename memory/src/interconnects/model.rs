@@ -99,10 +99,14 @@ pub trait InterconnectModel: Sized {
     /// The agents to which it may be granted now, if its clock were a free choice,
     /// of those that want it; none while it is occupied. `all` are the
     /// interconnects of its composition.
-    fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId>;
+    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+        self.ports().iter().map(|port| port.agent).filter(|&agent| wants(agent)).collect()
+    }
 
-    /// The transaction that has it, as far as agents on it know.
-    fn occupant(&self) -> Option<&Transaction>;
+    /// The transaction that has it, as far as agents on it know; none where several may be under way.
+    fn occupant(&self) -> Option<&Transaction> {
+        None
+    }
 
     /// The agents on it.
     fn ports(&self) -> &AgentPorts;
@@ -111,7 +115,9 @@ pub trait InterconnectModel: Sized {
     fn name(&self) -> &'static str;
 
     /// The clock in whose cycles its occupancy is counted.
-    fn occupancy_clock(&self) -> Clock;
+    fn occupancy_clock(&self) -> Clock {
+        self.clock()
+    }
 
     /// The clock at whose edges it is granted.
     fn clock(&self) -> Clock;

@@ -90,9 +90,10 @@ use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use super::accesses::NextStep;
 use super::{
     AddressMap, Admits, AgentPorts, Interconnect, InterconnectHost, InterconnectId, InterconnectModel, Names,
-    Observation, Step, request,
+    Step, request,
 };
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 use direction::Direction;
@@ -100,7 +101,7 @@ use endpoint::Endpoint;
 pub use iommu::Config as IommuConfig;
 use iommu::Iommu;
 use link::Link;
-use packets::{Class, Crossing, PacketKind, Way};
+use packets::{Class, PacketKind, Way};
 pub use part::{Keys, ReceiveBuffers};
 use root_complex::RootComplex;
 
@@ -145,8 +146,7 @@ struct State {
     up: Direction,
     root_complex: RootComplex,
     endpoint: Endpoint,
-    /// The earliest step that is scheduled for what is under way.
-    next_step: Option<Time>,
+    next_step: NextStep,
 }
 
 impl Pcie {
@@ -175,7 +175,7 @@ impl Pcie {
                 up: Direction::new(Way::Up, keys.root_complex_credits.credits()),
                 root_complex: RootComplex::new(keys.writes_ahead),
                 endpoint: Endpoint::with_tags(keys.tags as u16),
-                next_step: None,
+                next_step: NextStep::default(),
             },
             statistics: Statistics::default(),
         }
@@ -223,24 +223,8 @@ impl Pcie {
         let State { down, up, endpoint, root_complex, .. } = state;
         let times =
             [down.next_time(), up.next_time(), endpoint.accesses.next_time(), root_complex.next_time()];
-        let Some(next) = times.into_iter().flatten().min() else { return };
-        let next = next.max(now);
-        if state.next_step.is_none_or(|scheduled| next < scheduled) {
-            state.next_step = Some(next);
+        if let Some(next) = state.next_step.brought_forward(now, times) {
             composition.schedule(next, on, Step::Release);
-        }
-    }
-
-    /// Reports to observers that a transaction is over.
-    fn observe_end<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        Crossing { transaction, since, .. }: &Crossing,
-    ) {
-        if composition.is_observed() {
-            let time = (*since, now);
-            composition.observe(now, on, Observation::Crossing { time, transaction, supplier: None });
         }
     }
 }
@@ -267,10 +251,7 @@ impl InterconnectModel for Pcie {
                 }
             }
             Step::Release => {
-                let next_step = &mut Self::of(composition, on).state.next_step;
-                if *next_step == Some(now) {
-                    *next_step = None;
-                }
+                Self::of(composition, on).state.next_step.has_come(now);
                 Self::go_on(composition, now, on);
             }
             Step::Address | Step::Forward => unreachable!("a link is no bus and no directory"),
@@ -326,14 +307,6 @@ impl InterconnectModel for Pcie {
         Self::take_from_above(composition, now, on, transaction)
     }
 
-    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
-        self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent)).collect()
-    }
-
-    fn occupant(&self) -> Option<&Transaction> {
-        None
-    }
-
     fn ports(&self) -> &AgentPorts {
         &self.ports
     }
@@ -343,10 +316,6 @@ impl InterconnectModel for Pcie {
     }
 
     /// One nanosecond: a link has no clock that its devices could see.
-    fn occupancy_clock(&self) -> Clock {
-        self.clock()
-    }
-
     fn clock(&self) -> Clock {
         Clock::with_period(Duration::from_ns(1))
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::super::accesses::{Accesses, Asking, serve};
+use super::super::accesses::{Accesses, Asking, observe_end, serve};
 use super::super::{InterconnectHost, InterconnectId, Observation, ask};
 use super::messages::{Crossing, Message, Snooped, forwarded_kind};
 use super::{Cxl, Evictions, Opcode, Request};
@@ -297,7 +297,7 @@ impl Cxl {
         if device.transfers[place].missing == 0 {
             let Transfer { transaction, since, data, shared, .. } = device.transfers.remove(place);
             let data = data.filter(|_| !transaction.kind.carries_block());
-            Self::observe_end(composition, now, on, since, &transaction);
+            observe_end(composition, now, on, since, &transaction);
             let response = Response { data, shared, ..Response::default() };
             composition.agent(transaction.agent).complete(now, on, &transaction, &response);
             ask(composition, now, on, transaction.agent);
@@ -368,7 +368,7 @@ impl Cxl {
         let Some((crossing, reply, response)) = served else { return false };
         let is_posted = crossing.transaction.kind.is_posted();
         if is_posted {
-            Self::observe_end(composition, now, on, crossing.since, &crossing.transaction);
+            observe_end(composition, now, on, crossing.since, &crossing.transaction);
             let own = Self::of(composition, on);
             own.state.returning.push_back(now + own.wires.credit_latency);
         }

@@ -2,6 +2,7 @@
 
 use narthex_kernel::Time;
 
+use super::super::accesses::observe_end;
 use super::super::directory::Directory;
 use super::super::{InterconnectHost, InterconnectId, Observation, answer};
 use super::messages::{Crossing, Message};
@@ -87,7 +88,7 @@ impl Cxl {
             Message::Request(request) => own.state.port.arrive(request),
             Message::Answer(Crossing { transaction, since }, response) => {
                 own.state.loads -= 1;
-                Self::observe_end(composition, now, on, since, &transaction);
+                observe_end(composition, now, on, since, &transaction);
                 answer(composition, now, upper, (transaction.agent, transaction.tag), response);
             }
             Message::Data(number, part, slot) => {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
-use super::super::accesses::{Accesses, Asking, Brings, serve};
+use super::super::accesses::{Accesses, Asking, Brings, observe_end, serve};
 use super::super::{InterconnectHost, InterconnectId, Observation, ask};
 use super::Pcie;
 use super::packets::{Class, Content, Credits, Crossing, Packet, ReadRequest, pieces};
@@ -251,7 +251,7 @@ impl Pcie {
             ask(composition, now, on, served);
         }
         if let Some(DeviceRead { crossing, data, .. }) = finished {
-            Self::observe_end(composition, now, on, &crossing);
+            observe_end(composition, now, on, crossing.since, &crossing.transaction);
             let response = Response { data: Some(data), ..Response::default() };
             composition.agent(crossing.transaction.agent).complete(now, on, &crossing.transaction, &response);
         }
@@ -269,7 +269,7 @@ impl Pcie {
         let (class, cost) = (packet.class(), packet.cost());
         if class == Class::Posted {
             if let Content::Write(crossing) = &packet.content {
-                Self::observe_end(composition, now, on, crossing);
+                observe_end(composition, now, on, crossing.since, &crossing.transaction);
             }
             let Pcie { state, link, .. } = Self::of(composition, on);
             state.down.free(now, class, cost, link);

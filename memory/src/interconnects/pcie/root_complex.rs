@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use super::super::accesses::observe_end;
 use super::super::{InterconnectHost, InterconnectId, Observation, answer};
 use super::Pcie;
 use super::endpoint::{payload_of, send_in_parts};
@@ -323,7 +324,7 @@ impl Pcie {
             Content::Answer(crossing, response) => {
                 own.state.up.free(now, class, cost, &own.link);
                 own.state.root_complex.loads -= 1;
-                Self::observe_end(composition, now, on, &crossing);
+                observe_end(composition, now, on, crossing.since, &crossing.transaction);
                 let access = (crossing.transaction.agent, crossing.transaction.tag);
                 answer(composition, now, upper, access, response);
             }
@@ -353,7 +354,7 @@ impl Pcie {
         let over = state.root_complex.arrivals.pop_front().expect("it is the oldest");
         state.up.free(now, Class::Posted, over.cost(), link);
         if let Content::Write(crossing) = over.content {
-            Self::observe_end(composition, now, on, &crossing);
+            observe_end(composition, now, on, crossing.since, &crossing.transaction);
         }
     }
 
