@@ -16,7 +16,7 @@ fn check(class: &str, cases: u64) {
 
 #[test]
 fn elf_files_are_refused_or_run_to_an_end() {
-    check("elf", 300);
+    check("elf", 150);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn machine_files_are_refused_with_their_name_or_run_to_an_end() {
 
 #[test]
 fn accesses_to_devices_leave_runs_that_end() {
-    check("registers", 300);
+    check("registers", 150);
 }
 
 #[test]
@@ -36,5 +36,5 @@ fn accesses_of_firmware_to_its_device_leave_runs_that_end() {
 
 #[test]
 fn checkpoints_are_refused_or_resumed_to_an_end() {
-    check("checkpoints", 200);
+    check("checkpoints", 100);
 }

@@ -161,8 +161,7 @@ def test_a_missing_compiler_comes_with_a_remedy(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not HOST_CC, reason="no host compiler")
-def test_another_compiler_can_be_given(tmp_path, monkeypatch):
-    monkeypatch.setenv("NARTHEX_CACHE", str(tmp_path / "cache"))
+def test_another_compiler_can_be_given(tmp_path):
     source = tmp_path / "self.c"
     source.write_text(
         '#include <narthex.h>\nint main(void) { narthex_report("x", 2, "ns"); return 0; }\n'

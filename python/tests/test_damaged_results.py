@@ -226,7 +226,7 @@ def given_damage(examples, **options):
 
 @pytest.mark.parametrize("kind", EVERY)
 def test_a_damaged_result_is_refused_or_used(documents, tmp_path, kind):
-    @given_damage(40, derandomize=True, phases=[Phase.generate])
+    @given_damage(20, derandomize=True, phases=[Phase.generate])
     def run(damage):
         check(documents, tmp_path, kind, damage)
 

@@ -6,18 +6,19 @@ import zipfile
 
 import pytest
 
-from narthex import NarthexError, compiler, extras, health, prebuilt, toolchain
+from narthex import NarthexError, compiler, drivers, extras, health, prebuilt, toolchain
 
 NO_COMPILER = "there is no compiler"
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """An archive of one program, and the program as it is compiled."""
+    """An archive of one program and one driver apart, and the program as it is compiled."""
     archive = tmp_path_factory.mktemp("wheel") / "prebuilt.zip"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiler, "program_names", lambda: ["hello"])
         patch.setattr(compiler, "firmware_names", list)
+        patch.setattr(drivers, "DRIVERS_APART", {"SARC": drivers.DRIVERS_APART["SARC"]})
         patch.delenv("CC", raising=False)
         patch.delenv("NARTHEX_CC", raising=False)
         prebuilt.make(archive)

