@@ -53,6 +53,8 @@ mod device_end;
 mod host_end;
 #[path = "cxl/host_port.rs"]
 pub mod host_port;
+#[path = "cxl/memory_port.rs"]
+pub mod memory_port;
 #[path = "cxl/messages.rs"]
 pub mod messages;
 #[path = "cxl/part.rs"]
@@ -70,13 +72,14 @@ use serde::{Deserialize, Serialize};
 
 use super::accesses::NextStep;
 use super::{
-    AddressMap, Admits, AgentPorts, Interconnect, InterconnectHost, InterconnectId, InterconnectModel, Names,
+    AddressMap, Admits, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, InterconnectModel, Names,
     Step, request,
 };
 use crate::directory::{Blocks, Carried, Slot, Table};
-use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 use device_end::DeviceEnd;
 pub use host_port::{Evictions, HostPort, Request};
+pub use memory_port::{MemoryPort, Told};
 pub use messages::Opcode;
 use messages::{Crossing, Message, Way};
 pub use part::Keys;
@@ -117,6 +120,7 @@ struct State {
     down: Direction,
     up: Direction,
     port: HostPort<Slot>,
+    memory: MemoryPort<Slot>,
     device: DeviceEnd,
     /// The bytes in messages and at both ends.
     blocks: Blocks,
@@ -151,6 +155,7 @@ impl Cxl {
                 down: Direction::new(Way::Down),
                 up: Direction::new(Way::Up),
                 port: HostPort::default(),
+                memory: MemoryPort::default(),
                 device: DeviceEnd::with_numbers(keys.requests as u8),
                 blocks: Blocks::default(),
                 free_stores: keys.stores,
@@ -168,6 +173,18 @@ impl Cxl {
             Interconnect::Cxl(link) => link,
             other => unreachable!("{} is no CXL link", other.name()),
         }
+    }
+
+    /// The port of a device that is the home of an address.
+    fn home(&self, address: u64) -> Option<AgentId> {
+        match self.homes.find(address)? {
+            Home::Agent(agent) => Some(agent),
+            _ => None,
+        }
+    }
+
+    fn is_home(&self, agent: AgentId, address: u64) -> bool {
+        self.home(address) == Some(agent)
     }
 
     fn send_down(&mut self, now: Time, message: Message) {
@@ -296,6 +313,26 @@ impl InterconnectModel for Cxl {
         Self::schedule_next(composition, now, on);
     }
 
+    fn ask_home<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        transaction: &Transaction,
+    ) -> SnoopReply {
+        Self::ask_device(composition, now, on, agent, transaction)
+    }
+
+    fn return_home<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        transaction: Transaction,
+    ) {
+        Self::return_to_device(composition, now, on, agent, transaction);
+    }
+
     fn ports(&self) -> &AgentPorts {
         &self.ports
     }
@@ -310,9 +347,9 @@ impl InterconnectModel for Cxl {
     }
 
     fn is_idle_at(&self, now: Time) -> bool {
-        let State { down, up, port, device, waiting, loads, .. } = &self.state;
+        let State { down, up, port, memory, device, waiting, loads, .. } = &self.state;
         let are_registers_idle = waiting.is_empty() && *loads == 0;
-        down.is_idle_at(now) && up.is_idle_at(now) && port.is_idle() && device.is_idle() && are_registers_idle
+        down.is_idle_at(now) && up.is_idle_at(now) && port.is_idle() && memory.count() == 0 && device.is_idle() && are_registers_idle
     }
 
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
@@ -336,7 +373,8 @@ impl InterconnectModel for Cxl {
     }
 
     fn message(&self, transaction: &Transaction) -> Option<&'static str> {
-        Some(Opcode::of_transaction(transaction, self.block_bytes).as_str())
+        let home = self.home(transaction.address);
+        Some(Opcode::of_transaction(transaction, self.block_bytes, home).as_str())
     }
 
     fn describe(&self) -> Option<String> {
@@ -344,6 +382,7 @@ impl InterconnectModel for Cxl {
         let counted = [
             (requests, "requests of devices at the host's port"),
             (snoops, "snoops that devices have not answered"),
+            (self.state.memory.count(), "requests of the host that wait for a device's memory"),
             (self.state.device.requests(), "requests of devices that wait for a GO"),
             (self.state.waiting.len(), "accesses of processors that wait for a buffer of the device"),
             (self.state.loads, "loads of processors that wait for completions"),

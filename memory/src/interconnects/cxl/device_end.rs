@@ -10,7 +10,7 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::super::accesses::{Accesses, Asking, observe_end, serve};
-use super::super::{InterconnectHost, InterconnectId, Observation, ask};
+use super::super::{Home, InterconnectHost, InterconnectId, Observation, ask};
 use super::messages::{Crossing, Message, Snooped, forwarded_kind};
 use super::{Cxl, Evictions, Opcode, Request};
 use crate::agent::Agent;
@@ -171,8 +171,12 @@ impl Cxl {
             && let (Some(&number), Some(part)) = (free.front(), unsent.pop_front())
         {
             free.pop_front();
-            let opcode = Opcode::of(part.kind, part.bytes == (0..block_bytes));
-            let request = Request { agent: part.of.0, number, opcode, kind: part.kind, block: part.block };
+            let Part { of: (agent, _), kind, block, .. } = part;
+            let opcode = match self.homes.find(block) == Some(Home::Agent(agent)) {
+                true => Opcode::of_home(kind),
+                false => Opcode::of(kind, part.bytes == (0..block_bytes)),
+            };
+            let request = Request { agent, number, opcode, kind, block };
             sent.push((number, part));
             self.send_up(now, Message::Request(request));
         }
@@ -234,6 +238,28 @@ impl Cxl {
         match message {
             Message::Access(crossing) => Self::of(composition, on).state.device.accesses.arrive(crossing),
             Message::Snoop(agent, carried) => Self::snoop_device(composition, now, on, agent, carried),
+            Message::AskHome(agent, crossing) => Self::ask_home_here(composition, now, on, agent, crossing),
+            Message::ReturnHome(agent, mut transaction, slot) => {
+                let own = Self::of(composition, on);
+                transaction.data = Some(own.state.blocks.take(slot));
+                let delay = composition.agent(agent).home(now, &transaction).delay;
+                let done = Message::Completion(Opcode::of_completion(transaction.kind));
+                Self::of(composition, on).state.device.later.push((now + delay, done));
+            }
+            Message::Go(request, _, shared) if request.opcode.is_back_invalidation() => {
+                let Request { agent, number, kind, block, .. } = request;
+                // Its memory has the bytes by now.
+                let data = match kind.fetches_block() {
+                    true => {
+                        composition.agent(agent).home(now, &Transaction::block(agent, kind, block)).data
+                    }
+                    false => None,
+                };
+                let own = Self::of(composition, on);
+                let part = own.state.device.granted(number);
+                own.receive(&part, data, shared);
+                Self::end_part(composition, now, on, &part);
+            }
             Message::Go(request, slot, shared) => {
                 let own = Self::of(composition, on);
                 let data = slot.map(|slot| own.state.blocks.take(slot));
@@ -260,6 +286,30 @@ impl Cxl {
             }
             _ => unreachable!("it goes up"),
         }
+    }
+
+    /// A port is asked for a block of which it is the home. It acts at once; its memory's time is part of the
+    /// answer. A block that the host reads leaves a shared copy, so that the device is asked before a store.
+    fn ask_home_here<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        crossing: Crossing,
+    ) {
+        let transaction = &crossing.transaction;
+        let reply = composition.agent(agent).snoop(now, transaction);
+        debug_assert!(!reply.later, "a device that holds requests is refused with the machine");
+        let fetched = transaction.kind.fetches_block().then(|| composition.agent(agent).home(now, transaction));
+        let state = &mut Self::of(composition, on).state;
+        let delay = fetched.as_ref().map_or(Duration::ZERO, |reply| reply.delay);
+        let &Transaction { address: block, kind, .. } = transaction;
+        let data = fetched.map(|reply| reply.data.expect("a home has its blocks"));
+        let slot = data.map(|data| state.blocks.keep(block, data, kind != Kind::ReadOnce));
+        if slot.is_some() {
+            state.device.later.push((now + delay, Message::Completion(Opcode::of_completion(kind))));
+        }
+        state.device.later.push((now + delay, Message::HomeAnswer(crossing, slot)));
     }
 
     /// A device's transaction gets the bytes of a part.
