@@ -63,6 +63,24 @@ fn every_protocol_holds_behind_a_link_and_none_behind_one_whose_snoops_pass_a_go
     }
 }
 
+#[test]
+fn every_protocol_holds_with_a_home_behind_a_link_and_none_where_a_request_passes_another_message() {
+    println!("TEMPORARY {}", explored(table("MOESI"), &Scope::MEMORY));
+    for name in coherent() {
+        let passing = Scope { link: Link::RequestsPass, ..Scope::MEMORY[0] };
+        let example = explored(table(name), &[passing]).counter_example.expect("it is found");
+        println!("{name}: {} {:#?}", example.violated, example.steps);
+    }
+    let scope = Scope::MEMORY[0];
+    let sizes = coherent().into_iter().map(|name| (name, size_of(name, scope).0));
+    assert_eq!(sizes.collect::<Vec<_>>(), [("MESI", 1), ("MOESI", 1), ("MSI", 1)]);
+    for name in coherent() {
+        let passing = Scope { link: Link::RequestsPass, ..scope };
+        let example = explored(table(name), &[passing]).counter_example.expect("it is found");
+        println!("{name}: {} {:#?}", example.violated, example.steps);
+    }
+}
+
 /// Half a minute each: `make directory-mutants`.
 #[test]
 #[ignore = "takes minutes"]

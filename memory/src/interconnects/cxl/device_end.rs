@@ -38,12 +38,12 @@ pub(super) struct DeviceEnd {
     /// Dirty blocks that were given up.
     evictions: Evictions<Slot>,
     /// Answers to snoops, with the times at which the caches have them.
-    later: Vec<(Time, Message)>,
+    pub later: Vec<(Time, Message)>,
 }
 
 /// A block, or a part of one, of a transaction.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-struct Part {
+pub(super) struct Part {
     of: (AgentId, TransactionTag),
     kind: Kind,
     block: u64,
@@ -99,7 +99,7 @@ impl DeviceEnd {
     }
 
     /// The part with this number, which is granted: it is free for another one.
-    fn granted(&mut self, number: u8) -> Part {
+    pub fn granted(&mut self, number: u8) -> Part {
         let place = self.sent.iter().position(|(own, _)| *own == number).expect("it was sent");
         self.free.push_back(number);
         self.sent.remove(place).1
@@ -239,26 +239,11 @@ impl Cxl {
             Message::Access(crossing) => Self::of(composition, on).state.device.accesses.arrive(crossing),
             Message::Snoop(agent, carried) => Self::snoop_device(composition, now, on, agent, carried),
             Message::AskHome(agent, crossing) => Self::ask_home_here(composition, now, on, agent, crossing),
-            Message::ReturnHome(agent, mut transaction, slot) => {
-                let own = Self::of(composition, on);
-                transaction.data = Some(own.state.blocks.take(slot));
-                let delay = composition.agent(agent).home(now, &transaction).delay;
-                let done = Message::Completion(Opcode::of_completion(transaction.kind));
-                Self::of(composition, on).state.device.later.push((now + delay, done));
+            Message::ReturnHome(agent, transaction, slot) => {
+                Self::return_home_here(composition, now, on, agent, (transaction, slot));
             }
             Message::Go(request, _, shared) if request.opcode.is_back_invalidation() => {
-                let Request { agent, number, kind, block, .. } = request;
-                // Its memory has the bytes by now.
-                let data = match kind.fetches_block() {
-                    true => {
-                        composition.agent(agent).home(now, &Transaction::block(agent, kind, block)).data
-                    }
-                    false => None,
-                };
-                let own = Self::of(composition, on);
-                let part = own.state.device.granted(number);
-                own.receive(&part, data, shared);
-                Self::end_part(composition, now, on, &part);
+                Self::end_back_invalidation(composition, now, on, request, shared);
             }
             Message::Go(request, slot, shared) => {
                 let own = Self::of(composition, on);
@@ -288,32 +273,8 @@ impl Cxl {
         }
     }
 
-    /// A port is asked for a block of which it is the home. It acts at once; its memory's time is part of the
-    /// answer. A block that the host reads leaves a shared copy, so that the device is asked before a store.
-    fn ask_home_here<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-        crossing: Crossing,
-    ) {
-        let transaction = &crossing.transaction;
-        let reply = composition.agent(agent).snoop(now, transaction);
-        debug_assert!(!reply.later, "a device that holds requests is refused with the machine");
-        let fetched = transaction.kind.fetches_block().then(|| composition.agent(agent).home(now, transaction));
-        let state = &mut Self::of(composition, on).state;
-        let delay = fetched.as_ref().map_or(Duration::ZERO, |reply| reply.delay);
-        let &Transaction { address: block, kind, .. } = transaction;
-        let data = fetched.map(|reply| reply.data.expect("a home has its blocks"));
-        let slot = data.map(|data| state.blocks.keep(block, data, kind != Kind::ReadOnce));
-        if slot.is_some() {
-            state.device.later.push((now + delay, Message::Completion(Opcode::of_completion(kind))));
-        }
-        state.device.later.push((now + delay, Message::HomeAnswer(crossing, slot)));
-    }
-
     /// A device's transaction gets the bytes of a part.
-    fn receive(&mut self, part: &Part, data: Option<BlockData>, shared: bool) {
+    pub(super) fn receive(&mut self, part: &Part, data: Option<BlockData>, shared: bool) {
         let place = self.state.device.transfer(part);
         let transfer = &mut self.state.device.transfers[place];
         transfer.shared |= shared;
@@ -340,7 +301,12 @@ impl Cxl {
     }
 
     /// A part is granted: with the last one, its transaction is over.
-    fn end_part<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, part: &Part) {
+    pub(super) fn end_part<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        part: &Part,
+    ) {
         let device = &mut Self::of(composition, on).state.device;
         let place = device.transfer(part);
         device.transfers[place].missing -= 1;

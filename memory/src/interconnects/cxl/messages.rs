@@ -149,11 +149,7 @@ impl Opcode {
 
     /// What any transaction becomes that crosses the link, by its first block: an access or a request. `home` is
     /// the device's port whose block it is, if it is on such a one.
-    pub(super) fn of_transaction(
-        transaction: &Transaction,
-        block_bytes: u32,
-        home: Option<AgentId>,
-    ) -> Self {
+    pub(super) fn of_transaction(transaction: &Transaction, block_bytes: u32, home: Option<AgentId>) -> Self {
         let &Transaction { agent, kind, address, size, .. } = transaction;
         let block_bytes = u64::from(block_bytes);
         match kind {
