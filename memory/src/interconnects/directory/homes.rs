@@ -5,7 +5,8 @@ use std::ops::Range;
 use narthex_kernel::Time;
 
 use super::super::{
-    AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, ask_home, at_home, return_home,
+    AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, ask_home, at_home,
+    return_home,
 };
 use super::Directory;
 use crate::agent::Agent;
@@ -163,7 +164,8 @@ impl Directory {
         let Some(link) = own.link_of(agent) else {
             return composition.agent(agent).snoop(now, &transaction);
         };
-        let asks = own.homes[usize::from(id.0)].entry(message.block).asks_home(message.requester, kind, agent);
+        let asks =
+            own.homes[usize::from(id.0)].entry(message.block).asks_home(message.requester, kind, agent);
         let Some(kind) = asks else { return untold };
         transaction.kind = kind;
         ask_home(composition, now, link, agent, &transaction)

@@ -133,7 +133,11 @@ impl Agent for Device<'_> {
             own.may_be_cached = false;
             if let Some(byte) = self.0.writes.take() {
                 own.write(byte);
-                self.0.finished.push(Finished { at: now.as_ps() / 1_000, processor: WRITER, value: byte.into() });
+                self.0.finished.push(Finished {
+                    at: now.as_ps() / 1_000,
+                    processor: WRITER,
+                    value: byte.into(),
+                });
             }
         }
         if let Some(data) = &response.data {
