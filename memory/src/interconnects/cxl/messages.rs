@@ -352,4 +352,21 @@ mod tests {
         }
         assert_eq!(Opcode::of(Kind::WriteBlock, false), Opcode::WrInv);
     }
+
+    #[test]
+    fn what_the_host_does_to_a_block_of_a_device_is_a_request_and_a_completion() {
+        for (kind, request, completion) in [
+            (Kind::Read, "MemRdData", "Cmp-S"),
+            (Kind::ReadOnce, "Req MemRd", "Cmp"),
+            (Kind::ReadExclusive, "Req MemRd", "Cmp-E"),
+            (Kind::Upgrade, "MemInv", "Cmp-E"),
+            (Kind::WriteBlock, "MemInv", "Cmp-E"),
+            (Kind::WriteBack, "RwD MemWr", "Cmp"),
+        ] {
+            let names = [Opcode::of_host(kind), Opcode::of_completion(kind)].map(Opcode::as_str);
+            assert_eq!(names, [request, completion], "{kind:?}");
+        }
+        let own = [Kind::Read, Kind::Invalidate, Kind::Upgrade].map(|kind| Opcode::of_home(kind).as_str());
+        assert_eq!(own, ["BISnpData", "BISnpInv", "BISnpInv"]);
+    }
 }
