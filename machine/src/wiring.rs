@@ -220,9 +220,9 @@ pub fn lacks_a_bus(device: &dyn Device, directory: &str, seat: Seat) -> Option<S
         ));
     }
     if seat == Seat::BehindCachingLink {
-        return device.ports().iter().any(|port| !port.homes.is_empty()).then(|| {
-            "is the home of blocks, which processors would cache over CXL.mem; the link carries CXL.io and CXL.cache: \
-             expected an interface whose queues are in main memory, such as CNI32Qm, CNI0Qm, Ring or Verbs"
+        return device.ports().iter().any(|port| port.holds && !port.homes.is_empty()).then(|| {
+            "holds loads of its blocks until it has an answer, and the home of a block behind a CXL link answers each \
+             request; expected a place on the directory itself, or an interface such as CNI4, CNI512Q or CoherentRing"
                 .into()
         });
     }

@@ -12,31 +12,38 @@ use narthex_memory::interconnects::cxl::{Evictions, HostPort, Opcode, Request};
 use narthex_memory::{AgentId, Kind};
 
 use super::Link;
+use super::device_home::DeviceHome;
 use super::step::Step;
 use super::world::{Age, DEVICE, Event, HOME, Who};
 use crate::explore::Violation;
 
 /// A message from the host to the device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Down {
+pub(super) enum Down {
     Go(Request, Option<Age>, bool),
     GoWritePull(Request),
     Snoop(AgentId, Message<Age>),
+    /// The device that is the home is asked, and gets its block back.
+    AskHome(Kind),
+    ReturnHome(Age),
 }
 
 /// A message from the device to the host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Up {
+pub(super) enum Up {
     Request(Request),
     Data(u8, Option<Age>),
     Reply(AgentId, Message<Age>, Option<Age>, Option<Age>),
+    HomeAnswer(Option<Age>),
 }
 
 /// What is on the link and at its ends.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LinkState {
-    /// The cache behind it.
+    /// The cache behind it, if there is one.
     cache: u8,
+    /// The device behind it, if that is the home.
+    pub home: Option<DeviceHome>,
     port: HostPort<Age>,
     evictions: Evictions<Age>,
     /// The transactions of the cache and of the device with the home.
@@ -50,10 +57,11 @@ pub struct LinkState {
 }
 
 impl LinkState {
-    /// An idle link in front of this cache and the device.
-    pub fn new(cache: u8) -> Self {
+    /// An idle link in front of this cache and the device; or of the device alone, as the home.
+    pub fn new(cache: Option<u8>) -> Self {
         LinkState {
-            cache,
+            cache: cache.unwrap_or(u8::MAX),
+            home: cache.is_none().then(DeviceHome::new),
             port: HostPort::default(),
             evictions: Evictions::default(),
             asked: [None; 2],
@@ -66,9 +74,12 @@ impl LinkState {
 
     /// What can happen on it: the first message of a direction arrives, or a snoop that passes a GO.
     pub fn events(&self, link: Link) -> Vec<Event> {
-        let is_snoop = |message: &Down| matches!(message, Down::Snoop(..));
-        let passing =
-            self.down.iter().position(is_snoop).filter(|&place| place > 0 && link == Link::SnoopsPass);
+        let passes = |message: &Down| match link {
+            Link::SnoopsPass => matches!(message, Down::Snoop(..)),
+            Link::RequestsPass => matches!(message, Down::AskHome(..)),
+            _ => false,
+        };
+        let passing = self.down.iter().position(passes).filter(|&place| place > 0);
         let first = [(!self.down.is_empty()).then_some(0), passing];
         let downs = first.into_iter().flatten().map(|place| Event::Down(place as u8));
         downs.chain((!self.up.is_empty()).then_some(Event::Up)).collect()
@@ -76,24 +87,31 @@ impl LinkState {
 
     /// All bytes that are here.
     pub fn ages(&mut self) -> impl Iterator<Item = &mut Age> {
-        let LinkState { port, evictions, asked, down, up, .. } = self;
+        let LinkState { port, evictions, home, asked, down, up, .. } = self;
         let downs = down.iter_mut().filter_map(|message| match message {
             Down::Go(_, data, _) => data.as_mut(),
+            Down::ReturnHome(age) => Some(age),
             _ => None,
         });
         let ups = up.iter_mut().flat_map(|message| match message {
-            Up::Data(_, data) => [data.as_mut(), None],
+            Up::Data(_, data) | Up::HomeAnswer(data) => [data.as_mut(), None],
             Up::Reply(_, _, supplies, copy) => [supplies.as_mut(), copy.as_mut()],
             Up::Request(_) => [None, None],
         });
         let asked = asked.iter_mut().flatten().filter_map(|asked| asked.data.as_mut());
-        port.data().chain(evictions.data()).chain(asked).chain(downs).chain(ups.flatten())
+        let of_home = home.iter_mut().flat_map(|home| home.port.data());
+        port.data().chain(of_home).chain(evictions.data()).chain(asked).chain(downs).chain(ups.flatten())
     }
 
     /// Nothing is under way.
     pub fn is_quiet(&self) -> bool {
         let is_empty = self.down.is_empty() && self.up.is_empty() && self.awaited.is_empty();
-        is_empty && self.port.is_idle() && self.evictions.is_empty() && self.asked.iter().all(Option::is_none)
+        let is_home_quiet = self.home.as_ref().is_none_or(|home| home.port.count() == 0);
+        is_empty
+            && is_home_quiet
+            && self.port.is_idle()
+            && self.evictions.is_empty()
+            && self.asked.iter().all(Option::is_none)
     }
 
     /// What is under way, in words.
@@ -115,12 +133,22 @@ fn name(message: &Down) -> String {
             format!("the GO_WritePull for {}'s {}", Who(request.agent), request.kind.name())
         }
         Down::Snoop(agent, message) => format!("the snoop of {} for {}", Who(*agent), message.body.name()),
+        Down::AskHome(kind) => format!("the host's {}", Opcode::of_host(*kind).as_str()),
+        Down::ReturnHome(_) => "the host's MemWr".to_owned(),
     }
 }
 
 impl Step<'_> {
     fn link(&mut self) -> &mut LinkState {
         self.world.link.as_mut().expect("a link is here")
+    }
+
+    pub(super) fn send_down(&mut self, message: Down) {
+        self.link().down.push(message);
+    }
+
+    pub(super) fn send_up(&mut self, message: Up) {
+        self.link().up.push(message);
     }
 
     /// Whether an agent is behind the link.
@@ -133,7 +161,7 @@ impl Step<'_> {
         let link = self.link();
         let number = link.numbers.trailing_ones() as u8;
         link.numbers |= 1 << number;
-        let opcode = Opcode::of(kind, true);
+        let opcode = if link.home.is_some() { Opcode::of_home(kind) } else { Opcode::of(kind, true) };
         let request = Request { agent: AgentId(agent), number, opcode, kind, block: block.into() };
         link.up.push(Up::Request(request));
         if let (Kind::WriteBack, Some(age)) = (kind, data) {
@@ -168,6 +196,7 @@ impl Step<'_> {
                     self.forwarded_to_port(agent, message, kind)?;
                 }
             }
+            Up::HomeAnswer(data) => self.home_answered(data)?,
             Up::Reply(agent, message, supplies, copy) => {
                 self.link().port.answered(agent, message.block);
                 self.answer_home(message, (supplies, copy))?;
@@ -254,6 +283,12 @@ impl Step<'_> {
         let asked = self.link().asked(agent).take().expect("it is over");
         if asked.kind != Kind::WriteBack {
             self.send(HOME, Message { block, requester: agent, body: Body::Done });
+            if self.is_device_home() {
+                let (request, _) = self.link().port.complete(agent, block, None);
+                self.answer_own_request(request, asked.data, asked.shared);
+                self.go_on_at_port();
+                return Ok(());
+            }
             let (request, data) = self.link().port.complete(agent, block, asked.data);
             let message = match request.opcode.is_pulled() {
                 true => Down::GoWritePull(request),
@@ -274,6 +309,18 @@ impl Step<'_> {
         let message = self.link().down.remove(place);
         self.say(|| format!("{} comes to the device", name(&message)));
         match message {
+            Down::Go(request, ..) if self.is_device_home() => {
+                self.link().numbers &= !(1 << request.number);
+                self.own_request_is_over(request.kind)
+            }
+            Down::AskHome(kind) => {
+                self.asked_over_link(kind);
+                Ok(())
+            }
+            Down::ReturnHome(age) => {
+                self.returned_home(age);
+                Ok(())
+            }
             Down::Go(request, data, shared) => self.granted(request, data, shared),
             Down::GoWritePull(request) => {
                 self.pull(request);

@@ -16,7 +16,8 @@
 //! [`PROPERTIES`].
 //!
 //! A cache and the device may be behind a CXL link ([`link`]), whose ends are the simulator's
-//! ([`narthex_memory::interconnects::cxl`]): two explorations more ([`Scope::LINKS`]).
+//! ([`narthex_memory::interconnects::cxl`]): two explorations more ([`Scope::LINKS`]). A device behind one may be the home of the block ([`device_home`]):
+//! two again ([`Scope::MEMORY`]).
 //!
 //! Four explorations of each protocol ([`Scope::ALL`]). Tables do not speak of two blocks.
 //! The second and the third one are there because a cache may return one block while it asks
@@ -24,6 +25,7 @@
 //! two blocks, messages whose order can make no difference come as soon as they can; with one,
 //! every order is tried.
 
+mod device_home;
 mod link;
 mod mutants;
 mod step;
@@ -71,6 +73,10 @@ pub enum Link {
     InOrder,
     /// One whose snoops pass GOs, which must not hold.
     SnoopsPass,
+    /// A CXL link with the device alone behind it, as the home of the block.
+    Memory,
+    /// The same, but the host's requests pass what was sent before, which must not hold.
+    RequestsPass,
 }
 
 impl Scope {
@@ -97,9 +103,16 @@ impl Scope {
         Scope { caches: 2, blocks: 1, device: true, every_order: true, at_once: false, link: Link::InOrder },
     ];
 
+    /// Two and three caches of the host, and behind a CXL link a device that is the home of the block, reads and
+    /// writes it.
+    pub const MEMORY: [Scope; 2] = [
+        Scope { caches: 2, blocks: 1, device: true, every_order: true, at_once: false, link: Link::Memory },
+        Scope { caches: 3, blocks: 1, device: true, every_order: true, at_once: false, link: Link::Memory },
+    ];
+
     /// The number of the cache behind the link, if there is one.
     fn linked(self) -> Option<u8> {
-        (self.link != Link::None).then(|| self.caches - 1)
+        matches!(self.link, Link::InOrder | Link::SnoopsPass).then(|| self.caches - 1)
     }
 
     fn words(self) -> String {
@@ -111,6 +124,8 @@ impl Scope {
             Link::None => "",
             Link::InOrder => ", the last behind a CXL link",
             Link::SnoopsPass => ", the last behind a link whose snoops pass GOs",
+            Link::Memory => ", its home behind a CXL link",
+            Link::RequestsPass => ", its home behind a link whose requests pass",
         };
         format!("{} caches{device}, {blocks}{at_once}{orders}{link}", self.caches)
     }
@@ -148,7 +163,7 @@ pub fn check_named(
     let table = protocols::by_name(name).filter(|table| table.tracks_copies());
     let table = table.ok_or_else(|| no_protocol(name, &protocols::coherent()))?;
     let Some(change) = change else {
-        return Ok(check(table, &[&Scope::ALL[..], &Scope::LINKS].concat(), limit, observe));
+        return Ok(check(table, &[&Scope::ALL[..], &Scope::LINKS, &Scope::MEMORY].concat(), limit, observe));
     };
     let mutants = mutants::of(table);
     let Some(mutant) = mutants.iter().find(|mutant| mutant.name == change) else {

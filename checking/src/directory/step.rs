@@ -6,6 +6,7 @@ use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, State};
 use narthex_memory::{AgentId, Kind};
 
 use super::Scope;
+use super::link::Down;
 use super::world::{Age, BLOCKS, DEVICE, Event, HOME, IN_TIME, LAST, NO_NEVER, Sent, Who, World};
 use crate::explore::Violation;
 
@@ -23,6 +24,8 @@ impl Step<'_> {
         match event {
             Event::Access(cache, block, access) => self.access(cache, block, access)?,
             Event::Evict(cache, block) => self.evict(cache, block)?,
+            Event::Read(block) if self.is_device_home() => self.device(block, Kind::Read, None),
+            Event::Write(block) if self.is_device_home() => self.device(block, Kind::Invalidate, None),
             Event::Read(block) => self.device(block, Kind::ReadOnce, None),
             Event::Write(block) => self.device(block, Kind::WriteBlock, Some(Age::Next)),
             Event::Down(place) => self.come_down(place.into())?,
@@ -147,7 +150,10 @@ impl Step<'_> {
 
     fn device(&mut self, block: u8, kind: Kind, data: Option<Age>) {
         self.say(|| format!("the device begins a {} of block {block}", kind.name()));
-        self.ask(DEVICE, block, kind, data);
+        match self.is_device_home() {
+            true => self.use_own_block(kind),
+            false => self.ask(DEVICE, block, kind, data),
+        }
     }
 
     fn deliver(&mut self, Sent { to, message }: Sent) -> Result<(), Violation> {
@@ -158,11 +164,18 @@ impl Step<'_> {
         }
     }
 
-    fn at_home(&mut self, message: Message<Age>) -> Result<(), Violation> {
+    pub(super) fn at_home(&mut self, message: Message<Age>) -> Result<(), Violation> {
         let block = message.block as usize;
+        let told = match self.is_device_home() {
+            false => None,
+            true => match self.ask_device(message) {
+                Some(told) => told,
+                None => return Ok(()),
+            },
+        };
         let mut entry = self.world.homes[block].entry;
         let table = self.table;
-        let result = entry.receive(table, message, &mut Port { step: self, block });
+        let result = entry.receive(table, message, &mut Port { step: self, message, told });
         self.world.homes[block].entry = entry;
         result.or_else(|unexpected| self.never(unexpected.to_string()))?;
         match entry.waits() {
@@ -300,20 +313,34 @@ impl Step<'_> {
 /// What a home works with.
 struct Port<'a, 'b> {
     step: &'a mut Step<'b>,
-    block: usize,
+    message: Message<Age>,
+    /// The bytes that a device which is the home has answered with.
+    told: Option<Age>,
 }
 
 impl HomePort<Age> for Port<'_, '_> {
     fn fetch(&mut self, _requester: AgentId, _kind: Kind) -> Age {
-        self.step.world.homes[self.block].memory
+        match self.step.is_device_home() {
+            // Without an answer old ones are found.
+            true => self.told.unwrap_or(Age::Old),
+            false => self.step.world.homes[self.message.block as usize].memory,
+        }
     }
 
     fn take(&mut self, _from: AgentId, _kind: Kind, data: Age) {
-        self.step.world.homes[self.block].memory = data;
-        self.step.say(|| "; memory takes the bytes".into());
+        if !self.step.is_device_home() {
+            self.step.world.homes[self.message.block as usize].memory = data;
+            self.step.say(|| "; memory takes the bytes".into());
+        } else if self.message.requester.0 != DEVICE {
+            self.step.send_down(Down::ReturnHome(data));
+        }
     }
 
     fn send(&mut self, to: Endpoint, message: Message<Age>) {
         self.step.send(to, message);
+    }
+
+    fn agent(&self) -> Option<AgentId> {
+        self.step.is_device_home().then_some(AgentId(DEVICE))
     }
 }

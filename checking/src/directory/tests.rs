@@ -63,6 +63,22 @@ fn every_protocol_holds_behind_a_link_and_none_behind_one_whose_snoops_pass_a_go
     }
 }
 
+#[test]
+fn every_protocol_holds_with_a_home_behind_a_link_and_none_where_a_request_passes_another_message() {
+    let scope = Scope::MEMORY[0];
+    let sizes = coherent().into_iter().map(|name| (name, size_of(name, scope).0));
+    assert_eq!(sizes.collect::<Vec<_>>(), [("MESI", 17_255), ("MOESI", 18_735), ("MSI", 17_255)]);
+    for name in coherent() {
+        let passing = Scope { link: Link::RequestsPass, ..scope };
+        let example = explored(table(name), &[passing]).counter_example.expect("it is found");
+        // A read passes the write that brings its block home.
+        assert_eq!(example.violated, LAST, "{name}");
+        let last = &example.steps[example.steps.len() - 2..];
+        assert!(last[0].starts_with("HomeAnswer(Some(Old)) comes to the port"), "{name}: {last:?}");
+        assert!(last[1].ends_with("finds an old value"), "{name}: {last:?}");
+    }
+}
+
 /// Half a minute each: `make directory-mutants`.
 #[test]
 #[ignore = "takes minutes"]
@@ -74,8 +90,8 @@ fn every_protocol_holds_in_all_scopes() {
         let states = report.explorations.iter().map(|own| format!(" {} |", own.exploration.states));
         let row = format!("| `{name}` |{}", states.collect::<String>());
         assert!(include_str!("../../../docs/coherence.md").contains(&row), "the guide's table has {row}");
-        let sizes = Scope::LINKS.map(|scope| size_of(name, scope).0);
-        println!("behind a link: {sizes:?}");
+        let sizes = [Scope::LINKS, Scope::MEMORY].map(|scopes| scopes.map(|scope| size_of(name, scope).0));
+        println!("behind a link, and with a home there: {sizes:?}");
     }
 }
 

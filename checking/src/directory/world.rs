@@ -14,8 +14,8 @@ use narthex_memory::AgentId;
 use narthex_memory::directory::{Asked, Body, Endpoint, Entry, HomeId, Lane, Message, Stage};
 use narthex_memory::protocols::{Access, State};
 
-use super::Scope;
 use super::link::LinkState;
+use super::{Link, Scope};
 use crate::explore::Violation;
 
 /// How new the bytes of a block are.
@@ -113,7 +113,7 @@ impl World {
             homes: [AtHome { entry: Entry::default(), memory: Age::Last }; BLOCKS],
             device: None,
             messages: Vec::new(),
-            link: scope.linked().map(LinkState::new),
+            link: (scope.link != Link::None).then(|| LinkState::new(scope.linked())),
         }
     }
 
@@ -147,13 +147,20 @@ impl World {
                 }
             }
         }
-        if scope.device && self.device.is_none() {
+        if let Some(home) = self.device_home()
+            && self.device.is_none()
+        {
+            events.extend((!home.is_latest).then_some(Event::Read(0)));
+            events.push(Event::Write(0));
+        } else if scope.device && self.device.is_none() {
             events.extend((0..scope.blocks).flat_map(|block| [Event::Read(block), Event::Write(block)]));
         }
         let mut seen: Vec<&Sent> = Vec::new();
         for (place, sent) in self.messages.iter().enumerate() {
             let is_request = sent.message.body.lane() == Lane::Request;
-            let waits = is_request && self.homes[sent.message.block as usize].entry.is_busy();
+            let is_held = self.device_home().is_some_and(|home| home.held.is_some());
+            let is_busy = self.homes[sent.message.block as usize].entry.is_busy();
+            let waits = is_request && (is_busy || is_held);
             if !waits && !seen.contains(&sent) {
                 seen.push(sent);
                 events.push(Event::Deliver(place as u8));
@@ -264,6 +271,13 @@ impl World {
             let (id, state) = (AgentId(number as u8), cache.copies[block].0);
             let is_owner = entry.owner() == Some(id);
             let needs_owner = state.is_writable() || state.is_dirty();
+            let is_unknown = self.device_home().is_some_and(|home| {
+                state.is_readable() && !home.is_fetched || state.is_writable() && home.is_latest
+            });
+            if is_unknown && self.is_quiet() {
+                let words = format!("now {} is {state}, and the device does not know", Who(id));
+                return Err(Violation { property: KNOWN, words });
+            }
             if needs_owner && !is_owner || state.is_readable() && !is_owner && !entry.is_sharer(id) {
                 let words =
                     format!("now {} is {state}, and the home of block {block} does not know", Who(id));

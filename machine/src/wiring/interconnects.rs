@@ -33,13 +33,18 @@ impl Shape {
             }
         }
         for placed in ports {
-            let home = match placed.on {
-                here if here == on => Home::Agent(placed.agent),
-                there if self.above(there) == Some(on) => self.bridge_home(there),
+            let own = Home::Agent(placed.agent);
+            let [of_registers, of_blocks] = match placed.on {
+                here if here == on => [own; 2],
+                // The directory knows the copies of its blocks.
+                there if self.caches_behind(there, on) => [self.bridge_home(there), own],
+                there if self.above(there) == Some(on) => [self.bridge_home(there); 2],
                 _ => continue,
             };
-            for range in claimed(&placed.port) {
-                map.add(range, home).map_err(|overlap| shared(overlap, &placed.port.name))?;
+            let DevicePort { registers, homes, name, .. } = &placed.port;
+            let registers = registers.iter().map(|range| (range, of_registers));
+            for (range, home) in registers.chain(homes.iter().map(|range| (range, of_blocks))) {
+                map.add(range.clone(), home).map_err(|overlap| shared(overlap, name))?;
             }
         }
         Ok(map)
@@ -173,11 +178,6 @@ impl Shape {
         let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
         interned(&format!("{word}_"))
     }
-}
-
-/// The addresses for which a port answers.
-fn claimed(port: &DevicePort) -> impl Iterator<Item = Range<u64>> {
-    port.registers.iter().chain(&port.homes).cloned()
 }
 
 /// A name for as long as the process lives: there are as many as machines' files

@@ -207,6 +207,27 @@ impl Entry {
         cell
     }
 
+    /// What a home asks the agent whose memory it is before it works on a request of another, if that agent is
+    /// behind a link: with [`Kind::Upgrade`] for the right to write alone. None: another cache owns the block and
+    /// answers, and the agent has no copy to lose.
+    ///
+    /// Such an agent always shares with a reader. So an owner has changed the block, and supplies it.
+    pub fn asks_home(&self, requester: AgentId, kind: Kind, home: AgentId) -> Option<Kind> {
+        let is_owner = self.owner == Some(requester);
+        let other_owns = self.owner.is_some() && !is_owner;
+        let home_loses = self.sharers.has(home);
+        let kind = match kind.snoop()? {
+            Snoop::WriteBack => return None,
+            Snoop::Read | Snoop::ReadOnce => return (!other_owns).then_some(kind),
+            Snoop::WriteBlock => kind,
+            Snoop::Upgrade if is_owner || self.sharers.has(requester) => kind,
+            Snoop::Upgrade | Snoop::ReadExclusive if other_owns => Kind::Upgrade,
+            Snoop::Upgrade | Snoop::ReadExclusive => Kind::ReadExclusive,
+        };
+        let has_right = other_owns || is_owner && kind == Kind::Upgrade;
+        (!has_right || home_loses).then_some(kind)
+    }
+
     fn reply(&self, table: &Table, reply: Reply) -> Option<HomeAction> {
         table.responses[self.state as usize][reply as usize]
     }

@@ -1,8 +1,10 @@
-//! A CXL link: devices that cache blocks of the host at one end, its directory at the other.
+//! A CXL link: devices that cache blocks of the host, and are the home of their own, at one end; its directory at
+//! the other.
 //!
 //! ```text
-//!   directory ── port ══ down (H2D): GO, data, snoops, accesses to registers ══► device ── caches, engines
-//!   (requester)       ◄══ up (D2H):   requests, data, answers to snoops        ══
+//!   directory ── port ══ down (H2D): GO, data, snoops, accesses to registers  ══► device ── caches, engines
+//!   (requester,       ══ down (M2S): reads, writes of the device's blocks     ══►    └──── memory
+//!    home)            ◄══ up (D2H, S2M): requests, data, answers to snoops, BISnp ══
 //! ```
 //!
 //! **CXL.io** carries a processor's loads from registers and stores to them, of 1 byte to a block: a store is
@@ -26,6 +28,30 @@
 //! then, and whoever asks for it waits for the data. So a device that writes data, waits for their GO and writes a
 //! flag needs nothing else for a processor that sees the flag to see the data.
 //!
+//! **CXL.mem** makes a device the home of blocks that the host caches: an HDM-DB device, which has its own coherence
+//! engine and takes copies back by BISnp (back-invalidation). On the chip such a device contains its blocks' part of
+//! the directory. Here that part is split as in a real host and device. What caches of the host have the block, the
+//! home in the host's port knows; what the host has as a whole, the device knows. So host's caches pass a
+//! changed block on by themselves, and a request crosses only if bytes are missing or the device loses a right
+//! ([`Entry::asks_home`](crate::directory::Entry::asks_home)); [`memory_port`] holds it until the answer is here.
+//!
+//! | the host | M2S | S2M |
+//! | --- | --- | --- |
+//! | read | MemRdData | Cmp-S, MemData |
+//! | read_exclusive; read_once | MemRd | Cmp-E, MemData; Cmp, MemData |
+//! | upgrade, invalidate, write_block | MemInv | Cmp-E |
+//! | write_back, and the data of a write_block | MemWr | Cmp |
+//!
+//! | the device, on a block of its own | S2M | M2S |
+//! | --- | --- | --- |
+//! | read | BISnpData | (MemWr,) BIRspS |
+//! | read_exclusive, upgrade, invalidate | BISnpInv | (MemWr,) BIRspI |
+//!
+//! The requester of a BISnp in the directory is the port as well, and there is no second protocol here either: the
+//! home's table says what becomes of it. Bytes that a cache of the host has changed return by a MemWr in front of the
+//! BIRsp, so the device finds them in its memory. A device always shares with a reader (Cmp-S), as on the chip, so
+//! that it hears of the next store.
+//!
 //! **Time.** A message takes its slots ([`messages::Message::slots`]) of the wires, each of which
 //! takes its share of a flit, and then the latencies of both ports and of the wires. The device
 //! asks with as many requests as there are numbers (`requests`); the directory takes as many of an agent as
@@ -34,25 +60,34 @@
 //! **Left out**: the boundaries of flits (slots follow each other, a message need not wait for the rest of its
 //! flit, and headers of several messages do not share a slot); the arbiter between CXL.io and CXL.cache (one
 //! queue in order); credits of CXL.cache (a device always takes snoops and answers, the host
-//! takes as many requests as there are numbers); retries; translation (ATS); CXL.mem, so that no device
-//! behind a link is the home of blocks. Each port of a device is a cache of its own to the directory. An
-//! RdOwnNoData whose copy has been lost meanwhile gets the bytes, where a device would ask again by RdOwn.
+//! takes as many requests as there are numbers); retries; translation (ATS). Each port of a device is a cache of its own to the directory. An
+//! RdOwnNoData whose copy has been lost meanwhile gets the bytes, where a device would ask again by RdOwn. Of
+//! CXL.mem: the channels' freedom to pass each other, and with it the handshake of a BISnp that meets a request
+//! (BIConflict), which the order of the queue replaces; exclusive copies of clean blocks (Cmp-E to a read);
+//! snoops of blocks together (BISnp\*Blk); speculative reads; memory of a device that takes no part in coherence
+//! (HDM-H, type 3).
 //!
 //! | file | what it holds |
 //! | --- | --- |
 //! | `messages` | the messages, the table of transactions, slots |
 //! | `host_port` | what requests wait for, and which snoops wait for them |
+//! | `memory_port` | what requests for blocks of devices wait for |
 //! | `device_end` | the devices' requests, their caches' answers, registers |
-//! | `host_end` | the port as a requester of the directory, and as the home of registers |
+//! | `device_home` | blocks of which a device is the home |
+//! | `host_end` | the port as a requester of the directory, and as the home of registers and of the devices' blocks |
 //! | `wires` | flits, time, order |
 //! | `part` | the keys of a machine's file |
 
 #[path = "cxl/device_end.rs"]
 mod device_end;
+#[path = "cxl/device_home.rs"]
+mod device_home;
 #[path = "cxl/host_end.rs"]
 mod host_end;
 #[path = "cxl/host_port.rs"]
 pub mod host_port;
+#[path = "cxl/memory_port.rs"]
+pub mod memory_port;
 #[path = "cxl/messages.rs"]
 pub mod messages;
 #[path = "cxl/part.rs"]
@@ -70,13 +105,14 @@ use serde::{Deserialize, Serialize};
 
 use super::accesses::NextStep;
 use super::{
-    AddressMap, Admits, AgentPorts, Interconnect, InterconnectHost, InterconnectId, InterconnectModel, Names,
-    Step, request,
+    AddressMap, Admits, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, InterconnectModel,
+    Names, Step, request,
 };
 use crate::directory::{Blocks, Carried, Slot, Table};
-use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 use device_end::DeviceEnd;
 pub use host_port::{Evictions, HostPort, Request};
+pub use memory_port::{MemoryPort, Told};
 pub use messages::Opcode;
 use messages::{Crossing, Message, Way};
 pub use part::Keys;
@@ -85,7 +121,7 @@ use wires::{Direction, Wires};
 narthex_kernel::statistics! {
     /// What crossed a link.
     pub struct Statistics {
-        messages: Tally<Opcode>, "messages", "messages", "messages of CXL.io and CXL.cache by name";
+        messages: Tally<Opcode>, "messages", "messages", "messages of CXL.io, CXL.cache and CXL.mem by name";
         slots: Tally<Way>, "slots", "slots", "slots of flits that they took, by direction: down is to the device";
         payload: Tally<Way>, "payload", "bytes", "data in them, by direction";
         overhead: Tally<Way>, "overhead", "bytes", "bytes of their flits besides data: headers, checksums and what slots have left";
@@ -117,6 +153,7 @@ struct State {
     down: Direction,
     up: Direction,
     port: HostPort<Slot>,
+    memory: MemoryPort<Slot>,
     device: DeviceEnd,
     /// The bytes in messages and at both ends.
     blocks: Blocks,
@@ -151,6 +188,7 @@ impl Cxl {
                 down: Direction::new(Way::Down),
                 up: Direction::new(Way::Up),
                 port: HostPort::default(),
+                memory: MemoryPort::default(),
                 device: DeviceEnd::with_numbers(keys.requests as u8),
                 blocks: Blocks::default(),
                 free_stores: keys.stores,
@@ -168,6 +206,18 @@ impl Cxl {
             Interconnect::Cxl(link) => link,
             other => unreachable!("{} is no CXL link", other.name()),
         }
+    }
+
+    /// The port of a device that is the home of an address.
+    fn home(&self, address: u64) -> Option<AgentId> {
+        match self.homes.find(address)? {
+            Home::Agent(agent) => Some(agent),
+            _ => None,
+        }
+    }
+
+    fn is_home(&self, agent: AgentId, address: u64) -> bool {
+        self.home(address) == Some(agent)
     }
 
     fn send_down(&mut self, now: Time, message: Message) {
@@ -296,6 +346,26 @@ impl InterconnectModel for Cxl {
         Self::schedule_next(composition, now, on);
     }
 
+    fn ask_home<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        transaction: &Transaction,
+    ) -> SnoopReply {
+        Self::ask_device(composition, now, on, agent, transaction)
+    }
+
+    fn return_home<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        transaction: Transaction,
+    ) {
+        Self::return_to_device(composition, now, on, agent, transaction);
+    }
+
     fn ports(&self) -> &AgentPorts {
         &self.ports
     }
@@ -310,9 +380,14 @@ impl InterconnectModel for Cxl {
     }
 
     fn is_idle_at(&self, now: Time) -> bool {
-        let State { down, up, port, device, waiting, loads, .. } = &self.state;
+        let State { down, up, port, memory, device, waiting, loads, .. } = &self.state;
         let are_registers_idle = waiting.is_empty() && *loads == 0;
-        down.is_idle_at(now) && up.is_idle_at(now) && port.is_idle() && device.is_idle() && are_registers_idle
+        down.is_idle_at(now)
+            && up.is_idle_at(now)
+            && port.is_idle()
+            && memory.count() == 0
+            && device.is_idle()
+            && are_registers_idle
     }
 
     fn statistics(&self) -> Vec<(&'static str, &dyn StatisticSet)> {
@@ -336,7 +411,8 @@ impl InterconnectModel for Cxl {
     }
 
     fn message(&self, transaction: &Transaction) -> Option<&'static str> {
-        Some(Opcode::of_transaction(transaction, self.block_bytes).as_str())
+        let home = self.home(transaction.address);
+        Some(Opcode::of_transaction(transaction, self.block_bytes, home).as_str())
     }
 
     fn describe(&self) -> Option<String> {
@@ -344,6 +420,7 @@ impl InterconnectModel for Cxl {
         let counted = [
             (requests, "requests of devices at the host's port"),
             (snoops, "snoops that devices have not answered"),
+            (self.state.memory.count(), "requests of the host that wait for a device's memory"),
             (self.state.device.requests(), "requests of devices that wait for a GO"),
             (self.state.waiting.len(), "accesses of processors that wait for a buffer of the device"),
             (self.state.loads, "loads of processors that wait for completions"),

@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Agent;
 use crate::bridge::Bridge;
 use crate::directory::Carried;
-use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 
 pub use address_map::{AddressMap, Home, Overlap};
 pub use bridge_agent::BridgeAgent;
@@ -400,6 +400,24 @@ macro_rules! interconnects {
         ) {
             match composition.interconnect(on) {
                 $(Interconnect::$name(_) => $file::$name::forward(composition, now, on, agent, carried),)*
+            }
+        }
+
+        /// A home behind a link is asked because of a request: see [`InterconnectModel::ask_home`].
+        fn ask_home<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId, agent: AgentId, transaction: &Transaction,
+        ) -> SnoopReply {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::ask_home(composition, now, on, agent, transaction),)*
+            }
+        }
+
+        /// A home behind a link gets a block's bytes: see [`InterconnectModel::return_home`].
+        fn return_home<C: InterconnectHost>(
+            composition: &mut C, now: Time, on: InterconnectId, agent: AgentId, transaction: Transaction,
+        ) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::return_home(composition, now, on, agent, transaction),)*
             }
         }
 

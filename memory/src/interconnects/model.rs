@@ -15,7 +15,7 @@ use super::{
 };
 use crate::bridge::Bridge;
 use crate::directory::Carried;
-use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 
 /// What an interconnect is: its rules, and what its node asks of it.
 ///
@@ -258,6 +258,30 @@ pub trait InterconnectModel: Sized {
         _carried: Carried,
     ) {
         unreachable!("it lets no device cache: {agent:?}")
+    }
+
+    /// A device behind it is the home of blocks, and is asked because of a request of another agent for one of
+    /// them: its reply with the bytes, if the request fetches some; or that it comes later, by
+    /// [`directory::Directory::resume`].
+    fn ask_home<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        agent: AgentId,
+        _transaction: &Transaction,
+    ) -> SnoopReply {
+        unreachable!("no device behind it is a home: {agent:?}")
+    }
+
+    /// Such a device gets the bytes of one of its blocks.
+    fn return_home<C: InterconnectHost>(
+        _composition: &mut C,
+        _now: Time,
+        _on: InterconnectId,
+        agent: AgentId,
+        _transaction: Transaction,
+    ) {
+        unreachable!("no device behind it is a home: {agent:?}")
     }
 
     /// The bridge in front of it that holds both interconnects at once, if it is behind such a one.

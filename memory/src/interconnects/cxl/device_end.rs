@@ -10,7 +10,7 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::super::accesses::{Accesses, Asking, observe_end, serve};
-use super::super::{InterconnectHost, InterconnectId, Observation, ask};
+use super::super::{Home, InterconnectHost, InterconnectId, Observation, ask};
 use super::messages::{Crossing, Message, Snooped, forwarded_kind};
 use super::{Cxl, Evictions, Opcode, Request};
 use crate::agent::Agent;
@@ -38,12 +38,12 @@ pub(super) struct DeviceEnd {
     /// Dirty blocks that were given up.
     evictions: Evictions<Slot>,
     /// Answers to snoops, with the times at which the caches have them.
-    later: Vec<(Time, Message)>,
+    pub later: Vec<(Time, Message)>,
 }
 
 /// A block, or a part of one, of a transaction.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-struct Part {
+pub(super) struct Part {
     of: (AgentId, TransactionTag),
     kind: Kind,
     block: u64,
@@ -99,7 +99,7 @@ impl DeviceEnd {
     }
 
     /// The part with this number, which is granted: it is free for another one.
-    fn granted(&mut self, number: u8) -> Part {
+    pub fn granted(&mut self, number: u8) -> Part {
         let place = self.sent.iter().position(|(own, _)| *own == number).expect("it was sent");
         self.free.push_back(number);
         self.sent.remove(place).1
@@ -171,8 +171,12 @@ impl Cxl {
             && let (Some(&number), Some(part)) = (free.front(), unsent.pop_front())
         {
             free.pop_front();
-            let opcode = Opcode::of(part.kind, part.bytes == (0..block_bytes));
-            let request = Request { agent: part.of.0, number, opcode, kind: part.kind, block: part.block };
+            let Part { of: (agent, _), kind, block, .. } = part;
+            let opcode = match self.homes.find(block) == Some(Home::Agent(agent)) {
+                true => Opcode::of_home(kind),
+                false => Opcode::of(kind, part.bytes == (0..block_bytes)),
+            };
+            let request = Request { agent, number, opcode, kind, block };
             sent.push((number, part));
             self.send_up(now, Message::Request(request));
         }
@@ -234,6 +238,13 @@ impl Cxl {
         match message {
             Message::Access(crossing) => Self::of(composition, on).state.device.accesses.arrive(crossing),
             Message::Snoop(agent, carried) => Self::snoop_device(composition, now, on, agent, carried),
+            Message::AskHome(agent, crossing) => Self::ask_home_here(composition, now, on, agent, crossing),
+            Message::ReturnHome(agent, transaction, slot) => {
+                Self::return_home_here(composition, now, on, agent, (transaction, slot));
+            }
+            Message::Go(request, _, shared) if request.opcode.is_back_invalidation() => {
+                Self::end_back_invalidation(composition, now, on, request, shared);
+            }
             Message::Go(request, slot, shared) => {
                 let own = Self::of(composition, on);
                 let data = slot.map(|slot| own.state.blocks.take(slot));
@@ -263,7 +274,7 @@ impl Cxl {
     }
 
     /// A device's transaction gets the bytes of a part.
-    fn receive(&mut self, part: &Part, data: Option<BlockData>, shared: bool) {
+    pub(super) fn receive(&mut self, part: &Part, data: Option<BlockData>, shared: bool) {
         let place = self.state.device.transfer(part);
         let transfer = &mut self.state.device.transfers[place];
         transfer.shared |= shared;
@@ -290,7 +301,12 @@ impl Cxl {
     }
 
     /// A part is granted: with the last one, its transaction is over.
-    fn end_part<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, part: &Part) {
+    pub(super) fn end_part<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        part: &Part,
+    ) {
         let device = &mut Self::of(composition, on).state.device;
         let place = device.transfer(part);
         device.transfers[place].missing -= 1;

@@ -5,10 +5,11 @@ use narthex_kernel::Time;
 use super::super::accesses::observe_end;
 use super::super::directory::Directory;
 use super::super::{InterconnectHost, InterconnectId, Observation, answer};
+use super::memory_port::Told;
 use super::messages::{Crossing, Message};
 use super::{Cxl, Request, State};
 use crate::kind::Kind;
-use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
+use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 
 impl Cxl {
     /// A processor's access has come to the port.
@@ -111,8 +112,54 @@ impl Cxl {
                 let answered = (supplies, snooped.updates_home);
                 Directory::answer_from_link(composition, now, upper, (agent, carried), answered);
             }
+            Message::Completion(_) => {}
+            Message::HomeAnswer(Crossing { transaction, since }, slot) => {
+                own.state.memory.answer(transaction.address, slot);
+                observe_end(composition, now, on, since, &transaction);
+                Directory::resume(composition, now, upper, transaction.address);
+            }
             _ => unreachable!("it goes down"),
         }
+    }
+
+    /// The directory asks a device that is the home of a block.
+    pub(super) fn ask_device<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        transaction: &Transaction,
+    ) -> SnoopReply {
+        let own = Self::of(composition, on);
+        match own.state.memory.ask(transaction.address) {
+            Told::Answer(slot) => {
+                let supplies = slot.map(|slot| own.state.blocks.take(slot));
+                return SnoopReply { shares: true, supplies, ..SnoopReply::default() };
+            }
+            Told::Later => {}
+            Told::Nothing => {
+                let crossing = Crossing { transaction: transaction.clone(), since: now };
+                own.send_down(now, Message::AskHome(agent, crossing));
+                composition.observe(now, on, Observation::Held(transaction));
+                Self::schedule_next(composition, now, on);
+            }
+        }
+        SnoopReply { later: true, ..SnoopReply::default() }
+    }
+
+    /// The directory returns a block to the device that is its home.
+    pub(super) fn return_to_device<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        agent: AgentId,
+        mut transaction: Transaction,
+    ) {
+        let own = Self::of(composition, on);
+        let data = transaction.data.take().expect("a block returns");
+        let slot = own.state.blocks.keep(transaction.address, data, true);
+        own.send_down(now, Message::ReturnHome(agent, transaction, slot));
+        Self::schedule_next(composition, now, on);
     }
 
     /// The directory has done with a request of a device: a GO goes to the device.
@@ -124,9 +171,17 @@ impl Cxl {
         response: &Response,
     ) {
         let own = Self::of(composition, on);
-        let blocks = &mut own.state.blocks;
-        let data = response.data.clone().map(|data| blocks.keep(address, data, kind != Kind::ReadOnce));
-        let (request, data) = own.state.port.complete(agent, address, data);
+        let data = response.data.clone().filter(|data| !data.is_empty());
+        let slot = data.map(|data| own.state.blocks.keep(address, data, kind != Kind::ReadOnce));
+        if own.is_home(agent, address) {
+            let (request, _) = own.state.port.complete(agent, address, None);
+            if let Some(slot) = slot {
+                let returns = Transaction::block(agent, Kind::WriteBack, address);
+                own.send_down(now, Message::ReturnHome(agent, returns, slot));
+            }
+            return own.send_down(now, Message::Go(request, None, response.shared));
+        }
+        let (request, data) = own.state.port.complete(agent, address, slot);
         let message = match request.opcode.is_pulled() {
             true => Message::GoWritePull(request),
             false => Message::Go(request, data, response.shared),

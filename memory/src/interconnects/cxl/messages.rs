@@ -20,7 +20,8 @@ const REQUEST_BYTES: u32 = 24;
 const COMPLETION_BYTES: u32 = 20;
 
 narthex_kernel::categories! {
-    /// Messages by name, as the Compute Express Link Specification 3.0 has them (Sections 3.1 and 3.2).
+    /// Messages by name, as the Compute Express Link Specification 3.0 has them (Sections 3.1 to 3.3). Reads and
+    /// writes of CXL.io and CXL.mem have the same names; those of CXL.mem have their channel in front here.
     pub enum Opcode {
         /// A store to a register (CXL.io, host to device).
         MemWr = "MemWr",
@@ -66,6 +67,30 @@ narthex_kernel::categories! {
         SnpInv = "SnpInv",
         /// Another agent reads the block without a copy (H2D request).
         SnpCur = "SnpCur",
+        /// The host reads a block of the device and keeps a shared copy (M2S Req).
+        MemRdData = "MemRdData",
+        /// The host reads a block of the device that it will write, or without a copy (M2S Req).
+        ReqMemRd = "Req MemRd",
+        /// The host wants the right to write a block of the device, whose bytes it has (M2S Req).
+        MemInv = "MemInv",
+        /// A block of the device returns (M2S RwD).
+        RwdMemWr = "RwD MemWr",
+        /// The bytes of a block of the device (S2M DRS).
+        MemData = "MemData",
+        /// A write is done, or a read that leaves no copy (S2M NDR).
+        Cmp = "Cmp",
+        /// The host may have a shared copy (S2M NDR).
+        CmpS = "Cmp-S",
+        /// The host alone may have the block (S2M NDR).
+        CmpE = "Cmp-E",
+        /// The device reads a block of its own that the host has changed (S2M BISnp).
+        BiSnpData = "BISnpData",
+        /// The device takes the host's copies of a block of its own away (S2M BISnp).
+        BiSnpInv = "BISnpInv",
+        /// The host has no copy any more (M2S BIRsp).
+        BiRspI = "BIRspI",
+        /// The host keeps shared copies at most (M2S BIRsp).
+        BiRspS = "BIRspS",
     }
 }
 
@@ -87,13 +112,51 @@ impl Opcode {
         }
     }
 
-    /// What any transaction becomes that crosses the link, by its first block: an access or a request.
-    pub(super) fn of_transaction(transaction: &Transaction, block_bytes: u32) -> Self {
-        let &Transaction { kind, address, size, .. } = transaction;
+    /// What a device's transaction on a block becomes of which it is the home: a snoop of the host's caches. The
+    /// device's memory is the bytes' only place outside of caches, so it neither writes them home nor reads
+    /// them once.
+    pub fn of_home(kind: Kind) -> Self {
+        match kind {
+            Kind::Read => Opcode::BiSnpData,
+            Kind::ReadExclusive | Kind::Upgrade | Kind::Invalidate => Opcode::BiSnpInv,
+            _ => unreachable!("a home writes its blocks where they are: {kind:?}"),
+        }
+    }
+
+    /// What a home behind the link is asked because of a transaction of the host.
+    pub fn of_host(kind: Kind) -> Self {
+        match kind {
+            Kind::Read => Opcode::MemRdData,
+            Kind::ReadExclusive | Kind::ReadOnce => Opcode::ReqMemRd,
+            Kind::WriteBack => Opcode::RwdMemWr,
+            _ => Opcode::MemInv,
+        }
+    }
+
+    /// The completion of such a request.
+    pub(super) fn of_completion(kind: Kind) -> Self {
+        match kind {
+            Kind::Read => Opcode::CmpS,
+            Kind::ReadOnce | Kind::WriteBack => Opcode::Cmp,
+            _ => Opcode::CmpE,
+        }
+    }
+
+    /// Whether it is a snoop of a home behind the link.
+    pub fn is_back_invalidation(self) -> bool {
+        matches!(self, Opcode::BiSnpData | Opcode::BiSnpInv)
+    }
+
+    /// What any transaction becomes that crosses the link, by its first block: an access or a request. `home` is
+    /// the device's port whose block it is, if it is on such a one.
+    pub(super) fn of_transaction(transaction: &Transaction, block_bytes: u32, home: Option<AgentId>) -> Self {
+        let &Transaction { agent, kind, address, size, .. } = transaction;
         let block_bytes = u64::from(block_bytes);
         match kind {
             kind if kind.is_uncached() && kind.is_posted() => Opcode::MemWr,
             kind if kind.is_uncached() => Opcode::MemRd,
+            kind if home == Some(agent) => Opcode::of_home(kind),
+            kind if home.is_some() => Opcode::of_host(kind),
             kind => Opcode::of(kind, address % block_bytes == 0 && u64::from(size) >= block_bytes),
         }
     }
@@ -155,7 +218,7 @@ impl Category for Way {
     }
 }
 
-/// The host's access to a register, from when on it is at the link.
+/// What the host does to a register, or to a block of a device, from when on it is at the link.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Crossing {
     pub transaction: Transaction,
@@ -182,7 +245,16 @@ pub(super) enum Message {
     Data(u8, Range<u32>, Option<Slot>),
     /// What a device answers to what the directory has forwarded.
     Reply(AgentId, Carried, Snooped),
-    /// The request with this number is granted: the bytes, and whether others keep a copy.
+    /// The port of a device that is a home is asked because of a transaction of the host.
+    AskHome(AgentId, Crossing),
+    /// A block of such a port returns.
+    ReturnHome(AgentId, Transaction, Slot),
+    /// What such a port completes: beside its answer, or of a write.
+    Completion(Opcode),
+    /// Its answer, with the bytes if they were asked for.
+    HomeAnswer(Crossing, Option<Slot>),
+    /// The request with this number is granted: the bytes, and whether others keep a copy. Those of a home's
+    /// own block have returned before.
     Go(Request, Option<Slot>, bool),
     /// The same, and its bytes may come.
     GoWritePull(Request),
@@ -202,11 +274,18 @@ impl Message {
     /// Its name.
     pub fn opcode(&self) -> Opcode {
         match self {
-            Message::Access(crossing) => Opcode::of_transaction(&crossing.transaction, 1),
+            Message::Access(crossing) => Opcode::of_transaction(&crossing.transaction, 1, None),
             Message::Answer(..) => Opcode::CplD,
             Message::Request(request) => request.opcode,
             Message::Data(..) => Opcode::Data,
             Message::Reply(_, carried, snooped) => Opcode::of_reply(forwarded_kind(carried), *snooped),
+            Message::AskHome(_, crossing) => Opcode::of_host(crossing.transaction.kind),
+            Message::ReturnHome(..) => Opcode::RwdMemWr,
+            &Message::Completion(opcode) => opcode,
+            Message::HomeAnswer(_, Some(_)) => Opcode::MemData,
+            Message::HomeAnswer(crossing, None) => Opcode::of_completion(crossing.transaction.kind),
+            Message::Go(request, ..) if request.opcode == Opcode::BiSnpData => Opcode::BiRspS,
+            Message::Go(request, ..) if request.opcode == Opcode::BiSnpInv => Opcode::BiRspI,
             Message::Go(request, ..) if request.opcode == Opcode::RdCurr => Opcode::ReadData,
             Message::Go(..) => Opcode::Go,
             Message::GoWritePull(_) => Opcode::GoWritePull,
@@ -224,6 +303,8 @@ impl Message {
             }
             Message::Data(_, _, Some(_))
             | Message::Go(_, Some(_), _)
+            | Message::ReturnHome(..)
+            | Message::HomeAnswer(_, Some(_))
             | Message::Reply(_, _, Snooped { supplies: Some(_), .. }) => block_bytes,
             _ => 0,
         }
@@ -270,5 +351,22 @@ mod tests {
             assert_eq!((opcode.as_str(), opcode.asks(kind)), (name, asks), "{kind:?}");
         }
         assert_eq!(Opcode::of(Kind::WriteBlock, false), Opcode::WrInv);
+    }
+
+    #[test]
+    fn what_the_host_does_to_a_block_of_a_device_is_a_request_and_a_completion() {
+        for (kind, request, completion) in [
+            (Kind::Read, "MemRdData", "Cmp-S"),
+            (Kind::ReadOnce, "Req MemRd", "Cmp"),
+            (Kind::ReadExclusive, "Req MemRd", "Cmp-E"),
+            (Kind::Upgrade, "MemInv", "Cmp-E"),
+            (Kind::WriteBlock, "MemInv", "Cmp-E"),
+            (Kind::WriteBack, "RwD MemWr", "Cmp"),
+        ] {
+            let names = [Opcode::of_host(kind), Opcode::of_completion(kind)].map(Opcode::as_str);
+            assert_eq!(names, [request, completion], "{kind:?}");
+        }
+        let own = [Kind::Read, Kind::Invalidate, Kind::Upgrade].map(|kind| Opcode::of_home(kind).as_str());
+        assert_eq!(own, ["BISnpData", "BISnpInv", "BISnpInv"]);
     }
 }

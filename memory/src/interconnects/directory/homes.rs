@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use narthex_kernel::Time;
 
-use super::super::{AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, at_home};
+use super::super::{
+    AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, ask_home, at_home,
+    return_home,
+};
 use super::Directory;
 use crate::agent::Agent;
 use crate::directory::{Body, Carried, Endpoint, HomeId, HomePort, Lane, Message, QueuedRequest, Slot};
 use crate::kind::Kind;
-use crate::transaction::{AgentId, HomeReply, SnoopReply, Transaction};
+use crate::transaction::{AgentId, BlockData, HomeReply, SnoopReply, Transaction};
 use crate::translation::Translation;
 
 /// Who answers for which address.
@@ -116,8 +119,8 @@ impl Directory {
     ) -> bool {
         let Carried { message, hops } = carried;
         let part = Self::of(composition, on).homes[usize::from(id.0)].part;
-        let SnoopReply { shares: agent_shares, later, .. } =
-            Self::tell_home(composition, now, part, &message);
+        let SnoopReply { shares: agent_shares, later, supplies: fetched, .. } =
+            Self::tell_home(composition, now, (on, id), &message);
         let own = Self::of(composition, on);
         if later {
             let waiting = &mut own.homes[usize::from(id.0)].waiting;
@@ -128,7 +131,8 @@ impl Directory {
         let home = &mut own.homes[usize::from(id.0)];
         let at = home.look_up(now, lookup_time);
         let mut entry = home.entry(message.block);
-        let mut port = Port { part, composition, on, id, now, at, hops: hops + 1, message, agent_shares };
+        let hops = hops + 1;
+        let mut port = Port { part, composition, on, id, now, at, hops, message, agent_shares, fetched };
         if let Err(unexpected) = entry.receive(table, message, &mut port) {
             panic!("{}: {unexpected}; coherence has been broken before", table.stable.name);
         }
@@ -139,20 +143,32 @@ impl Directory {
 
 impl Directory {
     /// Tells the agent that is a block's home of a request of another one, and gives its reply. Its part of the
-    /// directory is in it, so it is told of all requests in the order in which the home works on them.
+    /// directory is in it, so it is told of all requests in the order in which the home works on them. One
+    /// behind a link is asked only for what the directory's own caches cannot decide, and replies later.
     fn tell_home<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
-        part: Part,
+        (on, id): (InterconnectId, HomeId),
         message: &Message<Slot>,
     ) -> SnoopReply {
-        if let (Part::Agent(agent), Body::Request { kind, .. }) = (part, message.body)
-            && agent != message.requester
-        {
-            let transaction = Transaction::block(message.requester, kind, message.block);
-            return composition.agent(agent).snoop(now, &transaction);
+        let own = Self::of(composition, on);
+        let home = &own.homes[usize::from(id.0)];
+        let untold = SnoopReply { shares: true, ..SnoopReply::default() };
+        let (Part::Agent(agent), Body::Request { kind, .. }) = (home.part, message.body) else {
+            return untold;
+        };
+        if agent == message.requester {
+            return untold;
         }
-        SnoopReply { shares: true, ..SnoopReply::default() }
+        let mut transaction = Transaction::block(message.requester, kind, message.block);
+        let Some(link) = own.link_of(agent) else {
+            return composition.agent(agent).snoop(now, &transaction);
+        };
+        let asks =
+            own.homes[usize::from(id.0)].entry(message.block).asks_home(message.requester, kind, agent);
+        let Some(kind) = asks else { return untold };
+        transaction.kind = kind;
+        ask_home(composition, now, link, agent, &transaction)
     }
 }
 
@@ -169,6 +185,8 @@ struct Port<'a, C> {
     message: Message<Slot>,
     /// Whether the agent that is the home keeps a copy.
     agent_shares: bool,
+    /// The bytes that it has replied with, if it is behind a link.
+    fetched: Option<BlockData>,
 }
 
 impl<C: InterconnectHost> Port<'_, C> {
@@ -178,6 +196,22 @@ impl<C: InterconnectHost> Port<'_, C> {
             let own = Directory::of(self.composition, self.on);
             let block_time = own.limits.block_time;
             self.at = own.homes[usize::from(self.id.0)].take_memory(self.at, block_time);
+        }
+    }
+
+    /// The link in front of the agent that is the home.
+    fn link(&mut self) -> Option<(InterconnectId, AgentId)> {
+        let agent = self.agent()?;
+        Directory::of(self.composition, self.on).link_of(agent).map(|link| (link, agent))
+    }
+
+    /// The block's bytes, from the home's memory. A home behind a link has sent them with its reply; what it
+    /// asks for itself it has, and gets an empty block.
+    fn read(&mut self, transaction: &Transaction) -> BlockData {
+        match self.link() {
+            None => self.home(transaction).data.expect("a home has its blocks"),
+            Some((_, agent)) if agent == transaction.agent => BlockData::zeroed(0),
+            Some(_) => self.fetched.take().expect("an owner of a linked home's block has changed it"),
         }
     }
 
@@ -196,15 +230,15 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
         let block = self.message.block;
         let transaction = Transaction::block(requester, kind, block);
         self.wait_for_memory();
-        let reply = self.home(&transaction);
+        let data = self.read(&transaction);
         let supplier = match self.part {
             Part::Memory(memory) => Supplier::Memory(memory),
             Part::Agent(agent) => Supplier::Agent(agent),
             Part::Beyond(_) => unreachable!("no bridge is on a directory"),
         };
         self.composition.supplied(&transaction, Some(supplier));
-        let data = reply.data.expect("a home has its blocks");
-        Directory::of(self.composition, self.on).state.blocks.keep(block, data, kind != Kind::ReadOnce)
+        let is_newest = kind != Kind::ReadOnce && !data.is_empty();
+        Directory::of(self.composition, self.on).state.blocks.keep(block, data, is_newest)
     }
 
     fn take(&mut self, from: AgentId, kind: Kind, slot: Slot) {
@@ -221,7 +255,12 @@ impl<C: InterconnectHost> HomePort<Slot> for Port<'_, C> {
         let kind = if kind == Kind::WriteBlock { kind } else { Kind::WriteBack };
         let transaction = Transaction::carrying(from, kind, self.message.block, data);
         self.wait_for_memory();
-        self.home(&transaction);
+        match self.link() {
+            None => drop(self.home(&transaction)),
+            // It gets what it has asked for itself with the answer.
+            Some((_, agent)) if agent == self.message.requester => {}
+            Some((link, agent)) => return_home(self.composition, self.now, link, agent, transaction),
+        }
     }
 
     fn agent(&self) -> Option<AgentId> {

@@ -7,6 +7,9 @@
 //! To homes such an agent is one like any other. What would be a call of the agent is one of its link
 //! ([`InterconnectModel::issue_for`] and those beside it), which takes its time: the answer to a forward comes
 //! by [`Directory::answer_from_link`], a block that returns by [`Directory::begin`].
+//!
+//! Such an agent may be the home of blocks. Their entries are here, in the link's port, and the agent is asked over the
+//! link ([`InterconnectModel::ask_home`](super::super::InterconnectModel::ask_home)) while the home holds the request.
 
 use narthex_kernel::Time;
 

@@ -3,6 +3,9 @@
 
 mod agents;
 
+use std::collections::BTreeMap;
+
+pub(super) use agents::{OwnBlock, WRITER};
 use narthex_kernel::random::Stream;
 use narthex_kernel::{Archive, EventQueue};
 
@@ -125,6 +128,10 @@ pub(super) struct Chip {
     pub heard: Vec<Kind>,
     /// What it replies to reads of its blocks.
     pub to_reads: SnoopReply,
+    /// Blocks of which it is the home.
+    pub own_blocks: BTreeMap<u64, OwnBlock>,
+    /// What it writes to its block when the copies are gone.
+    pub writes: Option<u8>,
     /// When its register was accessed.
     pub accessed: Vec<u64>,
     /// What it issues because of the next access.
@@ -197,6 +204,8 @@ impl Chip {
             of_device: Vec::new(),
             heard: Vec::new(),
             to_reads: SnoopReply { shares: true, ..SnoopReply::default() },
+            own_blocks: BTreeMap::new(),
+            writes: None,
             accessed: Vec::new(),
             on_access: None,
             holds: false,

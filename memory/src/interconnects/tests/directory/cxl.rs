@@ -4,6 +4,8 @@
 //! The link has 16 lanes of 8 GT/s: a slot of a flit of 68 bytes takes 17 x 8 x 130 / 128 / 128 ns, 1.079 ns. A
 //! message takes 40 ns after its slots. A home looks up for 2 ns, memory takes 50, a message on the chip 10.
 
+mod memory;
+
 use super::super::super::cxl::{Cxl, Keys};
 use super::super::super::directory::{Directory, Homes};
 use super::*;
@@ -35,9 +37,11 @@ fn chip_of(settings: Settings, keys: &Keys) -> Chip {
     let mut chip = Chip::with(settings);
     let (on, device, behind) = (InterconnectId(0), chip.device_id(), InterconnectId(1));
     let port = AgentId::of_bridge(behind);
-    let registers = |home| {
+    // Registers are reached over CXL.io, the device's blocks over CXL.mem.
+    let addresses = |of_registers| {
         let mut map = AddressMap::default();
-        map.add(REGISTERS..REGISTERS + 0x1000, home).unwrap();
+        map.add(REGISTERS..REGISTERS + 0x1000, of_registers).unwrap();
+        map.add(DEVICE_BLOCK..DEVICE_BLOCK + 0x1000, Home::Agent(device)).unwrap();
         map
     };
     let ports = (0..device.0).map(|number| AgentPort::of_processor(AgentId(number)));
@@ -45,12 +49,12 @@ fn chip_of(settings: Settings, keys: &Keys) -> Chip {
         [AgentPort::of_device(device, 0..0), AgentPort { holds: true, ..AgentPort::of_device(port, 0..0) }];
     let ports = AgentPorts::new(ports.chain(own).collect());
     let interleaved = (0..settings.memories).map(MemoryId).collect();
-    let homes = Homes { ranges: registers(Home::Agent(port)), interleaved, tiles: None };
+    let homes = Homes { ranges: addresses(Home::Agent(port)), interleaved, tiles: None };
     let table = protocols::by_name(settings.protocol).unwrap();
     let names = |name| Names { name, prefix: "" };
     let directory = Directory::new(names("chip"), &settings_config(&settings), table, ports, homes);
     let ports = AgentPorts::new(vec![AgentPort::of_device(device, 0..0)]);
-    let devices = (ports, registers(Home::Agent(device)));
+    let devices = (ports, addresses(Home::Agent(device)));
     let link = Cxl::new(names("link"), keys, (on, port, table), devices, BLOCK_BYTES);
     chip.interconnects = vec![directory.with_links(vec![(device, behind)]).into(), link.into()];
     chip

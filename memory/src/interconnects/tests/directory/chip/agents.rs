@@ -42,6 +42,44 @@ impl Agent for ProcessorAgent<'_> {
     }
 }
 
+/// What stands in the place of a processor for a write of the device.
+pub(in super::super) const WRITER: usize = usize::MAX;
+
+/// A block of which the device is the home, and what it knows of it.
+#[derive(Clone)]
+pub(in super::super) struct OwnBlock {
+    pub bytes: [u8; BLOCK_BYTES],
+    /// They are the last.
+    pub is_latest: bool,
+    /// A cache may have a copy.
+    pub may_be_cached: bool,
+}
+
+impl Default for OwnBlock {
+    fn default() -> Self {
+        OwnBlock { bytes: [4; BLOCK_BYTES], is_latest: true, may_be_cached: false }
+    }
+}
+
+impl OwnBlock {
+    fn snoop(&mut self, kind: Kind) {
+        self.may_be_cached |= kind != Kind::ReadOnce;
+        self.is_latest &= !matches!(kind, Kind::ReadExclusive | Kind::Upgrade);
+    }
+
+    /// No cache has a copy.
+    pub fn write(&mut self, byte: u8) {
+        (self.bytes, self.is_latest) = ([byte; BLOCK_BYTES], true);
+    }
+
+    fn take_in(&mut self, data: &BlockData) {
+        self.is_latest = true;
+        if data.len() == BLOCK_BYTES {
+            self.bytes.copy_from_slice(data);
+        }
+    }
+}
+
 /// The device on the chip.
 pub(in super::super) struct Device<'a>(&'a mut Chip);
 
@@ -60,11 +98,16 @@ impl Agent for Device<'_> {
 
     fn snoop(&mut self, _now: Time, transaction: &Transaction) -> SnoopReply {
         self.0.heard.push(transaction.kind);
+        self.0.own_blocks.entry(transaction.address).or_default().snoop(transaction.kind);
         if transaction.kind == Kind::Read { self.0.to_reads.clone() } else { SnoopReply::default() }
     }
 
     fn home(&mut self, _now: Time, transaction: &Transaction) -> HomeReply {
-        let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(&[4; BLOCK_BYTES]));
+        let own = self.0.own_blocks.entry(transaction.address).or_default();
+        if let Some(data) = &transaction.data {
+            own.take_in(data);
+        }
+        let data = transaction.kind.fetches_block().then(|| BlockData::from_bytes(&own.bytes));
         HomeReply { data, delay: Duration::from_ns(30) }
     }
 
@@ -85,6 +128,21 @@ impl Agent for Device<'_> {
     }
 
     fn complete(&mut self, now: Time, on: InterconnectId, transaction: &Transaction, response: &Response) {
+        let own = self.0.own_blocks.entry(transaction.address).or_default();
+        if transaction.kind == Kind::Invalidate {
+            own.may_be_cached = false;
+            if let Some(byte) = self.0.writes.take() {
+                own.write(byte);
+                self.0.finished.push(Finished {
+                    at: now.as_ps() / 1_000,
+                    processor: WRITER,
+                    value: byte.into(),
+                });
+            }
+        }
+        if let Some(data) = &response.data {
+            own.take_in(data);
+        }
         let byte = response.data.as_ref().map(|data| data[0]);
         self.0.of_device.push((now.as_ps() / 1_000, byte));
         if let Some(watch) = &mut self.0.watch {
