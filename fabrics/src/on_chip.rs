@@ -158,8 +158,7 @@ struct State {
 }
 
 impl State {
-    /// A message crosses a link, at which its head is at `head` at the earliest: from when on. How
-    /// many it crosses, and how long it waits for them, is noted when it is there.
+    /// A message crosses a link, at which its head is at `head` at the earliest: from when on.
     #[inline]
     fn cross(
         &mut self,
@@ -174,16 +173,9 @@ impl State {
         used.bytes.add(bytes);
         used.busy.add(serialization);
         used.waited.add(waited);
+        self.statistics.waited.add(waited);
+        self.statistics.links.increment();
         start
-    }
-
-    /// A message is there: so many links it has crossed, and waited for them so long.
-    #[inline]
-    fn note_arrival(&mut self, links: u64, waited: Duration, latency: Duration) {
-        let Statistics { latency: latencies, links: crossed, waited: total, .. } = &mut self.statistics;
-        crossed.add(links);
-        total.add(waited);
-        latencies.record(latency.as_ps() / 1_000);
     }
 }
 
@@ -246,27 +238,23 @@ impl OnChip {
     /// is at its place.
     #[inline]
     pub fn send(&mut self, now: Time, (from, to): (u16, u16), lane: usize, data_bytes: u64) -> Time {
-        let OnChip { config, clock, lanes, places, starts, ways, between, state, .. } = self;
-        let bytes = config.header.as_u64() + data_bytes;
-        let serialization = cycles(*clock, bytes, config.width.as_u64());
-        let way = usize::from(from) * *places + usize::from(to);
-        let way = &ways[starts[way] as usize..starts[way + 1] as usize];
-        let (mut head, mut waited) = (now, Duration::ZERO);
+        let bytes = self.config.header.as_u64() + data_bytes;
+        let serialization = cycles(self.clock, bytes, self.config.width.as_u64());
+        let way = usize::from(from) * self.places + usize::from(to);
+        let way = &self.ways[self.starts[way] as usize..self.starts[way + 1] as usize];
+        let mut head = now;
         for &link in way {
-            let (mut serialized, mut hop_time) = (serialization, config.hop_time);
-            if let Some(own) = between
-                && own.has(link)
-            {
-                serialized = cycles(*clock, bytes, own.width);
-                // Behind a narrow link the bytes have come apart.
-                hop_time = own.link_time + (serialized.max(serialization) - serialization);
-            }
-            let start = state.cross(link.into(), (lane, *lanes), (head, serialized, bytes));
-            waited += start - head;
-            head = start + hop_time;
+            let between = self.between.as_ref().filter(|between| between.has(link));
+            let serialized = between.map_or(serialization, |own| cycles(self.clock, bytes, own.width));
+            let crossed = self.state.cross(link.into(), (lane, self.lanes), (head, serialized, bytes));
+            // Behind a narrow link the bytes have come apart.
+            head = match between {
+                None => crossed + self.config.hop_time,
+                Some(own) => crossed + own.link_time + (serialized.max(serialization) - serialization),
+            };
         }
         let arrival = head + serialization;
-        state.note_arrival(way.len() as u64, waited, arrival - now);
+        self.state.statistics.latency.record((arrival - now).as_ps() / 1_000);
         arrival
     }
 
@@ -286,15 +274,13 @@ impl OnChip {
         let (topology, bytes) = (&config.topology, config.header.as_u64() + data_bytes);
         let serialization = cycles(*clock, bytes, config.width.as_u64());
         let mut switch = topology.attachment(NodeId(from)).0;
-        let (mut head, mut waited, mut links) = (now, Duration::ZERO, 0);
+        let mut head = now;
         loop {
             let link_of = |port: u16| switch as usize * usize::from(topology.ports()) + usize::from(port);
             let start_of = |port| state.reserved[link_of(port) * *lanes + lane].start(head, serialization);
             let port = nearer.ports(switch, to).min_by_key(|&port| start_of(port));
             let port = port.expect("a link leads nearer to each place");
-            let start = state.cross(link_of(port), (lane, *lanes), (head, serialization, bytes));
-            (links, waited) = (links + 1, waited + (start - head));
-            head = start + config.hop_time;
+            head = state.cross(link_of(port), (lane, *lanes), (head, serialization, bytes)) + config.hop_time;
             match topology.peer(switch, port) {
                 Peer::Switch { switch: next, .. } => switch = next,
                 Peer::Node(_) | Peer::Nothing => break,
@@ -304,7 +290,7 @@ impl OnChip {
         let latest = &mut state.latest[(usize::from(from) * *places + usize::from(to)) * *lanes + lane];
         state.statistics.overtaken.add(u64::from(arrival < *latest));
         *latest = arrival.max(*latest);
-        state.note_arrival(links, waited, arrival - now);
+        state.statistics.latency.record((arrival - now).as_ps() / 1_000);
         arrival
     }
 
