@@ -250,10 +250,7 @@ impl<M: GuestMemory> Call<'_, M> {
 
             "getpid" => Ok(PROCESS.into()),
             "gettid" => Ok(self.calls.threads.number(self.caller).into()),
-            "set_tid_address" => {
-                self.calls.threads.clear_at_exit(self.caller, self.a[0]);
-                Ok(self.calls.threads.number(self.caller).into())
-            }
+            "set_tid_address" => self.set_thread_address(),
             "getppid" => Ok(1.into()),
             "getuid" | "geteuid" | "getgid" | "getegid" => Ok(USER.into()),
             "set_robust_list" | "sched_yield" | "mlock" | "munlock" => done(()),
@@ -263,10 +260,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "rt_sigsuspend" => self.suspend(),
             "rt_sigtimedwait" => self.take_signal(),
             "sigaltstack" => self.alternate_stack(),
-            "rt_sigreturn" => {
-                self.own_signals().left = Some(Left::Return);
-                done(())
-            }
+            "rt_sigreturn" => self.return_from_handler(),
             "futex" => self.futex(),
             "clone" => self.start_thread(),
             "nanosleep" => self.sleep_for_time(),
@@ -280,9 +274,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "dup" => self.duplicate(0, false),
             "dup3" => self.duplicate_at(),
             "pipe2" => self.make_pipe(),
-            "fsync" | "fdatasync" | "flock" | "fchmod" | "fchown" => {
-                self.open_at(self.a[0]).map(|_| ()).and_then(done)
-            }
+            "fsync" | "fdatasync" | "flock" | "fchmod" | "fchown" => self.pass_over(),
             "sync" => done(()),
             "umask" => Ok(0o022.into()),
             "fcntl" => self.control_descriptor(),
@@ -315,6 +307,22 @@ impl<M: GuestMemory> Call<'_, M> {
             "narthex_shared" => self.share(),
             _ => Ok(self.unknown()),
         }
+    }
+
+    /// The thread's address at which a zero is written at its end.
+    fn set_thread_address(&mut self) -> Answer {
+        self.calls.threads.clear_at_exit(self.caller, self.a[0]);
+        Ok(self.calls.threads.number(self.caller).into())
+    }
+
+    fn return_from_handler(&mut self) -> Answer {
+        self.own_signals().left = Some(Left::Return);
+        done(())
+    }
+
+    /// What an open file needs not, as everything is written at once and belongs to one user.
+    fn pass_over(&mut self) -> Answer {
+        self.open_at(self.a[0]).map(|_| ()).and_then(done)
     }
 
     // The simulator's own calls.

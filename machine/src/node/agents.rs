@@ -48,7 +48,7 @@ impl ProcessorAgent<'_> {
 
     #[inline(always)]
     fn unit_mut(&mut self) -> &mut NodeProcessor {
-        &mut self.node.processors[self.index]
+        self.node.processors.keeping_turn(self.index)
     }
 
     /// Another agent's transaction on a block is seen in a wait loop, too.
@@ -94,7 +94,7 @@ impl Agent for ProcessorAgent<'_> {
 
     fn issue(&mut self, now: Time, on: InterconnectId) -> Option<Transaction> {
         let Node { processors, interconnects, .. } = &mut *self.node;
-        let unit = &mut processors[self.index];
+        let unit = processors.keeping_turn(self.index);
         let transaction = unit.memory.issue(unit.ports.traffic(on));
         if let Some(issued) = &transaction {
             unit.answerer = match interconnects[usize::from(on.0)].asks_homes() {

@@ -61,7 +61,7 @@ impl Archived for Node {
         let is_asleep = |unit: &NodeProcessor| unit.waiting.is_asleep();
         assert!(!processors.iter().any(is_asleep), "a node rests before it is archived");
         events.archive(archive)?;
-        archive.each(&mut *processors)?;
+        archive.each(processors.iter_mut())?;
         *callers = processors.iter().filter(|unit| unit.state == State::Calling).count();
         archive.each(processes)?;
         archive.each(interconnects)?;

@@ -22,6 +22,7 @@ use super::held::HeldAccesses;
 use super::horizons::Horizons;
 use super::interconnect_host::PortPlace;
 use super::probe::ProbePort;
+use super::processors::Processors;
 use super::send_lookahead::SendLookahead;
 use super::{
     InterruptLines, Node, NodeOnChip, NodeProcessor, Process, ProcessorPorts, counts, endless, requests,
@@ -84,7 +85,7 @@ impl Node {
         let mut node = Node {
             id: parts.id,
             events: EventQueue::new(),
-            processors,
+            processors: Processors::new(processors),
             processes,
             interconnects: parts.interconnects,
             on_chip: parts.on_chip,

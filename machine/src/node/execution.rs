@@ -60,7 +60,7 @@ impl Node {
         loop {
             let until = self.horizons.until;
             let waiting_call = self.next_call();
-            let (next, call) = self.next_stop(waiting_call, until);
+            let (next, call) = self.next_stop(waiting_call);
             let limit = match is_chip {
                 true => self.limit(next, waiting_call, until),
                 false if next < until => self.bound(next),
@@ -102,6 +102,9 @@ impl Node {
     /// `limit`: why the last one has stopped. None if none has.
     #[inline(always)]
     fn run_next(&mut self, limit: Time) -> Option<Stop> {
+        if !self.processors.are_any_active(limit) {
+            return None;
+        }
         match self.tiles_lookahead {
             None => self.run_several(limit),
             Some(lookahead) => self.run_tiles(limit, lookahead),
@@ -135,8 +138,12 @@ impl Node {
     pub(super) fn take_turns(&mut self, limit: Time) -> Vec<Turn> {
         let mut turns = std::mem::take(&mut self.turns);
         turns.clear();
-        let units = self.processors.iter().enumerate();
-        turns.extend(units.filter_map(|(index, unit)| Turn::of(index, unit, limit)));
+        let active = self.processors.active(limit);
+        turns.extend(active.map(|(index, unit)| Turn {
+            index,
+            now: unit.processor.now(),
+            others_until: None,
+        }));
         turns
     }
 
@@ -164,14 +171,13 @@ impl Node {
         calling.map(|(index, unit)| (unit.processor.now(), index)).min()
     }
 
-    /// The next thing that stops all processors before `until`: a system call, or
-    /// nothing if that is an event.
+    /// When the next thing happens that stops all processors: a system call, of this one, or an event.
     #[inline(always)]
-    fn next_stop(&self, call: Option<(Time, usize)>, until: Time) -> (Time, Option<usize>) {
-        let event = self.next_event_time();
+    fn next_stop(&self, call: Option<(Time, usize)>) -> (Time, Option<usize>) {
+        let event = self.next_event();
         match call {
-            Some((call, index)) if event.is_none_or(|event| event > call) => (call, Some(index)),
-            _ => (event.unwrap_or(until), None),
+            Some((call, index)) if event > call => (call, Some(index)),
+            _ => (event, None),
         }
     }
 

@@ -12,7 +12,7 @@ use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, Transaction};
 
 use super::agents::{MemoryAgent, PortAgent, ProcessorAgent};
-use super::{Event, Node, NodeProcessor, State};
+use super::{Event, Node, NodeProcessor};
 use crate::activity::Resource;
 
 /// An agent of the node's interconnects, by what it belongs to.
@@ -113,7 +113,7 @@ impl Node {
             Supplier::Agent(agent) if self.port(agent).is_some() => Resource::Interface,
             Supplier::Agent(_) => Resource::Cache,
         };
-        let unit = &mut self.processors[index];
+        let unit = self.processors.keeping_turn(index);
         if unit.answerer == Resource::Permission {
             unit.is_answered_by(resource);
         }
@@ -156,14 +156,13 @@ impl InterconnectHost for Node {
     /// Not while an observer is told of events, nor while a turn is watched.
     #[inline]
     fn comes_next(&self, now: Time) -> bool {
-        let is_woken = |unit: &NodeProcessor| unit.state == State::Woken;
         let is_watched = || self.processors.iter().any(|unit| unit.waiting.is_watching_bus());
         let may_be_watched = self.may_watch_bus && is_watched();
         !self.schedules_steps
             && !self.probe.is_attached()
             && !may_be_watched
-            && self.events.next_time().is_none_or(|next| next > now)
-            && !self.processors.iter().any(is_woken)
+            && self.events.next_instant() > now
+            && !self.processors.are_any_woken()
     }
 
     /// Not while a turn is watched, nor before a processor that executes or may wake.
@@ -175,7 +174,7 @@ impl InterconnectHost for Node {
             && !self.may_watch_bus
             && self.callers == 0
             && !self.sleepers.may_be_due(at)
-            && !self.processors.iter().any(|unit| unit.is_active(bound))
+            && !self.processors.are_any_active(bound)
     }
 
     /// It is the only processor, and no turn is watched.

@@ -66,6 +66,7 @@ mod on_chip;
 pub mod probe;
 mod process;
 mod processor;
+mod processors;
 mod program;
 pub mod refused;
 mod regions;
@@ -101,6 +102,7 @@ use horizons::Horizons;
 use interconnect_host::PortPlace;
 use probe::ProbePort;
 use processor::State;
+use processors::Processors;
 use send_lookahead::SendLookahead;
 
 pub use assembly::Parts;
@@ -117,7 +119,7 @@ pub use report::AgentNames;
 pub struct Node {
     id: NodeId,
     events: EventQueue<Event>,
-    processors: Vec<NodeProcessor>,
+    processors: Processors,
     /// What runs on each processor.
     pub processes: Vec<Process>,
     interconnects: Vec<Interconnect>,
@@ -231,7 +233,7 @@ impl Node {
     /// From `at` on a processor's time belongs to this activity and occupation.
     #[inline]
     fn book_as(&mut self, index: usize, at: Time, (activity, occupation): (Activity, Occupation)) {
-        let unit = &mut self.processors[index];
+        let unit = self.processors.keeping_turn(index);
         let spent = unit.begins(occupation);
         unit.ledger.switch(at, (activity, spent));
         if self.probe.is_attached() {
@@ -322,11 +324,8 @@ impl Partition for Node {
         if self.instant.is_endless() {
             return None;
         }
-        let events = match self.on_chip {
-            None => self.events.next_instant(),
-            Some(_) => self.next_event_time().unwrap_or(Time::NEVER),
-        };
-        let next = match &self.processors[..] {
+        let events = self.next_event();
+        let next = match &*self.processors {
             [unit] => events.min(unit.next_time()),
             several => several.iter().fold(events, |next, unit| next.min(unit.next_time())),
         };

@@ -120,16 +120,16 @@ impl NodeOnChip {
         &self.network
     }
 
-    /// When something happens next on it.
+    /// When something happens next on it; never, if nothing does.
     #[inline]
-    pub(super) fn next_time(&self) -> Option<Time> {
-        self.events.next_time()
+    pub(super) fn next_instant(&self) -> Time {
+        self.events.next_instant()
     }
 
     /// No processor hears of anything that is due here sooner.
     #[inline]
     pub(super) fn reaches_processors_at(&self) -> Time {
-        self.events.next_time().map_or(Time::NEVER, |next| next + self.message_time)
+        self.next_instant().saturating_add(self.message_time)
     }
 
     /// Events that have happened on it.
@@ -139,9 +139,8 @@ impl NodeOnChip {
 
     /// The next happening, if it comes before `until` and not after `other`.
     #[inline]
-    pub(super) fn pop_before(&mut self, until: Time, other: Option<Time>) -> Option<(Time, ChipEvent)> {
-        let next = self.events.next_time()?;
-        if other.is_some_and(|other| other < next) { None } else { self.events.pop_before(until) }
+    pub(super) fn pop_before(&mut self, until: Time, other: Time) -> Option<(Time, ChipEvent)> {
+        if other < self.next_instant() { None } else { self.events.pop_before(until) }
     }
 
     fn place(&self, place: Endpoint) -> u16 {
@@ -368,8 +367,7 @@ impl Node {
                 let index = turn.index;
                 if self.processors[index].is_active(horizon) {
                     // What one has asked for is the next one's event, too.
-                    let event =
-                        self.events.next_time().map_or(horizon, |event| horizon.min(self.bound(event)));
+                    let event = horizon.min(self.bound(self.events.next_instant()));
                     goes_on &= matches!(self.run_processor(index, event), Stop::Horizon);
                 }
                 Turn::of(index, &self.processors[index], limit).map(|next| *turn = next).is_some()
@@ -383,17 +381,17 @@ impl Node {
     /// What happens next on the network on chip, if no other event is before it.
     #[inline]
     pub(super) fn pop_on_chip(&mut self, until: Time) -> Option<(Time, ChipEvent)> {
-        let other = self.events.next_time();
+        let other = self.events.next_instant();
         self.on_chip.as_mut()?.pop_before(until, other)
     }
 
-    /// When the node's next event is.
+    /// When the node's next event is; never, if there is none.
     #[inline]
-    pub(super) fn next_event_time(&self) -> Option<Time> {
-        let next = self.events.next_time();
+    pub(super) fn next_event(&self) -> Time {
+        let next = self.events.next_instant();
         match &self.on_chip {
             None => next,
-            Some(own) => [next, own.next_time()].into_iter().flatten().min(),
+            Some(own) => next.min(own.next_instant()),
         }
     }
 
@@ -403,7 +401,7 @@ impl Node {
         let stop = match &self.on_chip {
             None => stop,
             Some(own) => {
-                let event = self.events.next_time().unwrap_or(Time::NEVER);
+                let event = self.events.next_instant();
                 let call = call.map_or(Time::NEVER, |(at, _)| at);
                 event.min(call).min(own.reaches_processors_at())
             }

@@ -33,7 +33,7 @@ pub struct AgentNames {
 impl Node {
     /// Closes the ledgers: the run ends now.
     pub fn close(&mut self, now: Time) {
-        for unit in &mut self.processors {
+        for unit in self.processors.iter_mut() {
             let end = now.max(unit.ledger.booked_until());
             unit.ledger.close(end);
         }

@@ -156,7 +156,7 @@ impl Node {
         let Some(time_to_send) = self.foreseen_reaction().filter(|_| !is_endless) else {
             return self.next_time().unwrap_or(Time::NEVER);
         };
-        let programs = match &self.processors[..] {
+        let programs = match &*self.processors {
             [unit] => unit.next_time(),
             several => several.iter().map(|unit| unit.next_time()).min().unwrap_or(Time::NEVER),
         };

@@ -404,7 +404,7 @@ impl Node {
     }
 
     fn is_anything_scheduled(&self) -> bool {
-        let is_on_chip = self.on_chip.as_ref().is_some_and(|own| own.next_time().is_some());
+        let is_on_chip = self.on_chip.as_ref().is_some_and(|own| own.next_instant() < Time::NEVER);
         is_on_chip || self.events.iter().any(|(_, event)| !matches!(event, Event::Frame(..) | Event::Retry))
     }
 

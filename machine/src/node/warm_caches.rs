@@ -56,7 +56,7 @@ impl Node {
             let home = &mut memories[usize::from(processors[index].home().0)];
             cached.fill(process, processors, home);
         }
-        for unit in processors {
+        for unit in processors.iter_mut() {
             unit.memory.sums(&mut |sum| *sum = 0);
         }
     }

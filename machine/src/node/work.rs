@@ -23,7 +23,7 @@ impl Node {
     /// Takes note of how long each program has polled, in a run without progress: one that
     /// goes on polling waits for a message, wherever in its loop the run is stopped.
     pub fn note_polls(&mut self) {
-        for unit in &mut self.processors {
+        for unit in self.processors.iter_mut() {
             unit.polled_before = Some(unit.ledger.total_of_first(Activity::Poll));
         }
     }

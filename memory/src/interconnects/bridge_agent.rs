@@ -11,8 +11,12 @@
 //! bridge does ([`InterconnectModel::issue_above`](super::InterconnectModel::issue_above) and the
 //! functions beside it).
 //!
-//! The bridge to an I/O bus is not of this type: it holds two buses at the same instant, which an agent's
-//! transaction cannot do ([`super::bridged_bus`]).
+//! The bridge to an I/O bus is not of this type: it holds two buses at the same instant
+//! ([`super::bridged_bus`]). An agent that holds an access says nothing of the other direction, nor of
+//! when it is told. This bridge keeps a bus for a device that has not sent its write yet; takes an address
+//! when the bus is granted, not when the data has crossed; issues reads whose time on the bus is that of
+//! the bus behind; and lets the agents of both see them at one instant, the owner on either side. Each
+//! would be a verb of every agent, for the sake of this one.
 
 use narthex_kernel::Time;
 

@@ -65,8 +65,8 @@ impl Directory {
     ) {
         let block = carried.message.block;
         let home = &mut Self::of(composition, on).homes[usize::from(id.0)];
-        let waits = home.entry(block).is_busy() || home.holds(block);
-        if carried.message.body.lane() == Lane::Request && waits {
+        let is_request = carried.message.body.lane() == Lane::Request;
+        if is_request && (home.entry(block).is_busy() || home.holds(block)) {
             home.waiting.push(QueuedRequest { since: now, carried });
             Self::of(composition, on).state.statistics.blocked.increment();
             return;
