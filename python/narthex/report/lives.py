@@ -53,6 +53,7 @@ AGENTS = {
     "interface of another process": "interface",
     "directory": "memory",
     "bridge": "bridge",
+    "link": "bridge",
     "DMA engine": "dma",
     "forwarder": "interface",
     "send half": "interface",
@@ -96,6 +97,7 @@ MEANINGS = {
     "directory request": "A processor's transaction goes to the home of its block, which knows who"
     " has copies.",
     "directory forward": "The home asks a cache that has the block to answer, or to give it up.",
+    "link packet": "A packet of the link leaves; the time is until the other end works on it.",
     "directory response": "The home, or a cache that was asked, answers.",
 }
 """What a kind of happening is."""
