@@ -374,7 +374,8 @@ class Result(Loaded):
         """Draw where the time went: a bar a processor, of the whole run or of a region of it.
 
         `by` divides the bars by what the program did (activity), by what that was spent in
-        (occupation), or by why nothing retired in a processor with a window (stall). The chart shows itself in a notebook.
+        (occupation), or by why nothing retired in a processor with a window (stall). The chart
+        shows itself in a notebook.
 
         >>> import narthex
         >>> chart = narthex.run("roundtrip", 8, 5, nodes=2).plot_ledger(region="round trips")

@@ -111,11 +111,11 @@ CREDITS = ("posted_headers", "posted_data", "non_posted_headers", "completion_he
 
 def test_a_link_has_a_row_for_each_direction_whose_packets_are_what_was_busy(tmp_path):
     machine, file = tmp_path / "nic.toml", tmp_path / "link.pftrace"
-    credits = [
+    buffers = [
         f"[node.interconnects.link.{end}_credits]\n" + "".join(f"{key} = 64\n" for key in CREDITS)
         for end in ("root_complex", "endpoint")
     ]
-    machine.write_text(LINK + PCIE + "\n".join(credits))
+    machine.write_text(LINK + PCIE + "\n".join(buffers))
     asked = {"nodes": 2, "machine": machine, "interface": "Ring"}
     result = narthex.run("roundtrip", 64, 3, trace=file, traffic=True, **asked)
     plain = narthex.run("roundtrip", 64, 3, **asked)
