@@ -186,8 +186,12 @@ impl ReorderWindow {
 
     /// The next instruction waits for this, and is executed again.
     pub(crate) fn wait_for(&mut self, stall: Stall, now: u64) {
-        self.board.close_stalls(now);
-        self.board.stalls.mark(self.board.next, stall);
+        let board = &mut self.board;
+        // What it waited for before keeps its time.
+        if board.stalls.waits_for_another(board.next, stall) {
+            board.close_stalls(now);
+        }
+        board.stalls.mark(board.next, stall);
     }
 
     /// The block of a miss register comes from there.

@@ -133,6 +133,11 @@ impl Stalls {
         }
     }
 
+    /// Whether something else than this is known to keep it.
+    pub fn waits_for_another(&mut self, number: u64, stall: Stall) -> bool {
+        ![Stall::Execution, stall].contains(&self.mark_of(number).stall)
+    }
+
     /// The same, if nothing else is known to keep it.
     pub fn mark_if_none(&mut self, number: u64, stall: Stall) {
         let mark = self.mark_of(number);
@@ -154,10 +159,14 @@ impl Stalls {
         if self.is_ahead || from >= to {
             return;
         }
-        let Mark { refilled, stall, .. } = *self.mark_of(number);
-        let dispatched = refilled.clamp(from, to);
+        let mark = &self.marks[Scoreboard::place(number)];
+        if mark.number != number {
+            self.slots[Stall::Execution.index()] += to - from;
+            return;
+        }
+        let dispatched = mark.refilled.clamp(from, to);
         self.slots[Stall::Mispredict.index()] += dispatched - from;
-        self.slots[stall.index()] += to - dispatched;
+        self.slots[mark.stall.index()] += to - dispatched;
     }
 }
 

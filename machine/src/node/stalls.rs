@@ -15,31 +15,35 @@ use serde_json::{Map, Value, json};
 use super::processor::State;
 use super::{Node, NodeProcessor};
 
-/// Blocks of which the source is remembered: more than a processor has misses under way.
-const REMEMBERED: usize = 64;
+/// Places for blocks whose source is remembered: many more than a processor has misses under way, so that two seldom
+/// have the same place.
+const PLACES: usize = 256;
 
 /// From where the latest blocks of a processor came.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Sources {
-    latest: Vec<(u64, Stall)>,
-    next: usize,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Sources(Vec<(u64, Stall)>);
+
+impl Default for Sources {
+    fn default() -> Self {
+        Sources(vec![(u64::MAX, Stall::Load); PLACES])
+    }
 }
 
 impl Sources {
+    /// Blocks have 64 bytes or more; the factor is that of Fibonacci hashing.
+    fn place(block: u64) -> usize {
+        ((block >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % PLACES
+    }
+
     fn note(&mut self, block: u64, stall: Stall) {
-        match self.latest.iter().position(|(known, _)| *known == block) {
-            Some(place) => self.latest[place].1 = stall,
-            None if self.latest.len() < REMEMBERED => self.latest.push((block, stall)),
-            None => {
-                self.latest[self.next] = (block, stall);
-                self.next = (self.next + 1) % REMEMBERED;
-            }
+        if let Some(entry) = self.0.get_mut(Self::place(block)) {
+            *entry = (block, stall);
         }
     }
 
     /// What a load of this block has waited for.
     pub fn of(&self, block: Option<u64>) -> Stall {
-        let known = self.latest.iter().find(|(known, _)| Some(*known) == block);
+        let known = block.and_then(|block| self.0.get(Self::place(block)).filter(|entry| entry.0 == block));
         known.map_or(Stall::Load, |&(_, stall)| stall)
     }
 }
