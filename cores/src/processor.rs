@@ -286,7 +286,8 @@ impl<T: Timing> Processor<T> {
     /// The time until `now` in which no instruction left the window, by its cause ([`Stall`]); none without a
     /// window. If it has no thread, what is not known to belong elsewhere is the system's.
     pub fn stalls(&mut self, now: Time, has_thread: bool) -> Option<[Duration; Stall::COUNT]> {
-        let (slots, now) = (self.core.slots, self.core.slot_at(now));
+        let slots = self.core.slots;
+        let now = slots.number_at_or_after(now);
         let stalls = self.core.timing.window()?.stalls(now, has_thread);
         Some(std::array::from_fn(|cause| slots.cycles(stalls[cause])))
     }

@@ -154,6 +154,7 @@ impl ReorderWindow {
     /// The load that is executed is under way in this miss register.
     pub(crate) fn begin_load(&mut self, miss_register: u8) {
         self.board.loads_under_way[usize::from(miss_register)] = self.board.next;
+        self.board.stalls.mark(self.board.next, Stall::Load);
         self.board.is_under_way = true;
     }
 
@@ -202,7 +203,7 @@ impl ReorderWindow {
     /// The slots up to `now` in which nothing retired, by cause.
     pub(crate) fn stalls(&mut self, now: u64, has_thread: bool) -> &[u64] {
         if !has_thread {
-            self.board.stalls.mark_if_none(self.board.next, Stall::System);
+            self.board.stalls.mark_until(self.board.next, Stall::System, now);
         }
         self.board.close_stalls(now)
     }
@@ -277,7 +278,7 @@ impl ReorderWindow {
             (true, true) => next.max(self.cycle_start(t) + width + self.taken_slots),
             (false, _) => {
                 let next = next.max(self.cycle_start(at) + width + self.mispredict_slots);
-                self.board.stalls.refill(self.board.next, next);
+                self.board.stalls.mark_until(self.board.next, Stall::Mispredict, next);
                 next
             }
         }

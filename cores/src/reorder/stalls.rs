@@ -87,9 +87,15 @@ impl Stall {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Mark {
     number: u64,
-    /// From when on it may be dispatched, behind a mispredicted branch.
-    refilled: u64,
+    /// Until when something else does: a mispredicted branch before it, or the system.
+    first: (Stall, u64),
     stall: Stall,
+}
+
+impl Mark {
+    fn new(number: u64) -> Self {
+        Mark { number, first: (Stall::Execution, 0), stall: Stall::Execution }
+    }
 }
 
 /// Slots in which nothing retired, by cause.
@@ -108,10 +114,9 @@ pub(super) struct Stalls {
 
 impl Stalls {
     pub fn new() -> Self {
-        let none = Mark { number: u64::MAX, refilled: 0, stall: Stall::Execution };
         Stalls {
             slots: [0; Stall::COUNT],
-            marks: Box::new([none; MOST_ENTRIES as usize]),
+            marks: Box::new([Mark::new(u64::MAX); MOST_ENTRIES as usize]),
             of_blocks: [Stall::Load; MOST_MISSES],
             closed: 0,
             is_ahead: false,
@@ -121,7 +126,7 @@ impl Stalls {
     fn mark_of(&mut self, number: u64) -> &mut Mark {
         let mark = &mut self.marks[Scoreboard::place(number)];
         if mark.number != number {
-            *mark = Mark { number, refilled: 0, stall: Stall::Execution };
+            *mark = Mark::new(number);
         }
         mark
     }
@@ -138,18 +143,10 @@ impl Stalls {
         ![Stall::Execution, stall].contains(&self.mark_of(number).stall)
     }
 
-    /// The same, if nothing else is known to keep it.
-    pub fn mark_if_none(&mut self, number: u64, stall: Stall) {
-        let mark = self.mark_of(number);
-        if mark.stall == Stall::Execution {
-            mark.stall = stall;
-        }
-    }
-
-    /// Instruction `number` follows a mispredicted branch, and is dispatched at `slot` at the earliest.
-    pub fn refill(&mut self, number: u64, slot: u64) {
-        if !self.is_ahead {
-            self.mark_of(number).refilled = slot;
+    /// Instruction `number` is kept by this until `slot`, if nothing else is known to keep it.
+    pub fn mark_until(&mut self, number: u64, stall: Stall, slot: u64) {
+        if !self.is_ahead && !self.waits_for_another(number, Stall::Execution) {
+            self.mark_of(number).first = (stall, slot);
         }
     }
 
@@ -164,9 +161,10 @@ impl Stalls {
             self.slots[Stall::Execution.index()] += to - from;
             return;
         }
-        let dispatched = mark.refilled.clamp(from, to);
-        self.slots[Stall::Mispredict.index()] += dispatched - from;
-        self.slots[mark.stall.index()] += to - dispatched;
+        let (first, until) = mark.first;
+        let until = until.clamp(from, to);
+        self.slots[first.index()] += until - from;
+        self.slots[mark.stall.index()] += to - until;
     }
 }
 

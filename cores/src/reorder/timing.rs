@@ -239,7 +239,7 @@ impl Timing for ReorderWindow {
         self.board.floor = to;
         if !std::mem::take(&mut self.awaits_load) {
             self.board.dispatch = to;
-            self.board.stalls.mark_if_none(self.board.next, Stall::System);
+            self.board.stalls.mark_until(self.board.next, Stall::System, to);
         }
     }
 }

@@ -53,7 +53,6 @@ AGENTS = {
     "interface of another process": "interface",
     "directory": "memory",
     "bridge": "bridge",
-    "link": "bridge",
     "DMA engine": "dma",
     "forwarder": "interface",
     "send half": "interface",
@@ -227,6 +226,11 @@ def _way(row: dict[str, Any]) -> tuple[tuple[str, str], bool]:
     if row["agent"] == "network":
         leaves = row["deed"].endswith("departs")
         return ("interface", "network") if leaves else ("network", "interface"), False
+    if row["agent"] == "link":
+        is_of_register = row.get("place", "").endswith("register")
+        host = "processor" if is_of_register else "memory"
+        is_down = row["deed"].endswith("device")
+        return (host, "interface") if is_down else ("interface", host), " bytes" not in row["what"]
     own = AGENTS[row["agent"]]
     if kind == "program":
         return (own, own), False
