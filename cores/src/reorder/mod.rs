@@ -212,6 +212,7 @@ impl ReorderWindow {
     pub(crate) fn begin_ahead(&mut self) {
         self.looks_ahead = true;
         self.board.stalls.is_ahead = true;
+        self.board.least_stall = NEVER >> 1;
         self.saved.copy_from(&self.board);
     }
 
@@ -219,6 +220,7 @@ impl ReorderWindow {
     pub(crate) fn end_ahead(&mut self) {
         self.board.copy_from(&self.saved);
         self.board.stalls.is_ahead = false;
+        self.board.least_stall = self.board.width;
         self.looks_ahead = false;
     }
 

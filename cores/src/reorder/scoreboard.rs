@@ -95,6 +95,9 @@ pub(super) struct Scoreboard {
     pub floor: u64,
     /// Slots of a cycle.
     pub width: u64,
+    /// After more slots without an instruction that leaves, the account of stalls is told: those of a cycle, and
+    /// never while it looks ahead.
+    pub least_stall: u64,
     /// Why nothing retires.
     pub stalls: Stalls,
 }
@@ -133,6 +136,7 @@ impl Scoreboard {
             dispatch: 0,
             floor: 0,
             width,
+            least_stall: width,
             stalls: Stalls::new(),
         }
     }
@@ -164,6 +168,7 @@ impl Scoreboard {
             dispatch,
             floor,
             width: _,
+            least_stall: _,
             stalls: _,
         } = other;
         self.ready[..REGISTERS].copy_from_slice(&ready[..REGISTERS]);
@@ -184,7 +189,7 @@ impl Scoreboard {
             if completed == NEVER {
                 return false;
             }
-            if completed > self.frontier + self.width {
+            if completed > self.frontier + self.least_stall {
                 self.stall(completed);
             }
             self.frontier = self.frontier.max(completed);
@@ -227,6 +232,7 @@ impl Archived for Scoreboard {
             dispatch,
             floor,
             width: _,
+            least_stall: _,
             stalls,
         } = self;
         archive.each(&mut ready[..REGISTERS])?;
