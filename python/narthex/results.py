@@ -116,10 +116,7 @@ class Result(Loaded):
         if region is not None and region not in self.regions:
             raise unknown("region in this run", str(region), self.regions)
         schema = {"node": pl.Int64, "processor": pl.Int64, "cause": pl.String, "time_ps": pl.Int64}
-        rows = [
-            (node, processor, cause, time)
-            for node, processor, cause, _, time in stall_rows(self.document, region)
-        ]
+        rows = [(*row[:3], row[4]) for row in stall_rows(self.document, region)]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     @property
