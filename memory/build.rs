@@ -12,13 +12,14 @@ use std::{env, fs};
 use further::{Files, collisions, files_in, files_of_user};
 
 /// Modules beside the interconnects that serve all of them.
-const SERVE_INTERCONNECTS: [&str; 11] = [
+const SERVE_INTERCONNECTS: [&str; 12] = [
     "mod",
     "accesses",
     "address_map",
     "bridge_agent",
     "carrying",
     "host",
+    "link_packets",
     "model",
     "part",
     "refusals",

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use narthex_kernel::{Archive, Archived, Clock, Damage, Time};
+use narthex_kernel::{Archive, Archived, Category, Clock, Damage, Duration, Time};
 use narthex_memory::Port;
+use narthex_memory::processor_memory::WaitReason;
 
 use crate::access_control::AccessControl;
 use crate::code::Code;
@@ -16,7 +17,7 @@ use crate::follow::Follower;
 use crate::linux::Context;
 use crate::operation::SINK;
 use crate::processor::Processor;
-use crate::reorder::ReorderWindow;
+use crate::reorder::{ReorderWindow, Stall};
 use crate::stop::{Fault, Stop};
 use crate::timing::InOrder;
 
@@ -135,6 +136,14 @@ impl AnyProcessor {
         either!(self, processor => context.restore(processor))
     }
 
+    /// As [`Processor::stalls`].
+    pub fn stalls(&mut self, now: Time, has_thread: bool) -> Option<[Duration; Stall::COUNT]> {
+        match self {
+            AnyProcessor::InOrder(_) => None,
+            AnyProcessor::Window(own) => own.stalls(now, has_thread),
+        }
+    }
+
     as_processor! {
         now() -> Time;
         clock() -> Clock;
@@ -160,6 +169,8 @@ impl AnyProcessor {
         pass_until(time: Time);
         deliver(miss_register: u8, value: u64, time: Time);
         occupy_second_level(time: Time);
+        waits_for(reason: WaitReason);
+        block_comes_from(miss_register: u8, stall: Stall);
         forget_fault();
         assert_lines(lines: u64);
     }

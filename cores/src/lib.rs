@@ -55,7 +55,7 @@ pub use config::{Config, ConfigError};
 pub use flat_memory::FlatMemory;
 pub use operation::{ALL_IN_ONE_LINE, FETCH_BLOCK_BYTES};
 pub use processor::Processor;
-pub use reorder::{Config as WindowConfig, PredictorConfig, PredictorKind, ReorderWindow};
+pub use reorder::{Config as WindowConfig, PredictorConfig, PredictorKind, ReorderWindow, Stall};
 pub use stop::{Fault, FaultKind, Stop, Unhandled};
 pub use timing::{Functional, InOrder, Timing};
 pub use traps::{INTERRUPT_LINES, Trapped};

@@ -7,17 +7,19 @@ mod state;
 
 use std::sync::Arc;
 
-use narthex_kernel::Time;
+use narthex_kernel::{Category, Duration, Time};
 use narthex_memory::Port;
+use narthex_memory::processor_memory::WaitReason;
 
 use crate::access_control::AccessControl;
 use crate::code::{Code, CodeView};
 use crate::config::Config;
 use crate::execute::{Core, Exit, Expected, NO_LINE, Table, Window, fetch};
-use crate::extensions::UNDECODED;
+use crate::extensions::{UNDECODED, kind_of};
 use crate::float::HostRounds;
 use crate::follow::{Follower, jumps};
 use crate::operation::{ALL_IN_ONE_LINE, Cursor};
+use crate::reorder::Stall;
 use crate::stop::Stop;
 use crate::timing::Timing;
 use crate::traps::TrapRegisters;
@@ -261,6 +263,33 @@ impl<T: Timing> Processor<T> {
         core.loads_under_way -= 1;
         core.registers[rd as usize] = extension.extend(value);
         core.timing.arrive(rd, slot, miss_register);
+    }
+
+    /// The access at which it has stopped waits for this, and is executed again.
+    pub fn waits_for(&mut self, reason: WaitReason) {
+        if !T::OVERLAPS {
+            return;
+        }
+        let (kind, now) = (kind_of(enter(&mut self.core).get().code), self.core.t);
+        if let Some(window) = self.core.timing.window() {
+            window.wait_for(Stall::of(reason, kind), now);
+        }
+    }
+
+    /// The block of a miss register comes from there.
+    pub fn block_comes_from(&mut self, miss_register: u8, stall: Stall) {
+        if let Some(window) = self.core.timing.window() {
+            window.block_comes_from(miss_register, stall);
+        }
+    }
+
+    /// The time until `now` in which no instruction left the window, by its cause ([`Stall`]); none without a
+    /// window. If it has no thread, what is not known to belong elsewhere is the system's.
+    pub fn stalls(&mut self, now: Time, has_thread: bool) -> Option<[Duration; Stall::COUNT]> {
+        let slots = self.core.slots;
+        let now = slots.number_at_or_after(now);
+        let stalls = self.core.timing.window()?.stalls(now, has_thread);
+        Some(std::array::from_fn(|cause| slots.cycles(stalls[cause])))
     }
 
     /// The port of the cache below the first level is busy until `time`: what is asked of it before

@@ -304,6 +304,11 @@ impl OnChip {
         self.lanes
     }
 
+    /// The socket of a place.
+    pub fn socket_of(&self, place: u16) -> usize {
+        self.between.as_ref().map_or(0, |between| between.socket_of(place))
+    }
+
     /// Its statistics.
     pub fn statistics(&self) -> &Statistics {
         &self.state.statistics

@@ -32,6 +32,8 @@ use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::memory_uses::{BankUse, MemoryPart, UseLog};
+
 /// When a bank closes its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -190,6 +192,8 @@ pub struct Dram {
     config: Config,
     block_bytes: u64,
     channels: Vec<Channel>,
+    /// For observers.
+    pub(crate) uses: UseLog,
     /// What was counted.
     pub statistics: Statistics,
 }
@@ -206,6 +210,7 @@ impl Dram {
             config: config.clone(),
             block_bytes,
             channels: vec![channel; config.channels as usize],
+            uses: UseLog::default(),
             statistics: Statistics::default(),
         }
     }
@@ -280,7 +285,11 @@ impl Dram {
         let at = at.max(bank.ready_from);
         let start = self.config.behind_refresh(at);
         self.statistics.refresh_waits.add((start > at).into());
+        if start > at {
+            self.uses.note(MemoryPart::Bank(BankUse::Refresh), at, start);
+        }
         let is_refreshed = self.config.refreshes_until(start) > self.config.refreshes_until(bank.opened_at);
+        let mut of_bank = BankUse::Hit;
         let command = match bank.open_row.filter(|_| !is_refreshed) {
             Some(row) if row == place.row => {
                 self.statistics.row_hits.increment();
@@ -291,6 +300,7 @@ impl Dram {
                     Some(_) => start.max(bank.closes_from) + precharge_time,
                     None => start,
                 };
+                of_bank = if open.is_some() { BankUse::Conflict } else { BankUse::Activation };
                 match open {
                     Some(_) => self.statistics.row_conflicts.increment(),
                     None => self.statistics.row_activations.increment(),
@@ -303,6 +313,8 @@ impl Dram {
         let first_bytes = (command + column_time).max(*bus_free_from);
         let end = first_bytes + burst_time;
         *bus_free_from = end;
+        self.uses.note(MemoryPart::Channel(place.channel), first_bytes, end);
+        self.uses.note(MemoryPart::Bank(of_bank), start, end);
         self.statistics.data_bus_time.add(burst_time);
         let recovered = if is_write { end + self.config.write_recovery_time } else { end };
         bank.closes_from = bank.closes_from.max(recovered);
@@ -318,7 +330,7 @@ impl Dram {
 
 impl Archived for Dram {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Dram { config, block_bytes: _, channels, statistics } = self;
+        let Dram { config, block_bytes: _, channels, uses: _, statistics } = self;
         archive.value(channels)?;
         let fits = |channel: &Channel| channel.banks.len() == config.banks as usize;
         let is_own = channels.len() == config.channels as usize && channels.iter().all(fits);

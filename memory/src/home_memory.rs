@@ -16,6 +16,7 @@ use crate::interconnects::InterconnectId;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::memory_array::{MemoryArray, MemoryArrays};
+use crate::memory_uses::{MemoryUse, UseLog};
 use crate::sockets::SocketLinks;
 use crate::third_level::ThirdLevel;
 use crate::transaction::{AccessReply, BlockData, HomeReply, Response, Transaction};
@@ -43,6 +44,17 @@ pub struct HomeMemory {
     busy_until: Option<Time>,
     /// What its blocks meet, where not all take the same time.
     levels: Option<Box<Levels>>,
+}
+
+/// From where a memory delivered a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockSource {
+    /// The cache in front of it.
+    LastLevel,
+    /// Its array.
+    Memory,
+    /// The array of another socket than that of its cache.
+    OtherSocket,
 }
 
 /// What the blocks of a memory meet.
@@ -140,6 +152,35 @@ impl HomeMemory {
         self.levels.iter().flat_map(|levels| &levels.third_levels)
     }
 
+    /// From now on it is observed, or not any more.
+    pub fn observe(&mut self, is_observed: bool) {
+        self.logs().for_each(|(_, log)| log.switch(is_observed));
+    }
+
+    /// Where it is observed, what was in use since this was asked last.
+    pub fn take_uses(&mut self) -> Vec<MemoryUse> {
+        let mut all = Vec::new();
+        self.logs().for_each(|(socket, log)| log.take(socket, &mut all));
+        all
+    }
+
+    fn logs(&mut self) -> impl Iterator<Item = (usize, &mut UseLog)> {
+        self.levels.iter_mut().flat_map(|levels| {
+            let caches = levels.third_levels.iter_mut().map(|cache| &mut cache.uses).enumerate();
+            caches.chain(levels.arrays.logs())
+        })
+    }
+
+    /// From where it has just delivered this block.
+    pub fn last_source(&self, address: u64) -> BlockSource {
+        self.levels.as_ref().map_or(BlockSource::Memory, |levels| levels.last_source(address))
+    }
+
+    /// The socket of a block's home.
+    pub fn home_socket(&self, address: u64) -> usize {
+        self.levels.as_ref().map_or(0, |levels| levels.arrays.home_socket(address))
+    }
+
     /// The time of each access to a block, if all take the same.
     #[inline]
     pub fn fixed_time(&self) -> Option<Duration> {
@@ -187,6 +228,14 @@ impl HomeMemory {
 }
 
 impl Levels {
+    fn last_source(&self, address: u64) -> BlockSource {
+        match self.third_levels.get(self.arrays.home_socket(address)) {
+            Some(cache) if cache.last_was_hit => BlockSource::LastLevel,
+            _ if self.arrays.is_elsewhere(address) => BlockSource::OtherSocket,
+            _ => BlockSource::Memory,
+        }
+    }
+
     /// The time of a transaction on a block.
     #[inline(never)]
     fn time(&mut self, now: Time, transaction: &Transaction, is_newer: bool) -> Duration {

@@ -27,6 +27,7 @@
 //! | [`home_memory`] | a memory on an interconnect |
 //! | [`third_level`] | a cache in front of a memory |
 //! | [`memory_array`] | what keeps a memory's blocks |
+//! | [`memory_uses`] | when its parts are in use, for observers |
 //! | [`sockets`] | to which socket an address belongs, and the links between sockets |
 //! | [`dram`] | channels, banks and their open rows |
 //! | [`main_memory`] | the bytes behind the addresses; pages on touch |
@@ -50,6 +51,7 @@ pub mod interconnects;
 pub mod kind;
 pub mod main_memory;
 pub mod memory_array;
+pub mod memory_uses;
 pub mod page_frames;
 pub mod pages;
 pub mod port;

@@ -4,6 +4,7 @@
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 
 use crate::dram::Dram;
+use crate::memory_uses::UseLog;
 use crate::sockets::{Direction, SocketLinks};
 
 /// What keeps a memory's blocks, one access after the other where they take the same time.
@@ -75,6 +76,11 @@ impl MemoryArrays {
         self.links.as_ref().map_or(0, |links| links.sockets.of_home(address))
     }
 
+    /// Whether a block's array is at another socket than its slice.
+    pub fn is_elsewhere(&self, address: u64) -> bool {
+        self.links.as_ref().is_some_and(|links| links.separate(address))
+    }
+
     /// A block is wanted at `now`: when its first bytes are there.
     pub fn read(&mut self, now: Time, address: u64) -> Time {
         let Some(links) = &mut self.links else { return self.arrays[0].read(now, address) };
@@ -95,6 +101,16 @@ impl MemoryArrays {
         }
         let there = links.cross(now, address, Direction::ToMemory);
         array.write(there, address)
+    }
+
+    /// What an observer sees: the logs of each socket's parts.
+    pub(crate) fn logs(&mut self) -> impl Iterator<Item = (usize, &mut UseLog)> {
+        let of_links = self.links.iter_mut().flat_map(|links| &mut links.uses).enumerate();
+        let of_drams = self.arrays.iter_mut().enumerate().filter_map(|(socket, array)| match array {
+            MemoryArray::Fixed { .. } => None,
+            MemoryArray::Dram { dram, .. } => Some((socket, &mut dram.uses)),
+        });
+        of_links.chain(of_drams)
     }
 
     /// The DRAM of each socket, if it is one.

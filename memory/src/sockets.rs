@@ -26,6 +26,7 @@ use std::ops::Range;
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::memory_uses::{MemoryPart, UseLog};
 use crate::translation::Translation;
 
 /// Addresses of a process whose blocks are in the memory of the next socket.
@@ -91,6 +92,8 @@ pub struct SocketLinks {
     pub block_time: Duration,
     /// Until when the links to and from each socket's memory are taken.
     pub taken_until: Vec<[Time; 2]>,
+    /// For observers, by the socket of the memory.
+    pub(crate) uses: Vec<UseLog>,
 }
 
 /// In which direction a block crosses.
@@ -106,7 +109,8 @@ impl SocketLinks {
     /// Links that nothing takes yet.
     pub fn new(sockets: Sockets, latency: Duration, block_time: Duration) -> Self {
         let taken_until = vec![[Time::ZERO; 2]; sockets.count()];
-        SocketLinks { sockets, latency, block_time, taken_until }
+        let uses = vec![UseLog::default(); sockets.count()];
+        SocketLinks { sockets, latency, block_time, taken_until, uses }
     }
 
     /// Whether the memory of a block is at another socket than its slice.
@@ -117,9 +121,15 @@ impl SocketLinks {
 
     /// A block leaves for the other end at `at`: when it is there.
     pub fn cross(&mut self, at: Time, address: u64, direction: Direction) -> Time {
-        let taken = &mut self.taken_until[self.sockets.of_memory(address)][direction as usize];
+        let socket = self.sockets.of_memory(address);
+        let taken = &mut self.taken_until[socket][direction as usize];
         let start = at.max(*taken);
         *taken = start + self.block_time;
+        let part = match direction {
+            Direction::ToMemory => MemoryPart::ToMemory,
+            Direction::FromMemory => MemoryPart::FromMemory,
+        };
+        self.uses[socket].note(part, start, *taken);
         start + self.latency
     }
 }

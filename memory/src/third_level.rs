@@ -31,6 +31,7 @@ use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::memory_array::MemoryArrays;
+use crate::memory_uses::{MemoryPart, UseLog};
 use crate::transaction::AgentId;
 pub use config::{Config, Fill, Replacement};
 use ddio::{Agents, Ddio};
@@ -72,6 +73,10 @@ pub struct ThirdLevel {
     /// The state of the generator, where blocks leave at random.
     random: Option<u64>,
     ddio: Option<Ddio>,
+    /// Whether it had the block that was read last.
+    pub last_was_hit: bool,
+    /// For observers.
+    pub(crate) uses: UseLog,
     /// What was counted.
     pub statistics: Statistics,
 }
@@ -89,6 +94,8 @@ impl ThirdLevel {
             fill: config.fill.unwrap_or_default(),
             random: (config.replacement == Some(Replacement::Random)).then_some(1),
             ddio: None,
+            last_was_hit: false,
+            uses: UseLog::default(),
             statistics: Statistics::default(),
         }
     }
@@ -112,6 +119,8 @@ impl ThirdLevel {
     pub fn read(&mut self, now: Time, address: u64, by: AgentId, memory: &mut MemoryArrays) -> Duration {
         let block = address / self.block_bytes;
         let is_here = self.touch(block, false);
+        self.last_was_hit = is_here;
+        self.uses.note(MemoryPart::LastLevel, now, now + self.access_time);
         let ddio = self.ddio.as_mut().filter(|ddio| ddio.requesters.has(by));
         let is_of_device = ddio.is_some();
         match (ddio, is_here) {
@@ -144,6 +153,7 @@ impl ThirdLevel {
     ) -> Duration {
         let block = address / self.block_bytes;
         self.statistics.written.increment();
+        self.uses.note(MemoryPart::LastLevel, now, now + self.access_time);
         let is_here = self.touch(block, is_newer);
         if self.ddio.as_ref().is_some_and(|ddio| ddio.requesters.has(by)) {
             return self.write_of_device(now, (address, is_here), memory);
@@ -238,8 +248,18 @@ impl ThirdLevel {
 
 impl Archived for ThirdLevel {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let ThirdLevel { sets, ways, block_bytes: _, access_time: _, fill: _, random, ddio, statistics } =
-            self;
+        let ThirdLevel {
+            sets,
+            ways,
+            block_bytes: _,
+            access_time: _,
+            fill: _,
+            random,
+            ddio,
+            last_was_hit: _,
+            uses: _,
+            statistics,
+        } = self;
         let count = sets.len();
         archive.value(sets)?;
         let fits = sets.len() == count && sets.iter().all(|set| set.len() <= *ways);

@@ -30,6 +30,28 @@ def region_ledger_rows(
         yield from _divided(node, processor, counts["ledger_ps"])
 
 
+def stall_rows(
+    document: dict[str, Any], region: str | None = None
+) -> list[tuple[int, int, str, str, int]]:
+    """Return (node, processor, why nothing retired, "", time in ps) of processors with a window.
+
+    Of the whole run, or of the regions with this name.
+    """
+    if region is None:
+        counted: Iterable[tuple[int, int, dict[str, Any]]] = (
+            (node["node"], index, processor)
+            for node in document["nodes"]
+            for index, processor in enumerate(node["processors"])
+        )
+    else:
+        counted = region_processors(document, region)
+    return [
+        (node, processor, cause, "", time_ps)
+        for node, processor, of in counted
+        for cause, time_ps in of.get("stalls_ps", {}).items()
+    ]
+
+
 def region_processors(
     document: dict[str, Any], name: str
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_arg
 from narthex import arguments, notation
 from narthex.documents import RUN, Kind, Loaded, in_notebook, needed_whole, read_file
 from narthex.errors import NarthexError, unknown
-from narthex.ledgers import is_firmwares, ledger_rows
+from narthex.ledgers import is_firmwares, ledger_rows, stall_rows
 
 if TYPE_CHECKING:
     import altair
@@ -27,8 +27,9 @@ Made = TypeVar("Made", bound=Loaded)
 
 PS_PER_US = 1_000_000
 
-LedgerPart = Literal["activity", "occupation"]
-"""What a ledger's time is divided by: what the program did, or what it was spent in."""
+LedgerPart = Literal["activity", "occupation", "stall"]
+"""What a ledger's time is divided by: what the program did, what it was spent in, or why nothing
+retired in a processor with a reorder window."""
 
 
 class Result(Loaded):
@@ -102,6 +103,21 @@ class Result(Loaded):
             "time_ps": pl.Int64,
         }
         return pl.DataFrame(list(ledger_rows(self.document)), schema=schema, orient="row")
+
+    def stalls(self, region: str | None = None) -> "polars.DataFrame":
+        """Return why nothing retired: node, processor, cause, time_ps (docs/results.md#stalls).
+
+        Of processors with a reorder window, in the whole run or in the regions with this name. The
+        rows of a processor add up to that time, to the picosecond: `busy` is the time in which any
+        instruction retired.
+        """
+        from narthex.extras import polars as pl
+
+        if region is not None and region not in self.regions:
+            raise unknown("region in this run", str(region), self.regions)
+        schema = {"node": pl.Int64, "processor": pl.Int64, "cause": pl.String, "time_ps": pl.Int64}
+        rows = [(*row[:3], row[4]) for row in stall_rows(self.document, region)]
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     @property
     def waits(self) -> "polars.DataFrame":
@@ -354,8 +370,9 @@ class Result(Loaded):
     ) -> "altair.TopLevelMixin":
         """Draw where the time went: a bar a processor, of the whole run or of a region of it.
 
-        `by` divides the bars by what the program did (activity) or by what
-        that was spent in (occupation). The chart shows itself in a notebook.
+        `by` divides the bars by what the program did (activity), by what that was spent in
+        (occupation), or by why nothing retired in a processor with a window (stall). The chart
+        shows itself in a notebook.
 
         >>> import narthex
         >>> chart = narthex.run("roundtrip", 8, 5, nodes=2).plot_ledger(region="round trips")
@@ -368,6 +385,8 @@ class Result(Loaded):
             raise unknown("way to divide a ledger", str(by), get_args(LedgerPart))
         if region is not None and region not in self.regions:
             raise unknown("region in this run", str(region), self.regions)
+        if by == "stall" and not stall_rows(self.document):
+            raise NarthexError("no processor of this run has a reorder window")
         return plots.standalone(runs.ledger_chart(self.document, by, region), self.title)
 
     def _described(self, statistic: str) -> tuple[str, str]:

@@ -13,9 +13,9 @@ from narthex.errors import NO_PROGRESS, NarthexError
 SOON = "machine.time_without_progress=100us"
 
 
-def hang(*arguments: str) -> NarthexError:
+def hang(*arguments: str, interface: str = "NI2w", **options: str) -> NarthexError:
     with pytest.raises(NarthexError) as caught:
-        narthex.run("hangs", *arguments, interface="NI2w", nodes=2, set=[SOON])
+        narthex.run("hangs", *arguments, interface=interface, nodes=2, set=[SOON], **options)
     return caught.value
 
 
@@ -50,6 +50,13 @@ def test_python_gets_the_explanation_with_the_error() -> None:
     assert error.document is not None
     assert error.document["hang"]["circle"] == [0, 1, 0]
     assert error.document["hang"]["summary"] in str(error)
+
+
+def test_a_load_that_a_home_holds_until_a_line_is_free_is_a_wait_for_room() -> None:
+    text = str(hang("senders", interface="PioCoherent", machine="server"))
+    assert text.startswith("no progress: node 0 and node 1 wait for each other")
+    assert "  node 0 waits for room to send\n    in has_room, called from senders (hangs.c:" in text
+    assert " (send lines, entry 0, block 0) holds a request of processor 0" in text
 
 
 def test_a_barrier_that_one_has_left_out_is_waited_in() -> None:

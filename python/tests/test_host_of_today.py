@@ -33,11 +33,25 @@ def test_an_instrument_computes_what_it_does_natively(program, tmp_path):
     }
 
 
-def reported(program, *args, name, **options):
-    """Run an instrument on the host; what it reports."""
+def on_host(program, *args, **options):
+    """Run an instrument on the host."""
     options = {"machine": "server", "interface": "NI2w", "nodes": 1} | options
-    run = narthex.run(program, *args, **options)
+    return narthex.run(program, *args, **options)
+
+
+def reported(program, *args, name, **options):
+    """Return what an instrument reports."""
+    return of_run(on_host(program, *args, **options), name)
+
+
+def of_run(run, name):
     return dict(zip(run.reports["name"], run.reports["value"], strict=True))[name]
+
+
+def main_stall(run):
+    """Return what keeps the oldest instruction of the measured part most, and its share of it."""
+    stalls = run.stalls("main").sort("time_ps")
+    return stalls["cause"][-1], stalls["time_ps"][-1] / stalls["time_ps"].sum()
 
 
 def chase(size, place="own", **options):
@@ -52,9 +66,25 @@ def test_a_load_takes_the_time_of_the_level_that_its_array_fits_into():
 
 def test_memory_of_the_other_socket_is_as_near_as_the_last_level_that_keeps_it():
     small = {"set": {"second_level_cache.size": "64KiB"}}
-    own, far, other = (chase(192 << 10, place, **small) for place in PLACES)
+    runs = [on_host("chase", 192 << 10, place, 4000, **small) for place in PLACES]
+    own, far, other = (of_run(run, "load") for run in runs)
     assert far == pytest.approx(own, rel=0.02)
     assert other > own + 60
+    causes, shares = zip(*map(main_stall, runs), strict=True)
+    assert causes == ("load, last level", "load, last level", "load, other socket")
+    assert min(shares) > 0.9
+
+
+def test_why_nothing_retires_adds_up_to_the_time_of_processors_and_regions():
+    run = on_host("roundtrip", 8, 3, nodes=2, interface="Verbs")
+    document = run.document
+    processors = [own for node in document["nodes"] for own in node["processors"]]
+    for counted in [*processors, *document["regions"]]:
+        assert sum(counted["stalls_ps"].values()) == sum(counted["ledger_ps"].values())
+    stalls = processors[0]["stalls_ps"]
+    some = {"busy", "execution", "mispredicted branch", "load, memory", "MMIO write"}
+    assert some <= set(stalls)
+    assert set(processors[3]["stalls_ps"]) == {"system call or no thread"}
 
 
 PLACES = ("own", "far-memory", "other-socket")

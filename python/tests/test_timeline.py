@@ -79,6 +79,63 @@ def test_processors_are_in_groups_and_their_slices_are_their_ledgers(run):
         assert ledgers[f"node {node['node']}"] == node["processors"][0]["ledger_ps"]
 
 
+LINK = """
+base = "chip"
+[node.interface]
+on = ["link"]
+[interfaces.ring]
+reads = 4
+[node.interconnects.link]
+"""
+PCIE = """
+kind = "pcie"
+behind = "directory"
+generation = 3
+lanes = 8
+max_payload = "256B"
+max_read_request = "512B"
+read_completion_boundary = "64B"
+request_header = "24B"
+completion_header = "20B"
+ecrc = "0B"
+link_layer_share = 0.04
+tags = 32
+root_complex_latency = "150ns"
+link_latency = "5ns"
+switch_latency = "0ns"
+endpoint_latency = "50ns"
+"""
+CREDITS = ("posted_headers", "posted_data", "non_posted_headers", "completion_headers",
+           "completion_data")  # fmt: skip
+
+
+def test_a_link_has_a_row_for_each_direction_whose_packets_are_what_was_busy(tmp_path):
+    machine, file = tmp_path / "nic.toml", tmp_path / "link.pftrace"
+    buffers = [
+        f"[node.interconnects.link.{end}_credits]\n" + "".join(f"{key} = 64\n" for key in CREDITS)
+        for end in ("root_complex", "endpoint")
+    ]
+    machine.write_text(LINK + PCIE + "\n".join(buffers))
+    asked = {"nodes": 2, "machine": machine, "interface": "Ring"}
+    result = narthex.run("roundtrip", 64, 3, trace=file, traffic=True, **asked)
+    plain = narthex.run("roundtrip", 64, 3, **asked)
+    assert {**result.document, "traffic": 0} == {**plain.document, "traffic": 0}
+    reader, busy, names = Reader(file), Counter(), Counter()
+    for row, _, name, length_ps in reader.slices:
+        if row.name.startswith("link, "):
+            busy[reader.rows[row.parent_uuid].name, row.name] += length_ps
+            names[row.name, name] += 1
+    series = result.document["traffic"]["series"]
+    in_bins = {row["name"]: row for row in series["rows"] if row["node"] == 0}
+    counted = [node["statistics"]["link_busy"] for node in result.document["nodes"]]
+    for way, row in (("down", "link, to the device"), ("up", "link, to the host")):
+        assert [busy[f"node {node}", row] for node in (0, 1)] == [each[way] for each in counted]
+        mean_ps = sum(in_bins[row]["means"]) * series["bin_ps"]
+        assert mean_ps == pytest.approx(counted[0][way], rel=0.02)
+    assert names["link, to the host", "memory read"] > 0
+    assert names["link, to the device", "completion"] >= names["link, to the host", "memory read"]
+
+
 def test_every_arrow_joins_two_events_at_least(run):
     _, reader = run
     assert len(reader.flows) > 40

@@ -192,7 +192,7 @@ fn ahead<'a, P: Port, T: Timing>(
         return table.dispatch(core, cursor.advance(4), port, t, count);
     }
     let kind = kind_of(operation.code);
-    let is_other = kind == Kind::Other && number >= FIRST_NUMBER;
+    let is_other = matches!(kind, Kind::Atomic | Kind::Other) && number >= FIRST_NUMBER;
     if is_other || core.timing.window().is_some_and(|window| !window.has_room(kind)) {
         core.exit = Exit::Stop(Stop::NotReady);
         return core.save(cursor, t, count);
@@ -235,7 +235,7 @@ pub(crate) fn pass<P: Port, T: Timing>(
                 next = cursor.jump(immediate);
             }
         }
-        Kind::Jump | Kind::Other => return None,
+        Kind::Jump | Kind::Atomic | Kind::Other => return None,
     }
     if rd != SINK && matches!(kind, Kind::Compute | Kind::Load) {
         core.timing.expect(rd);

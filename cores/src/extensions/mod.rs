@@ -74,6 +74,7 @@ pub(crate) enum Kind {
     /// A branch with a condition.
     Branch,
     Jump,
+    Atomic,
     /// Anything else, internal operations included.
     Other,
 }
@@ -106,7 +107,8 @@ const fn kind_by(pattern: &[u8]) -> Kind {
         0b010_0011 | 0b010_0111 => Kind::Store,
         0b110_0011 => Kind::Branch,
         0b110_0111 | 0b110_1111 => Kind::Jump,
-        0b000_1111 | 0b010_1111 | 0b111_0011 => Kind::Other,
+        0b010_1111 => Kind::Atomic,
+        0b000_1111 | 0b111_0011 => Kind::Other,
         _ => Kind::Compute,
     }
 }

@@ -53,6 +53,7 @@
 mod config;
 mod predictor;
 mod scoreboard;
+mod stalls;
 mod timing;
 
 use std::collections::VecDeque;
@@ -67,6 +68,7 @@ use crate::timing::Timing as _;
 pub use config::{Config, PredictorConfig, PredictorKind};
 use predictor::Predictor;
 use scoreboard::Scoreboard;
+pub use stalls::Stall;
 
 /// When a value comes whose arrival is not known yet.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -152,6 +154,7 @@ impl ReorderWindow {
     /// The load that is executed is under way in this miss register.
     pub(crate) fn begin_load(&mut self, miss_register: u8) {
         self.board.loads_under_way[usize::from(miss_register)] = self.board.next;
+        self.board.stalls.mark(self.board.next, Stall::Load);
         self.board.is_under_way = true;
     }
 
@@ -182,15 +185,42 @@ impl ReorderWindow {
         self.dispatch_next(t, t)
     }
 
+    /// The next instruction waits for this, and is executed again.
+    pub(crate) fn wait_for(&mut self, stall: Stall, now: u64) {
+        let board = &mut self.board;
+        // What it waited for before keeps its time.
+        if board.stalls.waits_for_another(board.next, stall) {
+            board.close_stalls(now);
+        }
+        board.stalls.mark(board.next, stall);
+    }
+
+    /// The block of a miss register comes from there.
+    pub(crate) fn block_comes_from(&mut self, miss_register: u8, stall: Stall) {
+        self.board.stalls.of_blocks[usize::from(miss_register)] = stall;
+    }
+
+    /// The slots up to `now` in which nothing retired, by cause.
+    pub(crate) fn stalls(&mut self, now: u64, has_thread: bool) -> &[u64] {
+        if !has_thread {
+            self.board.stalls.mark_until(self.board.next, Stall::System, now);
+        }
+        self.board.close_stalls(now)
+    }
+
     /// Looks ahead from here on.
     pub(crate) fn begin_ahead(&mut self) {
         self.looks_ahead = true;
+        self.board.stalls.is_ahead = true;
+        self.board.least_stall = NEVER >> 1;
         self.saved.copy_from(&self.board);
     }
 
     /// Returns to the saved state. The blocks that were asked for remain on their way.
     pub(crate) fn end_ahead(&mut self) {
         self.board.copy_from(&self.saved);
+        self.board.stalls.is_ahead = false;
+        self.board.least_stall = self.board.width;
         self.looks_ahead = false;
     }
 
@@ -248,7 +278,11 @@ impl ReorderWindow {
         match (is_right, taken && self.taken_slots > 0) {
             (true, false) => next,
             (true, true) => next.max(self.cycle_start(t) + width + self.taken_slots),
-            (false, _) => next.max(self.cycle_start(at) + width + self.mispredict_slots),
+            (false, _) => {
+                let next = next.max(self.cycle_start(at) + width + self.mispredict_slots);
+                self.board.stalls.mark_until(self.board.next, Stall::Mispredict, next);
+                next
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use narthex_memory::processor_memory::misses::MOST_MISSES;
 
 use super::NEVER;
 use super::config::{Config, MOST_ENTRIES, MOST_QUEUED};
+use super::stalls::Stalls;
 use crate::operation::SINK;
 
 /// Registers that exist.
@@ -92,6 +93,13 @@ pub(super) struct Scoreboard {
     pub dispatch: u64,
     /// The instant to which the processor has come.
     pub floor: u64,
+    /// Slots of a cycle.
+    pub width: u64,
+    /// After more slots without an instruction that leaves, the account of stalls is told: those of a cycle, and
+    /// never while it looks ahead.
+    pub least_stall: u64,
+    /// Why nothing retires.
+    pub stalls: Stalls,
 }
 
 /// Copies the entries with these numbers, no more than all, of a ring with a power of two of them.
@@ -108,7 +116,7 @@ fn copy_ring<const N: usize>(to: &mut [u64; N], from: &[u64; N], numbers: Range<
 }
 
 impl Scoreboard {
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &Config, width: u64) -> Self {
         Scoreboard {
             ready: [0; 256],
             divider: 0,
@@ -127,6 +135,9 @@ impl Scoreboard {
             history: 0,
             dispatch: 0,
             floor: 0,
+            width,
+            least_stall: width,
+            stalls: Stalls::new(),
         }
     }
 
@@ -135,7 +146,7 @@ impl Scoreboard {
         number as usize & (MOST_ENTRIES as usize - 1)
     }
 
-    /// Becomes like `other`, but for the blocks and for what is never read again: of the rings it copies
+    /// Becomes like `other`, but for the blocks, the account of stalls, and for what is never read again: of the rings it copies
     /// what is in the window.
     pub fn copy_from(&mut self, other: &Scoreboard) {
         let Scoreboard {
@@ -156,6 +167,9 @@ impl Scoreboard {
             history,
             dispatch,
             floor,
+            width: _,
+            least_stall: _,
+            stalls: _,
         } = other;
         self.ready[..REGISTERS].copy_from_slice(&ready[..REGISTERS]);
         copy_ring(&mut self.completed, completed, *oldest..*next);
@@ -175,10 +189,20 @@ impl Scoreboard {
             if completed == NEVER {
                 return false;
             }
+            if completed > self.frontier + self.least_stall {
+                self.stall(completed);
+            }
             self.frontier = self.frontier.max(completed);
             self.oldest += 1;
         }
         true
+    }
+
+    /// Nothing has left until the last cycle of the oldest instruction.
+    #[cold]
+    #[inline(never)]
+    fn stall(&mut self, completed: u64) {
+        self.stalls.book(self.oldest, self.frontier, completed - self.width);
     }
 
     /// When all instructions are complete; never, if one is a load under way.
@@ -207,6 +231,9 @@ impl Archived for Scoreboard {
             history,
             dispatch,
             floor,
+            width: _,
+            least_stall: _,
+            stalls,
         } = self;
         archive.each(&mut ready[..REGISTERS])?;
         archive.each(blocks)?;
@@ -219,6 +246,7 @@ impl Archived for Scoreboard {
             archive.value(&mut queue.count)?;
             archive.each(&mut queue.instructions)?;
         }
-        stored.iter_mut().try_for_each(|entry| archive.value(entry))
+        stored.iter_mut().try_for_each(|entry| archive.value(entry))?;
+        stalls.archive(archive)
     }
 }

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use narthex_memory::port::LowerLevelLatency;
 
 use super::scoreboard::{STORES, Scoreboard};
-use super::{CoreConfig, NEVER, Predictor, ReorderWindow};
+use super::{CoreConfig, NEVER, Predictor, ReorderWindow, Stall};
 use crate::access_control::AccessControl;
+use crate::operation::SINK;
 use crate::timing::{Class, Jump, Timing, Unit, latencies};
 
 impl Timing for ReorderWindow {
@@ -27,8 +28,8 @@ impl Timing for ReorderWindow {
             mispredict_slots: own.mispredict_cycles * width,
             entries: own.entries,
             mmio_loads_serialise: own.mmio_loads_serialise,
-            board: Scoreboard::new(own),
-            saved: Box::new(Scoreboard::new(own)),
+            board: Scoreboard::new(own, width),
+            saved: Box::new(Scoreboard::new(own, width)),
             predictor: Predictor::new(&own.predictor),
             began: 0,
             wake: NEVER,
@@ -84,7 +85,10 @@ impl Timing for ReorderWindow {
         let there = self.cycle_start(at.max(former)) + u64::from(late.cycles) * self.width();
         if let Some(own) = late.register {
             self.board.blocks[usize::from(own)] = there;
+            self.block_comes_from(own, Stall::SecondLevel);
         }
+        let stall = if register == SINK { Stall::Store } else { Stall::SecondLevel };
+        self.board.stalls.mark(self.board.next, stall);
         self.come_at(register, there);
     }
 
@@ -93,6 +97,8 @@ impl Timing for ReorderWindow {
         if there <= at {
             return false;
         }
+        let stall = self.board.stalls.of_blocks[usize::from(miss_register)];
+        self.board.stalls.mark(self.board.next, stall);
         self.come_at(register, there);
         true
     }
@@ -111,10 +117,13 @@ impl Timing for ReorderWindow {
         let board = &mut self.board;
         board.ready[register as usize] = ready;
         board.blocks[own] = at;
-        board.completed[Scoreboard::place(board.loads_under_way[own])] = ready;
+        let load = board.loads_under_way[own];
+        board.completed[Scoreboard::place(load)] = ready;
+        board.stalls.mark(load, board.stalls.of_blocks[own]);
     }
 
     fn fetch_late(&mut self, t: u64, late: LowerLevelLatency) -> u64 {
+        self.board.stalls.mark(self.board.next, Stall::Fetch);
         self.cycle_start(t) + u64::from(late.cycles) * self.width()
     }
 
@@ -230,6 +239,7 @@ impl Timing for ReorderWindow {
         self.board.floor = to;
         if !std::mem::take(&mut self.awaits_load) {
             self.board.dispatch = to;
+            self.board.stalls.mark_until(self.board.next, Stall::System, to);
         }
     }
 }

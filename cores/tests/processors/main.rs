@@ -11,4 +11,5 @@ mod instructions;
 mod interrupts;
 mod jumps;
 mod reorder;
+mod stalls;
 mod timing;

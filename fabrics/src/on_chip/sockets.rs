@@ -75,6 +75,8 @@ impl Config {
 /// The links between sockets.
 #[derive(Debug)]
 pub(super) struct Between {
+    config: Config,
+    places: u64,
     /// Whether a link is one, by its number.
     links: Vec<bool>,
     pub link_time: Duration,
@@ -93,10 +95,17 @@ impl Between {
             Peer::Node(_) | Peer::Nothing => false,
         };
         Between {
+            config: config.clone(),
+            places,
             links: ports.map(crosses).collect(),
             link_time: config.link_time,
             width: config.link_width.as_u64(),
         }
+    }
+
+    /// The socket of a place.
+    pub fn socket_of(&self, place: u16) -> usize {
+        self.config.of_place(place.into(), self.places).into()
     }
 
     #[inline]

@@ -298,7 +298,11 @@ impl Agent for MemoryAgent<'_> {
 
     #[inline(always)]
     fn home(&mut self, now: Time, transaction: &Transaction) -> HomeReply {
-        self.node.memories[usize::from(self.memory.0)].answer(now, transaction)
+        let reply = self.node.memories[usize::from(self.memory.0)].answer(now, transaction);
+        if self.node.probe.is_attached() {
+            self.node.report_uses(self.memory);
+        }
+        reply
     }
 
     fn write(&mut self, address: u64, data: &BlockData) {

@@ -88,6 +88,8 @@ impl Archived for NodeProcessor {
             memory,
             ledger,
             answerer,
+            sources,
+            closed_stalls: _,
             activities,
             state,
             sleeps,
@@ -114,6 +116,7 @@ impl Archived for NodeProcessor {
             *answerer = Resource::Permission;
         }
         archive.value(answerer)?;
+        archive.value(sources)?;
         activities.forget_old_poll(processor.retired());
         archive.value(activities)?;
         let belong = activities.belong_to(ledger, processor.retired());

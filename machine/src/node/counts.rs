@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::Node;
+use super::stalls::stalls_json;
 use crate::activity::{Activity, Occupation, Resource, Spent};
 use crate::run::document::{CountsEntry, FirmwareEntry, SizeEntry};
 
@@ -47,6 +48,8 @@ const SENT: Description =
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     ledger: Totals,
+    /// By cause, of a processor with a window.
+    stalls: Totals,
     /// By processor.
     firmware: Vec<(usize, Totals)>,
     statistics: Vec<(String, Value)>,
@@ -67,6 +70,7 @@ impl Counts {
         let statistics = self.statistics.iter().zip(&earlier.statistics);
         Counts {
             ledger: totals_since(&self.ledger, &earlier.ledger),
+            stalls: totals_since(&self.stalls, &earlier.stalls),
             firmware: firmware
                 .map(|((processor, now), (_, before))| (*processor, totals_since(now, before)))
                 .collect(),
@@ -87,6 +91,7 @@ impl Counts {
         CountsEntry {
             ledger_ps: ledger_json(&self.ledger),
             waits_ps: waits_json(&self.ledger),
+            stalls_ps: stalls_json(&self.stalls, self.ledger.iter().copied().sum()),
             statistics: statistics_json(&self.statistics),
             message_sizes: size_entries(&self.message_sizes),
             firmware_processors: self.firmware.iter().map(of_firmware).collect(),
@@ -108,10 +113,11 @@ impl Node {
                 firmware.push((index, unit.ledger.booked_by_category().to_vec()));
             }
         }
-        let ledger = &mut self.processors[processor].ledger;
-        ledger.close(now);
+        let unit = &mut self.processors[processor];
+        unit.ledger.close(now);
         Counts {
-            ledger: ledger.booked_by_category().to_vec(),
+            stalls: unit.stalls(now),
+            ledger: unit.ledger.booked_by_category().to_vec(),
             firmware,
             statistics: self.statistics(),
             message_sizes: self.network.message_sizes().clone(),

@@ -346,6 +346,9 @@ impl Node {
             }
             reason => {
                 unit.state = State::Waiting;
+                if let (Some(reason), true) = (reason, unit.sources.is_some()) {
+                    unit.processor.waits_for(reason);
+                }
                 self.book(index, now, reason.into());
                 if let Some(duration) = self.processors[index].memory.block_move() {
                     self.events.schedule(now + duration, Event::BlockMoved(index));

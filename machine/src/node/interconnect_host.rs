@@ -222,7 +222,9 @@ impl InterconnectHost for Node {
         if let Some(supplier) = supplier
             && self.is_processor(transaction.agent)
         {
-            self.note_supplier(usize::from(transaction.agent.0), supplier);
+            let index = usize::from(transaction.agent.0);
+            self.note_supplier(index, supplier);
+            self.note_source(index, transaction, supplier);
         }
         if Addresses::carries_messages(transaction.address)
             && self.is_processor(transaction.agent)

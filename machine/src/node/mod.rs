@@ -74,6 +74,7 @@ mod registers;
 mod report;
 mod requests;
 mod send_lookahead;
+mod stalls;
 mod standing;
 pub mod stuck;
 mod threads;
@@ -199,9 +200,12 @@ impl Node {
 
     #[inline(never)]
     fn deliver_arrivals(&mut self, index: usize, at: Time) -> bool {
-        let NodeProcessor { processor, memory, state, .. } = &mut self.processors[index];
+        let NodeProcessor { processor, memory, state, sources, .. } = &mut self.processors[index];
         let mut any = false;
         while let Some(misses::Arrival { register, value }) = memory.next_arrival() {
+            if let Some(sources) = sources {
+                processor.block_comes_from(register, sources.of(memory.block_of_register(register)));
+            }
             processor.deliver(register, value, at);
             any = true;
         }

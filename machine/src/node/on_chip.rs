@@ -115,6 +115,11 @@ impl NodeOnChip {
         ((2..=MOST_HOLDERS).contains(&processors.len()) && processors.iter().all(is_tile)).then_some(soonest)
     }
 
+    /// The socket of a processor's place.
+    pub fn socket_of_processor(&self, index: usize) -> usize {
+        self.network.socket_of(self.agents[index])
+    }
+
     /// What carries its messages.
     pub fn network(&self) -> &OnChip {
         &self.network

@@ -9,6 +9,8 @@
 //!                  Refused   granted ──────────► released, and not carried
 //!   processor:     Booking   from here on: activity, occupation
 //!                  Entered   the program's marker of an activity
+//!   link:          OnLink                        a packet takes the wires of PCIe or CXL
+//!   memory:        InUse                         a channel, a bank, a slice was in use
 //!   directory:     Message                       a message leaves its place, or is at the other
 //!   tiles:         Packet                        a packet of a tile's interface leaves it, or is at its end
 //!   network:       Departure, Arrival            a frame leaves, a frame is here
@@ -28,7 +30,8 @@ use narthex_cores::follow::Jump;
 use narthex_fabrics::{FrameSummary, NetworkPort, NodeId};
 use narthex_kernel::Time;
 use narthex_memory::directory::Lane;
-use narthex_memory::interconnects::{self, InterconnectId, Observation, Step};
+use narthex_memory::interconnects::{self, InterconnectId, LinkPacket, MemoryId, Observation, Step};
+use narthex_memory::memory_uses::MemoryUse;
 use narthex_memory::{Kind, Transaction};
 
 use super::Node;
@@ -153,6 +156,15 @@ pub struct Packet {
     pub is_there: bool,
 }
 
+/// A packet or message on a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OnLink {
+    /// Which interconnect.
+    pub bus: &'static str,
+    /// What takes its wires, from the instant of the event on.
+    pub packet: LinkPacket,
+}
+
 /// Begin and end of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Edge {
@@ -198,6 +210,10 @@ pub enum Event {
     Kept(&'static str),
     /// That bus, which was taken or kept, is free again without a transaction.
     Released(&'static str),
+    /// A packet takes the wires of a link.
+    OnLink(OnLink),
+    /// A part of a memory is in use; the event is told when that is known, perhaps later.
+    InUse(MemoryUse),
     /// A message of a directory leaves, or is at its place.
     Message(Message),
     /// A packet of a tile's interface leaves it, or is at its end.
@@ -372,6 +388,7 @@ impl Node {
     /// programs is attached before the node starts, or with [`Node::attach_at`].
     pub fn attach(&mut self, probe: Box<dyn Probe>) {
         self.probe.probes.push(probe);
+        self.memories.iter_mut().for_each(|memory| memory.observe(true));
         self.follow_as_probes_want();
     }
 
@@ -414,6 +431,8 @@ impl Node {
             probe.is::<P>()
         });
         let probe: Box<dyn Any> = self.probe.probes.remove(place?);
+        let is_observed = self.probe.is_attached();
+        self.memories.iter_mut().for_each(|memory| memory.observe(is_observed));
         self.follow_as_probes_want();
         probe.downcast().ok().map(|probe| *probe)
     }
@@ -438,6 +457,14 @@ impl Node {
             }
         }
         self.probe.held = held;
+    }
+
+    /// Tells the probes which parts of a memory were in use.
+    #[cold]
+    pub(super) fn report_uses(&mut self, memory: MemoryId) {
+        for of_part in self.memories[usize::from(memory.0)].take_uses() {
+            self.probe.report(of_part.time.0, || Event::InUse(of_part));
+        }
     }
 
     /// Whether a transaction is that of a processor's prefetcher. One that is refused is none any more.
@@ -482,6 +509,7 @@ impl Node {
                 let message = interconnect.message(transaction);
                 (at, Event::Held(Hold { bus, overlaps, agent: self.identify(agent), kind, message, address }))
             }
+            Observation::Packet(packet) => (at, Event::OnLink(OnLink { bus, packet })),
             Observation::Kept => (at, Event::Kept(bus)),
             Observation::Released => (at, Event::Released(bus)),
             Observation::UnusedGrant(_) => return,

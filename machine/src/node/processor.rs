@@ -8,6 +8,7 @@ use narthex_memory::interconnects::{InterconnectId, MemoryId};
 use narthex_memory::processor_memory::{DirectFills, Traffic};
 use serde::{Deserialize, Serialize};
 
+use super::stalls::Sources;
 use super::waiting::WaitLoop;
 use crate::activity::{Activities, Activity, Occupation, Resource, Spent};
 
@@ -21,6 +22,10 @@ pub struct NodeProcessor {
     pub ledger: Ledger<(Activity, Spent)>,
     /// What answers the transaction that it has issued last.
     pub(super) answerer: Resource,
+    /// From where the blocks of its loads came, if it has a window.
+    pub(super) sources: Option<Box<Sources>>,
+    /// When its ledger was closed at the run's end: why nothing had retired, by cause.
+    pub(super) closed_stalls: Vec<Duration>,
     pub(super) activities: Activities,
     pub(super) state: State,
     /// How often its threads have fallen asleep.
@@ -112,6 +117,8 @@ impl NodeProcessor {
             memory,
             ledger: Ledger::new(Time::ZERO, (Activity::Application, Occupation::Execute.into())),
             answerer: Resource::Permission,
+            closed_stalls: Vec::new(),
+            sources: config.window.is_some().then(Box::default),
             activities: Activities::default(),
             state: State::Running,
             sleeps: 0,

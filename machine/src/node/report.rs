@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::counts::{ledger_json, size_entries, statistics_json, waits_json};
 use super::process::{Ended, Personality};
 use super::processor::NodeProcessor;
+use super::stalls::stalls_json;
 use super::{Agent, Node};
 use crate::run::document::{NodeEntry, ProcessorEntry};
 
@@ -36,6 +37,7 @@ impl Node {
         for unit in self.processors.iter_mut() {
             let end = now.max(unit.ledger.booked_until());
             unit.ledger.close(end);
+            unit.closed_stalls = unit.stalls(end);
         }
     }
 
@@ -90,6 +92,7 @@ impl Node {
             cycles: unit.processor.cycles(),
             ledger_ps: ledger_json(unit.ledger.booked_by_category()),
             waits_ps: waits_json(unit.ledger.booked_by_category()),
+            stalls_ps: stalls_json(&unit.closed_stalls, unit.ledger.elapsed()),
             firmware: self.processes[unit.process].personality == Personality::Bare,
         };
         NodeEntry {

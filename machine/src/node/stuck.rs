@@ -9,7 +9,7 @@ use narthex_fabrics::{Frame, FrameKind, FrameSummary, Parcel, Rank};
 use narthex_interfaces::QueueState;
 use narthex_kernel::Time;
 use narthex_memory::AgentId;
-use narthex_memory::interconnects::{Interconnect, Refused};
+use narthex_memory::interconnects::{Interconnect, Refused, Words};
 use narthex_memory::processor_memory::WaitReason;
 use serde::Serialize;
 
@@ -231,7 +231,7 @@ impl Node {
             bridge: self
                 .interconnects
                 .iter()
-                .filter_map(Interconnect::describe)
+                .filter_map(|interconnect| interconnect.describe_in(&NodeWords(self)))
                 .reduce(|all, next| all + "; " + &next),
             refused: self.interconnects.iter().flat_map(|bus| self.stuck_transactions(bus)).collect(),
             progressed_at: self.progressed_at,
@@ -417,6 +417,19 @@ impl Node {
             line: source.as_ref().and_then(|source| source.line),
             file: source.map(|source| source.file),
         }
+    }
+}
+
+/// Agents and addresses as a node's explanations call them.
+struct NodeWords<'a>(&'a Node);
+
+impl Words for NodeWords<'_> {
+    fn agent(&self, agent: AgentId) -> String {
+        self.0.agent_name(agent)
+    }
+
+    fn place(&self, address: u64) -> String {
+        format!("{address:#x} ({})", self.0.place_of(address))
     }
 }
 

@@ -174,6 +174,10 @@ pub struct CountsEntry {
     /// For what it waited.
     #[schemars(with = "Times")]
     pub waits_ps: Value,
+    /// Why nothing retired in it, if it has a window; `busy` is the time in which anything did.
+    #[schemars(with = "Option<Times>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls_ps: Option<Value>,
     /// The node's statistics by name.
     #[schemars(schema_with = "statistics_schema")]
     pub statistics: Value,
@@ -257,6 +261,10 @@ pub struct ProcessorEntry {
     /// For what it waited.
     #[schemars(with = "Times")]
     pub waits_ps: Value,
+    /// Why nothing retired, of one with a window; `busy` is the time in which anything did.
+    #[schemars(with = "Option<Times>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stalls_ps: Option<Value>,
     /// Whether it runs firmware; only where it does.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub firmware: bool,

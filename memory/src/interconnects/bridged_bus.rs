@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddressMap, Admits, AgentPorts, Answer, CarriedTransaction, Home, Interconnect, InterconnectHost,
-    InterconnectId, InterconnectModel, Names, Observation, Snooped, Step, Supplier, access, at_home,
+    InterconnectId, InterconnectModel, Names, Observation, Snooped, Step, Supplier, Words, access, at_home,
     block_transaction, end_crossing_at, go_on_for_bridge, request, request_first, snoop,
 };
 use crate::agent::Agent;
@@ -474,7 +474,7 @@ impl InterconnectModel for BridgedBus {
         self.bridge.peek(block)
     }
 
-    fn describe(&self) -> Option<String> {
+    fn describe(&self, _words: &dyn Words) -> Option<String> {
         Some(self.bridge.describe())
     }
 

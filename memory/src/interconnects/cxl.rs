@@ -104,9 +104,10 @@ use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::accesses::NextStep;
+use super::link_packets::{PacketLog, show};
 use super::{
     AddressMap, Admits, AgentPorts, Home, Interconnect, InterconnectHost, InterconnectId, InterconnectModel,
-    Names, Step, request,
+    Names, Step, Words, request,
 };
 use crate::directory::{Blocks, Carried, Slot, Table};
 use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
@@ -145,6 +146,7 @@ pub struct Cxl {
     homes: AddressMap,
     state: State,
     statistics: Statistics,
+    log: PacketLog,
 }
 
 /// What a link remembers.
@@ -198,6 +200,7 @@ impl Cxl {
                 next_step: NextStep::default(),
             },
             statistics: Statistics::default(),
+            log: PacketLog::default(),
         }
     }
 
@@ -221,11 +224,11 @@ impl Cxl {
     }
 
     fn send_down(&mut self, now: Time, message: Message) {
-        self.state.down.send(now, message, &self.wires, &mut self.statistics);
+        self.state.down.send(now, message, &self.wires, (&mut self.statistics, &mut self.log));
     }
 
     fn send_up(&mut self, now: Time, message: Message) {
-        self.state.up.send(now, message, &self.wires, &mut self.statistics);
+        self.state.up.send(now, message, &self.wires, (&mut self.statistics, &mut self.log));
     }
 
     /// Advances all that may advance at `now`, and schedules the next step.
@@ -241,6 +244,9 @@ impl Cxl {
     }
 
     fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
+        let is_observed = composition.is_observed();
+        let packets = Self::of(composition, on).log.take(is_observed);
+        show(composition, on, packets);
         let state = &mut Self::of(composition, on).state;
         let State { down, up, device, returning, .. } = state;
         let credit = returning.front().copied();
@@ -415,7 +421,7 @@ impl InterconnectModel for Cxl {
         Some(Opcode::of_transaction(transaction, self.block_bytes, home).as_str())
     }
 
-    fn describe(&self) -> Option<String> {
+    fn describe(&self, _words: &dyn Words) -> Option<String> {
         let (requests, snoops) = self.state.port.counts();
         let counted = [
             (requests, "requests of devices at the host's port"),
@@ -445,6 +451,7 @@ impl InterconnectModel for Cxl {
             homes: _,
             state,
             statistics,
+            log: _,
         } = self;
         archive.value(state)?;
         archive.value(statistics)

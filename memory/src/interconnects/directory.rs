@@ -64,7 +64,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AddressMap, Admits, AgentPorts, Home as Part, Interconnect, InterconnectHost, InterconnectId,
-    InterconnectModel, Names, Observation, Step, issue_for,
+    InterconnectModel, Names, Observation, Step, Words, issue_for,
 };
 use crate::agent::Agent;
 use crate::directory::{
@@ -443,18 +443,17 @@ impl InterconnectModel for Directory {
         self.state.blocks.discard(range);
     }
 
-    fn describe(&self) -> Option<String> {
+    fn describe(&self, words: &dyn Words) -> Option<String> {
         let busy = self.homes.iter().flat_map(Home::busy).map(|(block, entry)| {
             let (state, agent) = entry.waits().expect("it is busy");
-            format!("the home of {block:#x} is {state:?} and waits on a transaction of agent {}", agent.0)
+            let (place, agent) = (words.place(block), words.agent(agent));
+            format!("the home of {place} is {state:?} and waits on a transaction of {agent}")
         });
-        let held = self
-            .homes
-            .iter()
-            .flat_map(Home::held)
-            .map(|(block, agent)| format!("the home of {block:#x} holds a request of agent {}", agent.0));
-        let words: Vec<String> = busy.chain(held).collect();
-        (!words.is_empty()).then(|| words.join("; "))
+        let held = self.homes.iter().flat_map(Home::held).map(|(block, agent)| {
+            format!("the home of {} holds a request of {}", words.place(block), words.agent(agent))
+        });
+        let all: Vec<String> = busy.chain(held).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     fn hash_state<H: Hasher>(&self, hasher: &mut H) {

@@ -3,7 +3,7 @@
 
 use narthex_kernel::{EventPlace, Time};
 
-use super::{Interconnect, InterconnectId, MemoryId, Step};
+use super::{Interconnect, InterconnectId, LinkPacket, MemoryId, Step};
 use crate::agent::Agent;
 use crate::directory::{Carried, Endpoint};
 use crate::transaction::{AgentId, Transaction};
@@ -32,6 +32,8 @@ pub enum Observation<'a> {
     /// A transaction takes an interconnect, for how long is not known yet: a
     /// crossing that began then tells, or [`Observation::Released`].
     Held(&'a Transaction),
+    /// A packet takes the wires of a link.
+    Packet(LinkPacket),
     /// A bridge keeps the interconnect for a device.
     Kept,
     /// It was taken or kept, and is free again without a transaction.

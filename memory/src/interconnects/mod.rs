@@ -32,6 +32,7 @@ mod address_map;
 mod bridge_agent;
 mod carrying;
 mod host;
+mod link_packets;
 mod model;
 mod part;
 mod ports;
@@ -54,7 +55,8 @@ use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction
 pub use address_map::{AddressMap, Home, Overlap};
 pub use bridge_agent::BridgeAgent;
 pub use host::{InterconnectHost, Observation, Supplier};
-pub use model::InterconnectModel;
+pub use link_packets::LinkPacket;
+pub use model::{InterconnectModel, Numbers, Words};
 pub use part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
 pub use ports::{AgentPort, AgentPorts};
 pub use refusals::{Refusal, Refused};
@@ -314,7 +316,12 @@ macro_rules! interconnects {
 
             /// What it holds, for a run that gets nowhere; none if that says nothing.
             pub fn describe(&self) -> Option<String> {
-                match self { $(Interconnect::$name(own) => own.describe(),)* }
+                self.describe_in(&Numbers)
+            }
+
+            /// The same in these words.
+            pub fn describe_in(&self, words: &dyn Words) -> Option<String> {
+                match self { $(Interconnect::$name(own) => own.describe(words),)* }
             }
 
             /// Feeds what decides how it goes on to `hasher`.

@@ -17,6 +17,28 @@ use crate::bridge::Bridge;
 use crate::directory::Carried;
 use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 
+/// What a description calls agents and addresses.
+pub trait Words {
+    /// An agent.
+    fn agent(&self, agent: AgentId) -> String;
+
+    /// A block or a register.
+    fn place(&self, address: u64) -> String;
+}
+
+/// By their numbers.
+pub struct Numbers;
+
+impl Words for Numbers {
+    fn agent(&self, agent: AgentId) -> String {
+        format!("agent {}", agent.0)
+    }
+
+    fn place(&self, address: u64) -> String {
+        format!("{address:#x}")
+    }
+}
+
 /// What an interconnect is: its rules, and what its node asks of it.
 ///
 /// Of the rules, those without `self` may reach every part of the composition.
@@ -161,7 +183,7 @@ pub trait InterconnectModel: Sized {
     }
 
     /// What it holds, for a run that gets nowhere; none if that says nothing.
-    fn describe(&self) -> Option<String> {
+    fn describe(&self, _words: &dyn Words) -> Option<String> {
         None
     }
 

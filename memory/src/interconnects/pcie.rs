@@ -91,9 +91,10 @@ use narthex_kernel::{Archive, Clock, Damage, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::accesses::NextStep;
+use super::link_packets::{PacketLog, show};
 use super::{
     AddressMap, Admits, AgentPorts, Interconnect, InterconnectHost, InterconnectId, InterconnectModel, Names,
-    Step, request,
+    Step, Words, request,
 };
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 use direction::Direction;
@@ -137,6 +138,7 @@ pub struct Pcie {
     homes: AddressMap,
     state: State,
     statistics: Statistics,
+    log: PacketLog,
 }
 
 /// What a link remembers.
@@ -178,6 +180,7 @@ impl Pcie {
                 next_step: NextStep::default(),
             },
             statistics: Statistics::default(),
+            log: PacketLog::default(),
         }
     }
 
@@ -196,9 +199,9 @@ impl Pcie {
     /// Advances all that may advance at `now`, and schedules the next step.
     fn go_on<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         loop {
-            let Pcie { state: State { down, up, .. }, link, statistics, .. } = Self::of(composition, on);
-            down.advance(now, link, statistics);
-            up.advance(now, link, statistics);
+            let Pcie { state: State { down, up, .. }, link, statistics, log, .. } = Self::of(composition, on);
+            down.advance(now, link, (statistics, log));
+            up.advance(now, link, (statistics, log));
             let (stored, written) = (std::mem::take(&mut down.taken), std::mem::take(&mut up.taken));
             Self::end_stores(composition, now, on, stored);
             Self::end_writes(composition, now, on, written);
@@ -219,6 +222,9 @@ impl Pcie {
     }
 
     fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
+        let is_observed = composition.is_observed();
+        let packets = Self::of(composition, on).log.take(is_observed);
+        show(composition, on, packets);
         let state = &mut Self::of(composition, on).state;
         let State { down, up, endpoint, root_complex, .. } = state;
         let times =
@@ -336,24 +342,33 @@ impl InterconnectModel for Pcie {
         std::iter::once(&mut self.statistics as &mut dyn StatisticSet).chain(iommu).collect()
     }
 
-    fn describe(&self) -> Option<String> {
+    fn describe(&self, words: &dyn Words) -> Option<String> {
         let State { down, up, root_complex, endpoint, .. } = &self.state;
         let mut waits = Vec::new();
-        let mut say = |count: usize, what: &str| {
+        for (direction, way) in [(down, "to the device"), (up, "to the host")] {
+            let kinds = [("writes", Class::Posted), ("read requests", Class::NonPosted)];
+            for (what, class) in kinds.into_iter().chain([("completions", Class::Completion)]) {
+                if let Some(own) = direction.waits(class) {
+                    waits.push(format!("{what} {way} that wait for credits {}", own.in_words(words)));
+                }
+            }
+        }
+        let mut say = |count: usize, what: &str, first: Option<(u64, Option<u16>)>| {
+            let first = first.map_or(String::new(), |(address, tag)| {
+                let tag = tag.map_or(String::new(), |tag| format!(" with tag {tag}"));
+                format!(", the first of {}{tag}", words.place(address))
+            });
             if count > 0 {
-                waits.push(format!("{what} ({count})"));
+                waits.push(format!("{what} ({count}{first})"));
             }
         };
-        for (direction, way) in [(down, "to the device"), (up, "to the host")] {
-            say(direction.waiting(Class::Posted), &format!("writes {way} that wait for credits"));
-            say(direction.waiting(Class::NonPosted), &format!("read requests {way} that wait for credits"));
-            say(direction.waiting(Class::Completion), &format!("completions {way} that wait for credits"));
-        }
-        say(endpoint.waiting_for_tags(), "read requests of devices that wait for a tag");
-        say(endpoint.reads_under_way(), "reads of devices that wait for completions");
-        say(root_complex.loads_under_way(), "loads of processors that wait for completions");
-        say(root_complex.writes_here(), "writes of devices that wait for the host");
-        say(root_complex.coming(), "reads of devices that wait for the root complex or a page walk");
+        let (untagged, under_way) = (endpoint.waiting_for_tags(), endpoint.reads_under_way());
+        say(untagged.0, "read requests of devices that wait for a tag", untagged.1);
+        say(under_way.0, "reads of devices that wait for completions", under_way.1);
+        say(root_complex.loads_under_way(), "loads of processors that wait for completions", None);
+        say(root_complex.writes_here(), "writes of devices that wait for the host", None);
+        let coming = root_complex.coming();
+        say(coming, "reads of devices that wait for the root complex or a page walk", None);
         (!waits.is_empty()).then(|| format!("{}: {}", self.names.name, waits.join(", ")))
     }
 

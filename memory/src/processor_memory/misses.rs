@@ -228,6 +228,14 @@ impl ProcessorMemory {
         self.misses.as_mut()?.claim(address, size as u8)
     }
 
+    /// The block that a register's load has brought.
+    pub fn block_of_register(&self, register: u8) -> Option<u64> {
+        match self.misses.as_ref()?.registers[usize::from(register)] {
+            Register::Filling { block, .. } => Some(block),
+            Register::Idle | Register::Waiting { .. } => None,
+        }
+    }
+
     /// Notes that the block of `address` fills in a register that is free.
     pub(super) fn fill_register(&mut self, address: u64, register: u8) {
         let block = self.data.block_of(address);

@@ -91,6 +91,9 @@ impl Probe for Journal {
         {
             watch.clear();
         }
+        if matches!(event, Event::InUse(_)) {
+            return;
+        }
         if self.skip == 0 {
             if self.records.len() == self.limit {
                 self.records.pop_front();

@@ -2,9 +2,10 @@
 
 use narthex_fabrics::{FrameKind, FrameSummary};
 use narthex_kernel::Time;
-use narthex_machine::node::probe::{Crossing, Event, Message, Packet, Refused, Supplier};
+use narthex_machine::node::probe::{Crossing, Event, Message, OnLink, Packet, Refused, Supplier};
 use narthex_machine::node::{Agent, Node};
 use narthex_memory::directory::Lane;
+use narthex_memory::interconnects::LinkPacket;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,6 +13,9 @@ use super::ends::Ends;
 use super::hops;
 use super::life::{Life, NodeHistory, Role, Way};
 use super::path::Segment;
+
+/// Within a block, of which several packets may have parts.
+const BLOCK: u64 = 63;
 
 /// Finds words for addresses and agents.
 pub struct AddressNames<'a> {
@@ -121,13 +125,15 @@ pub fn rows(
                 Event::Departure(note, _) => frame(life, (node, history), record.at, note, "departs"),
                 Event::Arrival(note, _) => frame(life, (node, history), record.at, note, "arrives"),
                 Event::Packet(packet) => own_packet(life, (node, history), record.at, packet),
+                Event::OnLink(on_link) => link_packet(life, (node, history), on_link, segments, words),
                 _ => None,
             };
             rows.extend(row);
         }
         rows.extend(directory_messages(life, (node, history), segments));
     }
-    rows.sort_by_key(|row| (row.at, row.entry.node));
+    // A transaction stands before its packets.
+    rows.sort_by_key(|row| (row.at, row.entry.node, row.entry.agent == "link"));
     let from_begin = |at: Time| at.as_ps() as i64 - life.sent.as_ps() as i64;
     rows.into_iter().map(|Row { at, entry }| RowEntry { time_ps: from_begin(at), ..entry }).collect()
 }
@@ -214,6 +220,52 @@ fn refusal(
     row.entry.deed += &refuses;
     row.entry.refused = true;
     Some(row)
+}
+
+/// A packet on a link, while a transaction there is on the path or beside it. It is on the path itself if it is of
+/// such a transaction's blocks.
+fn link_packet(
+    life: &Life,
+    (node, history): (usize, &NodeHistory),
+    &OnLink { bus, packet }: &OnLink,
+    segments: &[Segment],
+    words: &AddressNames<'_>,
+) -> Option<Row> {
+    let LinkPacket { is_down, name, wires: (at, _), arrival, data_bytes, address, tag } = packet;
+    if at < life.sent || at > life.handled {
+        return None;
+    }
+    let of_crossing = |crossing: &Crossing| {
+        let is_its = address.is_none_or(|own| own & !BLOCK == crossing.address & !BLOCK);
+        crossing.bus == bus && is_its && crossing.granted <= at && at <= crossing.released
+    };
+    let crossings = history.records.iter().filter_map(|record| match &record.event {
+        Event::Crossing(crossing) if of_crossing(crossing) => Some(crossing),
+        _ => None,
+    });
+    let mut rows = crossings.filter_map(|own| transaction(life, (node, history), own, segments, words));
+    let critical = rows.any(|row| row.entry.critical);
+    let place = address.map(|address| words.node(node).place_of(address));
+    let to = if is_down { "to the device" } else { "to the host" };
+    let tag = tag.map_or(String::new(), |tag| format!(", tag {tag}"));
+    let of = place.as_ref().map_or(String::new(), |place| format!(" of {place}"));
+    let bytes = if data_bytes > 0 { format!(", {data_bytes} bytes") } else { String::new() };
+    let time = arrival - at;
+    let entry = RowEntry {
+        agent: "link",
+        what: format!("{name} {to}{of}{bytes}{tag}"),
+        deed: format!("{name} {to}"),
+        kind: "link packet".into(),
+        place: place.map(|place| place.name),
+        address,
+        bus: Some(bus),
+        cycles: Some(time.as_ps() / 1_000),
+        time_on_bus_ps: Some(time.as_ps()),
+        node,
+        critical,
+        ..RowEntry::default()
+    };
+    Some(Row { at, entry })
 }
 
 /// A packet between tiles that carries no bytes from one end to the other: what answers them,

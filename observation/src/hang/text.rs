@@ -262,7 +262,7 @@ fn whereabouts(calls: &[Call]) -> String {
 }
 
 /// Whether code belongs to the library that programs are linked with.
-fn is_library(call: &Call) -> bool {
+pub(super) fn is_library(call: &Call) -> bool {
     let folder = call.file.as_deref().and_then(|file| file.rsplit('/').nth(1));
     folder.is_some_and(|folder| LIBRARY.contains(&folder))
 }

@@ -3,9 +3,10 @@
 use narthex_fabrics::Rank;
 use narthex_fabrics::flow_control::{Limit, Outstanding};
 use narthex_machine::activity::Activity;
-use narthex_machine::node::stuck::{Awaited, StuckNode, StuckProcess};
+use narthex_machine::node::stuck::{Awaited, StuckNode, StuckProcess, StuckThread};
 
 use super::packets::Account;
+use super::text::is_library;
 
 /// What a process that gets nowhere waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,7 +103,7 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
     match thread.activity {
         Activity::WaitToSend | Activity::Buffering => What::Room,
         Activity::Application | Activity::Send if thread.is_polling => What::Message,
-        Activity::Application | Activity::Send if !process.has_room => What::Room,
+        Activity::Application | Activity::Send if !process.has_room || asks_for_room(thread) => What::Room,
         Activity::Application
         | Activity::Send
         | Activity::Firmware(_)
@@ -112,6 +113,12 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
             What::Message
         }
     }
+}
+
+/// Whether a thread is where a driver of the messaging library asks for room, which it may lack though the interface
+/// has some: it looks only now and then (lazy pointers), or its load of the answer is held.
+fn asks_for_room(thread: &StuckThread) -> bool {
+    thread.calls.first().is_some_and(|call| call.function.as_deref() == Some("has_room") && is_library(call))
 }
 
 /// That no thread is left that could wake the others.

@@ -65,6 +65,7 @@ use timeline::{Entry, Timeline};
 use vcd::ValueChangeDump;
 
 pub use output::Page;
+pub use rows::Direction;
 pub use selection::TraceRequest;
 
 /// Recorders hold what happens to all nodes together in this much of their time: a
@@ -308,6 +309,7 @@ fn address_of(sight: &TraceRecord) -> Option<u64> {
             Some(*address)
         }
         TraceRecord::Port(Event::Refused(refused)) => Some(refused.crossing.address),
+        TraceRecord::Port(Event::OnLink(on_link)) => on_link.packet.address,
         _ => None,
     }
 }

@@ -168,7 +168,7 @@ impl Recorder {
 impl Probe for Recorder {
     fn record(&mut self, at: Time, event: Event) {
         self.has_come |= matches!(event, Event::Arrival(note, true) if note.kind == FrameKind::Packet);
-        if !matches!(event, Event::Entered { .. }) {
+        if !matches!(event, Event::Entered { .. } | Event::InUse(_)) {
             self.records.push(Record { at, sight: TraceRecord::Port(event) });
         }
         if self.follows_programs() {

@@ -5,7 +5,7 @@ use narthex_machine::node::probe::{Message, Packet, Supplier};
 use narthex_machine::node::{Agent, AgentNames};
 use narthex_memory::Kind;
 use narthex_memory::directory::Lane;
-use narthex_memory::interconnects::MEMORY_BUS;
+use narthex_memory::interconnects::{LinkPacket, MEMORY_BUS};
 
 /// A row: something of a node that is at one thing at a time, or a number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -30,6 +30,8 @@ pub enum Track {
     Regions(usize, usize),
     /// A bus: its transactions.
     Bus(&'static str),
+    /// A direction of a link: the packets on its wires. Down is to the device.
+    Link(&'static str, Direction),
     /// An agent on a directory: its transactions, and in each where its messages are.
     Requester(Agent),
     /// A part of the interface: what its engine is at.
@@ -46,6 +48,30 @@ pub enum Track {
     Returned,
     /// Packets that have arrived and that the interface has not taken.
     Waiting,
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Direction {
+    /// To the device.
+    Down,
+    /// To the host.
+    Up,
+}
+
+impl Direction {
+    /// That of a packet.
+    pub fn of(packet: &LinkPacket) -> Self {
+        if packet.is_down { Direction::Down } else { Direction::Up }
+    }
+
+    /// As rows are called.
+    pub fn words(self) -> &'static str {
+        match self {
+            Direction::Down => "to the device",
+            Direction::Up => "to the host",
+        }
+    }
 }
 
 impl Track {
@@ -70,6 +96,7 @@ impl Track {
             Track::Regions(index, level) => ROWS * index as i32 + 3 + level.min(6) as i32,
             Track::Bus(MEMORY_BUS) => KIND,
             Track::Bus(_) => KIND + 1,
+            Track::Link(_, direction) => KIND + 100 + direction as i32,
             Track::Requester(Agent::Processor(number) | Agent::Port(number)) => {
                 KIND + 1 + number.min(97) as i32
             }
@@ -92,6 +119,7 @@ impl Track {
             Track::Handlers(_) => "The handler of messages that it runs.",
             Track::Regions(..) => "Regions that its program marks.",
             Track::Bus(_) => "Transactions, as long as they have the bus.",
+            Track::Link(..) => "Its packets, as long as they have the wires.",
             Track::Requester(_) => {
                 "Its transactions on the directory; in each, what its latest message is at."
             }
@@ -118,6 +146,7 @@ impl Track {
                 format!("regions of {}, level {}", names.processors[index], level + 1)
             }
             Track::Bus(name) => name.to_owned(),
+            Track::Link(name, direction) => format!("{name}, {}", direction.words()),
             Track::Requester(agent) => format!("transactions of {}", agent_name(agent, names)),
             Track::Part(port) => names.ports[port].clone(),
             Track::Packets(port) => format!("packets of {}", names.ports[port]),
@@ -139,6 +168,8 @@ pub enum Label {
     Occupation(Occupation),
     /// A transaction on a bus.
     Transaction(Transaction),
+    /// A packet of a link, and what its address is called.
+    OnLink(LinkPacket, Option<String>),
     /// A bridge keeps a bus for a device.
     Kept,
     /// What an engine is at.
@@ -207,6 +238,7 @@ impl Label {
             Label::Activity(activity) => activity.as_str(),
             Label::Occupation(occupation) => occupation.as_str(),
             Label::Transaction(transaction) => transaction.name,
+            Label::OnLink(packet, _) => packet.name,
             Label::Kept => "kept for a device",
             Label::Engine(doing) => doing,
             Label::Packet(packet) => packet.name,
@@ -234,6 +266,14 @@ impl Label {
                 ("to place", Detail::Number((*to).into())),
                 ("bytes", Detail::Number((*bytes).into())),
             ];
+        }
+        if let Label::OnLink(packet, place) = self {
+            let place = place.iter().map(|place| ("place", Detail::Text(place.clone())));
+            let address = packet.address.map(|address| ("address", Detail::Address(address)));
+            let tag = packet.tag.map(|tag| ("tag", Detail::Number(tag.into())));
+            let data = ("bytes", Detail::Number(packet.data_bytes.into()));
+            let way = ("until the other end, ps", Detail::Number((packet.arrival - packet.wires.0).as_ps()));
+            return place.chain(address).chain(tag).chain([data, way]).collect();
         }
         let Label::Transaction(transaction) = self else { return Vec::new() };
         let mut details = vec![

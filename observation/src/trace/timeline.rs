@@ -21,12 +21,12 @@ use std::io;
 use std::mem;
 
 use narthex_kernel::Time;
-use narthex_machine::node::probe::{Crossing, Event, Hold, Supplier};
+use narthex_machine::node::probe::{Crossing, Event, Hold, OnLink, Supplier};
 
 use super::flights::Flights;
 use super::format::Format;
 use super::recorder::TraceRecord;
-use super::rows::{Code, Label, Row, Step, Track, Transaction};
+use super::rows::{Code, Direction, Label, Row, Step, Track, Transaction};
 
 /// What happened at a node, with what its address is called, if it has one.
 #[derive(Debug)]
@@ -184,6 +184,11 @@ impl Timeline {
                 }
                 self.aim(row, Goal::Stack(vec![transaction]));
             }
+            Event::OnLink(OnLink { bus, packet }) => {
+                let row = row(Track::Link(bus, Direction::of(&packet)));
+                self.ends.push(Reverse((packet.wires.1, row)));
+                self.aim(row, Goal::Stack(vec![Label::OnLink(packet, place)]));
+            }
             Event::Message(message) => {
                 let row = row(Track::Requester(message.agent));
                 if let Some((asked @ Label::Transaction(transaction), end)) = self.asked.get(&row)
@@ -210,7 +215,8 @@ impl Timeline {
                 self.held.remove(&row(Track::Bus(bus)));
                 self.aim(row(Track::Bus(bus)), Goal::Stack(Vec::new()));
             }
-            Event::Departure(..) | Event::Arrival(..) | Event::Timer(_) | Event::Entered { .. } => {}
+            Event::Departure(..) | Event::Arrival(..) | Event::Timer(_) => {}
+            Event::Entered { .. } | Event::InUse(_) => {}
         }
     }
 

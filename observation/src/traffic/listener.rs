@@ -6,9 +6,11 @@ use narthex_fabrics::{FrameKind, FrameSummary, NetworkPort};
 use narthex_kernel::Time;
 use narthex_machine::activity::Activity;
 use narthex_machine::node::Interfaces;
-use narthex_machine::node::probe::{Crossing, Edge, Event, Probe};
+use narthex_machine::node::probe::{Crossing, Edge, Event, OnLink, Probe};
+use narthex_memory::memory_uses::{BankUse, MemoryPart, MemoryUse};
 
 use super::series::{Bins, Name, Series};
+use crate::trace::Direction;
 
 /// What happened to packets at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +68,10 @@ pub struct Listener {
     /// A packet has come since the last look: an interface may have taken it in the same event.
     has_come: bool,
     buses: BTreeMap<&'static str, Bus>,
+    /// Directions of links.
+    links: BTreeMap<(&'static str, Direction), Bins>,
+    /// Parts of memories, by socket.
+    memories: BTreeMap<(usize, MemoryPart), Bins>,
     /// What each processor is at, and since when.
     processors: Vec<Option<(Activity, Time)>>,
     activities: BTreeMap<Activity, Bins>,
@@ -116,6 +122,13 @@ impl Listener {
             bus.free(end);
             all.insert(("bus", name.to_owned()), bus.bins);
         }
+        for ((bus, direction), bins) in self.links {
+            all.insert(("link", format!("{bus}, {}", direction.words())), bins);
+        }
+        let sockets = self.memories.keys().map(|(socket, _)| *socket).max().unwrap_or(0) + 1;
+        for ((socket, part), bins) in self.memories {
+            all.insert(name_of_part(part, (sockets > 1).then_some(socket)), bins);
+        }
         for (activity, bins) in self.activities {
             all.insert(("activity", activity.as_str().to_owned()), bins);
         }
@@ -133,6 +146,21 @@ impl Listener {
     }
 }
 
+/// What results call a part of a memory, of this socket where there are several.
+fn name_of_part(part: MemoryPart, socket: Option<usize>) -> Name {
+    let (kind, name) = match part {
+        MemoryPart::Channel(number) => ("memory", format!("channel {number}")),
+        MemoryPart::ToMemory => ("memory", "links between sockets, to the memory".into()),
+        MemoryPart::FromMemory => ("memory", "links between sockets, from the memory".into()),
+        MemoryPart::LastLevel => ("accesses", "last level".into()),
+        MemoryPart::Bank(BankUse::Hit) => ("accesses", "banks, row open".into()),
+        MemoryPart::Bank(BankUse::Activation) => ("accesses", "banks, no row open".into()),
+        MemoryPart::Bank(BankUse::Conflict) => ("accesses", "banks, another row open".into()),
+        MemoryPart::Bank(BankUse::Refresh) => ("accesses", "banks, waiting for a refresh".into()),
+    };
+    (kind, socket.map_or(name.clone(), |socket| format!("socket {socket}: {name}")))
+}
+
 impl Probe for Listener {
     fn record(&mut self, at: Time, event: Event) {
         match event {
@@ -142,6 +170,13 @@ impl Probe for Listener {
                 let bus = self.bus(hold.bus);
                 bus.free(at);
                 bus.taken = Some(at);
+            }
+            Event::OnLink(OnLink { bus, packet }) => {
+                let bins = self.links.entry((bus, Direction::of(&packet))).or_default();
+                bins.add(packet.wires.0, packet.wires.1, 1);
+            }
+            Event::InUse(MemoryUse { socket, part, time }) => {
+                self.memories.entry((socket, part)).or_default().add(time.0, time.1, 1);
             }
             Event::Kept(name) => {
                 self.bus(name).taken.get_or_insert(at);

@@ -93,7 +93,7 @@ impl Bins {
     }
 }
 
-/// What a series is about: a kind (`bus`, `activity`, `messages`, `packets`), and a name.
+/// What a series is about: a kind (`bus`, `link`, `memory`, `accesses`, `activity`, `messages`, `packets`), and a name.
 pub type Name = (&'static str, String);
 
 /// The series of a node, or of several.
@@ -146,7 +146,7 @@ pub struct SeriesEntry {
     /// Of this node; of the mean of all if there is none.
     pub node: Option<usize>,
     /// Of what kind it is.
-    #[schemars(extend("enum" = ["bus", "activity", "messages", "packets"]))]
+    #[schemars(extend("enum" = ["bus", "link", "memory", "accesses", "activity", "messages", "packets"]))]
     pub kind: &'static str,
     /// What is called so.
     pub name: String,

@@ -82,6 +82,19 @@ OCCUPATIONS = (
     "system call", "interrupt", "asleep",
 )  # fmt: skip
 
+STALLS = {
+    "busy": "occupation-execute", "execution": "series-7", "mispredicted branch": "series-11",
+    "instruction fetch": "series-4", "load, second level": "activity-receive",
+    "load, last level": "series-6", "load, memory": "series-1", "load, other socket": "series-8",
+    "load, another cache": "series-10", "load, device": "series-9", "load, other": "other",
+    "miss registers full": "activity-poll", "store": "series-12", "store buffer full": "series-3",
+    "MMIO read": "series-2", "MMIO write": "activity-wait-to-send", "fence": "series-5",
+    "atomic": "activity-shared-memory", "system call or no thread": "activity-idle",
+}  # fmt: skip
+"""Why nothing retires, with the variables of the colours: those of other parts."""
+
+_KNOWN = {"activity": ACTIVITIES, "occupation": OCCUPATIONS, "stall": tuple(STALLS)}
+
 _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 
 
@@ -109,12 +122,13 @@ def of_series(rank: int) -> str:
 
 
 def of_part(by: str, part: str) -> str:
-    """Return the colour of a part of a ledger, by `activity` or `occupation`."""
-    known = ACTIVITIES if by == "activity" else OCCUPATIONS
-    return f"var(--{_variable(by, part)})" if part in known else "var(--other)"
+    """Return the colour of a part of a ledger, by `activity`, `occupation` or `stall`."""
+    if part not in _KNOWN[by]:
+        return "var(--other)"
+    return f"var(--{STALLS[part] if by == 'stall' else _variable(by, part)})"
 
 
 def in_order(by: str, parts: set[str]) -> list[str]:
     """Return a ledger's parts in the order of the stack; others come last."""
-    known = ACTIVITIES if by == "activity" else OCCUPATIONS
+    known = _KNOWN[by]
     return [part for part in known if part in parts] + sorted(parts - set(known))

@@ -50,7 +50,7 @@ COLOURS = dict(
 )  # fmt: skip
 OF_LANE = ("sender", "interface sends", "network", "interface receives", "receiver")
 """By whose work what happens in a lane is."""
-PASSED_ON = ("directory", "bridge")
+PASSED_ON = ("directory", "bridge", "link")
 """Agents that pass on what another one asked for."""
 ABOUT_TICKS = 8
 STEPS = (1, 2, 5)

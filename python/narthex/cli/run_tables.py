@@ -1,5 +1,6 @@
 """A run's document in the terminal: its tables."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from narthex import notation
@@ -20,7 +21,7 @@ def show(document: dict[str, Any]) -> None:
     """Print what a run waited for, its reports, and where the time went, also of its regions."""
     from narthex import jobs
     from narthex.cli import waits
-    from narthex.ledgers import ledger_rows, region_ledger_rows
+    from narthex.ledgers import ledger_rows, region_ledger_rows, stall_rows
     from narthex.results import place_of, reports_of
 
     reports = [
@@ -43,10 +44,13 @@ def show(document: dict[str, Any]) -> None:
     if reports:
         print_table("Reported", columns, reports, ["node", "value"])
     _show_ledger("Where the time went, in percent", document, list(ledger_rows(document)))
+    _show_stalls("Why no instruction retired, in percent", document, stall_rows(document))
     names = list(dict.fromkeys(region["name"] for region in document["regions"]))
     for name in names[:MOST_REGIONS]:
         title = f"Where the time of region '{name}' went, in percent"
         _show_ledger(title, document, list(region_ledger_rows(document, name)))
+        title = f"Why no instruction retired in region '{name}', in percent"
+        _show_stalls(title, document, stall_rows(document, name))
     if len(names) > MOST_REGIONS:
         more = notation.counted(len(names) - MOST_REGIONS, "more region")
         say(f"not shown: {more}; --json FILE has them all")
@@ -125,15 +129,28 @@ def _show_profile(document: dict[str, Any]) -> None:
         say(f"not shown: {more}; --profile FILE has them all")
 
 
+Times = list[tuple[int, int, str, str, int]]
+
+
+def _show_stalls(title: str, document: dict[str, Any], stalls: Times) -> None:
+    """Print the stalls of processors with a reorder window, if there are any."""
+    if stalls:
+        _show_ledger(title, document, stalls, ["the oldest instruction waits for"])
+
+
 def _show_ledger(
-    title: str, document: dict[str, Any], ledger: list[tuple[int, int, str, str, int]]
+    title: str,
+    document: dict[str, Any],
+    ledger: Times,
+    parts: Sequence[str] = ("activity", "spent in"),
 ) -> None:
     """Print a ledger, in as few groups of processors as the terminal has room for."""
     from narthex.ledgers import LARGEST_NODES, ledger_shares
 
     for most in range(LARGEST_NODES, 1, -1):
         processors, rows = ledger_shares(document, ledger, most)
-        columns = ["activity", "spent in", *processors]
+        rows = [[*row[: len(parts)], *row[2:]] for row in rows]
+        columns = [*parts, *processors]
         if fits_whole(columns_of(columns, rows, processors), console().width):
             break
     print_table(title, columns, rows, processors)

@@ -96,6 +96,7 @@ MEANINGS = {
     "directory request": "A processor's transaction goes to the home of its block, which knows who"
     " has copies.",
     "directory forward": "The home asks a cache that has the block to answer, or to give it up.",
+    "link packet": "A packet of the link leaves; the time is until the other end works on it.",
     "directory response": "The home, or a cache that was asked, answers.",
 }
 """What a kind of happening is."""
@@ -225,6 +226,11 @@ def _way(row: dict[str, Any]) -> tuple[tuple[str, str], bool]:
     if row["agent"] == "network":
         leaves = row["deed"].endswith("departs")
         return ("interface", "network") if leaves else ("network", "interface"), False
+    if row["agent"] == "link":
+        is_of_register = row.get("place", "").endswith("register")
+        host = "processor" if is_of_register else "memory"
+        is_down = row["deed"].endswith("device")
+        return (host, "interface") if is_down else ("interface", host), " bytes" not in row["what"]
     own = AGENTS[row["agent"]]
     if kind == "program":
         return (own, own), False

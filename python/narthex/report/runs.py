@@ -14,6 +14,7 @@ from narthex.ledgers import (
     ledger_shares,
     processors_alike,
     region_ledger_rows,
+    stall_rows,
 )
 from narthex.report import networks, traffic, waits
 from narthex.report.parts import (
@@ -192,8 +193,9 @@ def _summed_up(values: list[float]) -> list[str]:
 
 
 def time_parts(document: Document, region: str | None = None) -> list[Any]:
-    """Return the ledger as two charts, by activity and by occupation."""
-    return [ledger_chart(document, by, region) for by in get_args(LedgerPart)]
+    """Return the ledger as charts: by activity, by occupation, and the stalls of windows."""
+    parts = [by for by in get_args(LedgerPart) if by != "stall" or stall_rows(document, region)]
+    return [ledger_chart(document, by, region) for by in parts]
 
 
 def ledger_chart(document: Document, by: LedgerPart, region: str | None = None) -> Chart:
@@ -202,7 +204,11 @@ def ledger_chart(document: Document, by: LedgerPart, region: str | None = None) 
         of, ledger = "the whole run", list(ledger_rows(document))
     else:
         of, ledger = f"region '{region}'", list(region_ledger_rows(document, region))
-    if by == "activity":
+    if by == "stall":
+        ledger = divided = stall_rows(document, region)
+        index, meaning = ACTIVITY, "why no instruction retired"
+        names = ["the oldest instruction waits for", ""]
+    elif by == "activity":
         index, meaning, names = ACTIVITY, "what its processors did", ["activity", "spent in"]
         divided = ledger
     else:

@@ -38,6 +38,13 @@ MOST_REGIONS = 24
 
 TITLES = {
     "bus": ("Buses", "for which part of the time each bus is taken", "share"),
+    "link": ("Links", "for which part of the time packets have the wires, by direction", "share"),
+    "memory": ("Memory", "for which part of the time bytes are on channels and links", "share"),
+    "accesses": (
+        "Accesses of the last level and of banks",
+        "accesses under way, those of banks by row",
+        "accesses",
+    ),
     "messages": ("Queues", "messages in the interface's queues and registers", "messages"),
     "packets": ("Flow control", "packets in the flow control's buffers", "packets"),
 }

@@ -5,8 +5,10 @@ use std::ops::Range;
 use narthex_kernel::{Category, Time};
 use serde::{Deserialize, Serialize};
 
+use super::super::LinkPacket;
 use super::super::accesses::Brings;
 use super::host_port::Request;
+use super::wires::Wires;
 use crate::directory::{Body, Carried, Slot};
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction};
@@ -290,6 +292,32 @@ impl Message {
             Message::Go(..) => Opcode::Go,
             Message::GoWritePull(_) => Opcode::GoWritePull,
             Message::Snoop(_, carried) => Opcode::of_snoop(forwarded_kind(carried)),
+        }
+    }
+
+    /// What an observer sees of it.
+    pub fn on_wires(&self, way: Way, taken: (Time, Time), wires: &Wires) -> LinkPacket {
+        let (address, tag) = match self {
+            Message::Access(crossing)
+            | Message::Answer(crossing, _)
+            | Message::AskHome(_, crossing)
+            | Message::HomeAnswer(crossing, _) => (Some(crossing.transaction.address), None),
+            Message::ReturnHome(_, transaction, _) => (Some(transaction.address), None),
+            Message::Completion(_) => (None, None),
+            Message::Request(request) | Message::Go(request, ..) | Message::GoWritePull(request) => {
+                (Some(request.block), Some(request.number.into()))
+            }
+            Message::Data(number, ..) => (None, Some((*number).into())),
+            Message::Reply(_, carried, _) | Message::Snoop(_, carried) => (Some(carried.message.block), None),
+        };
+        LinkPacket {
+            is_down: way == Way::Down,
+            name: self.opcode().as_str(),
+            wires: taken,
+            arrival: taken.1 + wires.latency,
+            data_bytes: self.data_bytes(wires.block_bytes),
+            address,
+            tag,
         }
     }
 

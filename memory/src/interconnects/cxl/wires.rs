@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use super::super::link_packets::PacketLog;
 use super::super::pcie::link::flit_byte;
 use super::Statistics;
 use super::messages::{Message, Way};
@@ -29,7 +30,7 @@ pub(super) struct Wires {
     pub latency: Duration,
     /// From when a buffer is free at one end until the other one knows.
     pub credit_latency: Duration,
-    block_bytes: u32,
+    pub block_bytes: u32,
 }
 
 impl Wires {
@@ -75,11 +76,19 @@ impl Direction {
     }
 
     /// A message crosses behind those that were sent before.
-    pub fn send(&mut self, now: Time, message: Message, wires: &Wires, statistics: &mut Statistics) {
+    pub fn send(
+        &mut self,
+        now: Time,
+        message: Message,
+        wires: &Wires,
+        (statistics, log): (&mut Statistics, &mut PacketLog),
+    ) {
         let slots = message.slots(wires.block_bytes);
         let time = wires.time(slots);
         let start = self.free_at.max(now);
         self.free_at = start + time;
+        let taken = (start, self.free_at);
+        log.note(|| message.on_wires(self.way, taken, wires));
         statistics.messages.increment(message.opcode());
         statistics.slots.add(self.way, slots.into());
         let payload = u64::from(message.data_bytes(wires.block_bytes));

@@ -16,6 +16,8 @@ use std::collections::VecDeque;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use super::super::Words;
+use super::super::link_packets::PacketLog;
 use super::Statistics;
 use super::link::Link;
 use super::packets::{Class, Content, Credits, Packet, PacketKind, Way};
@@ -38,6 +40,28 @@ pub(super) struct Direction {
     pub taken: u32,
 }
 
+/// Packets of a class that wait: how many, and since when the oldest does, of what it is, which credits it needs
+/// and which there are.
+pub(super) struct Waits {
+    count: usize,
+    since: Time,
+    address: Option<u64>,
+    cost: Credits,
+    free: Credits,
+}
+
+impl Waits {
+    pub fn in_words(&self, words: &dyn Words) -> String {
+        let Waits { count, since, address, cost, free } = self;
+        let of = address.map_or(String::new(), |address| format!(" of {}", words.place(address)));
+        format!(
+            "({count}; the oldest{of} since {since}, which needs {} of header and {} of data, where {} and {} are \
+             free)",
+            cost.headers, cost.data, free.headers, free.data
+        )
+    }
+}
+
 impl Direction {
     /// An idle direction to an end with these buffers, by class.
     pub fn new(way: Way, credits: [Credits; 3]) -> Self {
@@ -58,7 +82,7 @@ impl Direction {
     }
 
     /// Puts every packet onto the wires that may go.
-    pub fn advance(&mut self, now: Time, link: &Link, statistics: &mut Statistics) {
+    pub fn advance(&mut self, now: Time, link: &Link, (statistics, log): (&mut Statistics, &mut PacketLog)) {
         while self.returning.front().is_some_and(|(at, ..)| *at <= now) {
             let (_, class, Credits { headers, data }) = self.returning.pop_front().expect("it is there");
             let credits = &mut self.credits[class as usize];
@@ -73,7 +97,7 @@ impl Direction {
                 (credits.headers, credits.data) = (credits.headers - cost.headers, credits.data - cost.data);
                 let (since, packet) = self.waiting.remove(place).expect("it is there");
                 statistics.credit_time.add(self.way, (now - since).as_ps());
-                self.go(now, packet, link, statistics);
+                self.go(now, packet, link, (statistics, log));
             } else {
                 older[class as usize] = Some(class);
                 place += 1;
@@ -81,11 +105,20 @@ impl Direction {
         }
     }
 
-    fn go(&mut self, now: Time, packet: Packet, link: &Link, statistics: &mut Statistics) {
+    fn go(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        link: &Link,
+        (statistics, log): (&mut Statistics, &mut PacketLog),
+    ) {
         let class = packet.class();
         let overhead = link.overhead(class == Class::Completion);
         let time = link.time(packet.payload + overhead);
-        self.free_at = self.free_at.max(now) + time;
+        let start = self.free_at.max(now);
+        self.free_at = start + time;
+        let wires = (start, self.free_at);
+        log.note(|| packet.on_wires(self.way, wires, link.latency));
         statistics.packets.increment(PacketKind(self.way, class));
         statistics.payload.add(self.way, packet.payload.into());
         statistics.overhead.add(self.way, overhead.into());
@@ -114,9 +147,17 @@ impl Direction {
         arrival.into_iter().chain(credit).min()
     }
 
-    /// The number of packets of a class that wait.
-    pub fn waiting(&self, class: Class) -> usize {
-        self.waiting.iter().filter(|(_, packet)| packet.class() == class).count()
+    /// The packets of a class that wait, if there are any.
+    pub fn waits(&self, class: Class) -> Option<Waits> {
+        let mut own = self.waiting.iter().filter(|(_, packet)| packet.class() == class);
+        let (since, oldest) = own.next()?;
+        Some(Waits {
+            count: 1 + own.count(),
+            since: *since,
+            address: oldest.address(),
+            cost: oldest.cost(),
+            free: self.credits[class as usize],
+        })
     }
 
     /// Whether it is empty at `now`.

@@ -92,12 +92,14 @@ impl Endpoint {
         self.accesses.is_idle() && self.asking.is_empty() && self.reads.is_empty() && self.writes.is_empty()
     }
 
-    pub fn waiting_for_tags(&self) -> usize {
-        self.untagged.len()
+    /// How many requests wait for a tag, and the address of the first.
+    pub fn waiting_for_tags(&self) -> (usize, Option<(u64, Option<u16>)>) {
+        (self.untagged.len(), self.untagged.front().map(|(_, part)| (part.address, None)))
     }
 
-    pub fn reads_under_way(&self) -> usize {
-        self.outstanding.len()
+    /// How many requests are under way, and address and tag of the first.
+    pub fn reads_under_way(&self) -> (usize, Option<(u64, Option<u16>)>) {
+        (self.outstanding.len(), self.outstanding.first().map(|(tag, part)| (part.address, Some(*tag))))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use narthex_kernel::{Category, Time};
+use narthex_kernel::{Category, Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use super::super::LinkPacket;
 use crate::transaction::{BlockData, Response, Transaction};
 
 /// The classes of flow control, each with its own buffers at both ends.
@@ -19,6 +20,15 @@ pub(super) enum Class {
 }
 
 impl Class {
+    /// What its packets are called.
+    pub fn packet_name(self) -> &'static str {
+        match self {
+            Class::Posted => "memory write",
+            Class::NonPosted => "memory read",
+            Class::Completion => "completion",
+        }
+    }
+
     /// Whether a packet of this class waits behind an older one: the ordering table without relaxed
     /// ordering (PCI Express Base Specification 6.0, Section 2.4.1). No packet passes one of its own
     /// class. Writes pass the other classes, which excludes deadlock; reads and completions pass each
@@ -89,6 +99,35 @@ impl Packet {
             Content::Write(_) => Class::Posted,
             Content::Load(_) | Content::Read(_) => Class::NonPosted,
             Content::Answer(..) | Content::Data(..) => Class::Completion,
+        }
+    }
+
+    /// The address that it is about; none of a part whose last packet has it.
+    pub fn address(&self) -> Option<u64> {
+        match &self.content {
+            Content::Part(_) => None,
+            Content::Write(crossing) | Content::Load(crossing) | Content::Answer(crossing, _) => {
+                Some(crossing.transaction.address)
+            }
+            Content::Read(request) => Some(request.address),
+            Content::Data(_, address, _) => Some(*address),
+        }
+    }
+
+    /// What an observer sees of it.
+    pub fn on_wires(&self, way: Way, wires: (Time, Time), latency: Duration) -> LinkPacket {
+        let tag = match &self.content {
+            Content::Read(ReadRequest { tag, .. }) | Content::Data(tag, ..) => Some(*tag),
+            _ => None,
+        };
+        LinkPacket {
+            is_down: way == Way::Down,
+            name: self.class().packet_name(),
+            wires,
+            arrival: wires.1 + latency,
+            data_bytes: self.payload,
+            address: self.address(),
+            tag,
         }
     }
 

@@ -230,7 +230,7 @@ impl Pcie {
         let own = Self::of(composition, on);
         let crossing = Crossing { transaction: transaction.clone(), since: now, is_last: true };
         let access = (transaction.agent, transaction.tag);
-        let (most, Pcie { state, link, statistics, .. }) = (own.max_payload, own);
+        let (most, Pcie { state, link, statistics, log, .. }) = (own.max_payload, own);
         if transaction.kind.is_posted() {
             let bytes = payload_of(transaction);
             state.root_complex.stores.push_back(access);
@@ -240,7 +240,7 @@ impl Pcie {
             state.root_complex.loads += 1;
             state.down.send(now, Packet { content: Content::Load(crossing), payload: 0 });
         }
-        state.down.advance(now, link, statistics);
+        state.down.advance(now, link, (statistics, log));
         // Stores go in order, and older ones have gone: what was taken is this store.
         let is_taken = std::mem::take(&mut state.down.taken) > 0;
         if is_taken {

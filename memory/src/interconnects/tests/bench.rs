@@ -391,7 +391,7 @@ impl InterconnectHost for Bench {
             Observation::Crossing { time: (from, to), transaction, .. } => {
                 return self.crossings.push((on, transaction.kind, nanoseconds(from), nanoseconds(to)));
             }
-            Observation::Held(_) => return,
+            Observation::Held(_) | Observation::Packet(_) => return,
             Observation::Kept => Seen::Kept,
             Observation::Released => Seen::Released,
             Observation::UnusedGrant(agent) => Seen::UnusedGrant(agent),

@@ -236,7 +236,9 @@ fn a_store_without_a_credit_waits_until_the_device_has_taken_the_one_before() {
     chip.begin(21, 0, Store(REGISTERS, 2));
     chip.run_until(200);
     let waits = chip.interconnects[1].describe().unwrap();
-    assert!(waits.contains("writes to the device that wait for credits (1)"), "{waits}");
+    let words = "writes to the device that wait for credits (1; the oldest of 0x20000 since 31ns, which needs 1 of \
+                 header and 1 of data, where 0 and 799 are free)";
+    assert!(waits.contains(words), "{waits}");
     chip.run();
     // The first one is done at 222, and known to be 5 ns later.
     assert_eq!(chip.finished, [done(20, 0, 1), done(227 + 10, 0, 2)]);
