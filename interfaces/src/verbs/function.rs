@@ -16,7 +16,7 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::AgentId;
 use serde::{Deserialize, Serialize};
 
-use super::dma::{Dma, Piece};
+use crate::host_memory::{Dma, Piece};
 use super::formats::{BASIC_BLOCK, Completion, Control, SEGMENT, Status, word32, word64};
 use super::objects::{CompletionQueue, ReceiveQueue, Regions, Table};
 use super::packets::Transport;

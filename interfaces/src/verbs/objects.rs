@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::dma::Piece;
+use crate::host_memory::Piece;
 use super::formats::{COMPLETION, Completion, Data, SEGMENT, Status};
 use narthex_memory::main_memory::PAGE_BYTES;
 

@@ -24,7 +24,7 @@ use narthex_fabrics::Rank;
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::dma::Piece;
+use crate::host_memory::Piece;
 use super::formats::{BASIC_BLOCK, Control, Data, FENCED, Status, WorkRequest, fetches};
 use super::objects::{Memory, Receive};
 use super::packets::{NUMBERS, ahead};

@@ -2,7 +2,7 @@
 
 use narthex_fabrics::Header;
 
-use super::dma::{Piece, take};
+use crate::host_memory::{Piece, take};
 use super::formats::{
     ATOMIC, BASIC_BLOCK, Control, Data, Status, WorkRequest, fetches, is_atomic, opcode, word64,
 };

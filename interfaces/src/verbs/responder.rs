@@ -3,7 +3,7 @@
 
 use narthex_fabrics::{Header, Rank};
 
-use super::dma::Piece;
+use crate::host_memory::Piece;
 use super::formats::{
     Completion, Data, SCATTERED, Status, completion, fetches, has_immediate, opcode, takes_receive,
 };

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::dma::{Piece, take};
+use crate::host_memory::{Piece, take};
 use super::formats::{ATOMIC, Data, Status, is_atomic, opcode, word64};
 use super::function::{Function, Payload, Purpose};
 use super::objects::access;

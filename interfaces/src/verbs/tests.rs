@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 use proptest::prelude::*;
 
-use super::dma::{Dma, Piece};
+use crate::host_memory::{Dma, Piece};
 use super::formats::{Control, Data, WorkRequest, is_atomic, opcode};
 use super::objects::{Memory, Regions, access};
 use super::packets::{Body, NUMBERS, Transport, ahead};
