@@ -222,6 +222,3 @@ pub enum Purpose {
         until: u64,
     },
 }
-
-#[cfg(test)]
-mod tests;

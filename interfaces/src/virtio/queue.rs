@@ -84,6 +84,11 @@ const ENABLE: usize = 4;
 const THRESHOLDS: usize = 5;
 const NOTIFY: usize = 6;
 
+/// Whether a store of so many bytes at an offset is a kick.
+pub fn is_kick(registers: &[Register; 7], offset: u64, bytes: u16) -> bool {
+    registers[NOTIFY].1 == offset && bytes == 2
+}
+
 impl Queue {
     /// A queue that the driver has still to enable. `is_written`: its buffers are for the device to write.
     pub fn new(parts: &Parts, number: u64, is_written: bool) -> Self {
@@ -364,3 +369,7 @@ impl Queue {
         self.dma.doing()
     }
 }
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -16,7 +16,7 @@ use narthex_memory::{Response, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::chains::Chain;
-use super::queue::{LOOK_AGAIN, Queue};
+use super::queue::{LOOK_AGAIN, Queue, is_kick};
 use super::{Parts, Purpose, RECEIVE_QUEUE, RECEIVE_REGISTERS};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
@@ -202,6 +202,10 @@ impl InterfaceHalf for VirtioReceive {
         self.statistics.kicks.add(is_kick.into());
         self.advance(context);
         Some(stored)
+    }
+
+    fn takes(&self, offset: u64, bytes: u16) -> bool {
+        is_kick(&RECEIVE_REGISTERS, offset, bytes)
     }
 
     /// A kick may make it ask for the bus.

@@ -17,7 +17,7 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::{Response, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::queue::{LOOK_AGAIN, Queue};
+use super::queue::{LOOK_AGAIN, Queue, is_kick};
 use super::{Parts, Purpose, SEND_QUEUE, SEND_REGISTERS};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend, Trigger};
@@ -169,6 +169,10 @@ impl InterfaceHalf for VirtioSend {
         self.statistics.kicks.add(is_kick.into());
         self.advance(context);
         Some(stored)
+    }
+
+    fn takes(&self, offset: u64, bytes: u16) -> bool {
+        is_kick(&SEND_REGISTERS, offset, bytes)
     }
 
     /// A kick may make it ask for the bus.

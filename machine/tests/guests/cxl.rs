@@ -41,11 +41,11 @@ fn interfaces_with_copies_and_without_exchange_messages() {
         ("CNI0Qm", &["RdCurr", "ItoMWr", "GO_WritePull", "Data"], &["RdAny", "RdOwnNoData", "SnpInv"]),
         ("CNI32Qm", &["RdAny", "RdOwnNoData", "GO", "SnpData", "RspSFwdM"], &["ItoMWr"]),
         ("Ring", &["RdCurr", "ItoMWr", "Data"], &none),
+        ("Virtio", &["RdCurr", "Data"], &none),
     ] {
         let documents = [1, 2].map(|threads| {
             let request = RunRequest { threads, nodes: Some(2), ..request(MACHINE, interface) };
-            let guest = ping_pong(5, 200);
-            result(&request, &if interface == "Ring" { guest.over_ring() } else { guest })
+            result(&request, &ping_pong(5, 200).over(interface))
         });
         assert_eq!(documents[0].to_string(), documents[1].to_string(), "{interface}");
         assert_eq!(statistic(&documents[0], 0, "packets_delivered"), 5, "{interface}");
