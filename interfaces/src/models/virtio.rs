@@ -100,7 +100,9 @@ impl Config {
         if !entries.is_power_of_two() || entries < 2 {
             return Problem::refuse(
                 key,
-                format!("a queue of {entries} descriptors; expected a power of two from 2 on, as its indexes count modulo it"),
+                format!(
+                    "a queue of {entries} descriptors; expected a power of two from 2 on, as its indexes count modulo it"
+                ),
             );
         }
         let memory = QueueMemory { start, entries, buffer_bytes, block_bytes };
@@ -121,7 +123,9 @@ impl Config {
     fn check_number((key, value): (&str, u64), (ring, entries): (&str, u64)) -> Result<(), Problem> {
         match (1..=entries).contains(&value) {
             true => Ok(()),
-            false => Problem::refuse(key, format!("{value}; with {ring} = {entries} expected 1 to {entries}")),
+            false => {
+                Problem::refuse(key, format!("{value}; with {ring} = {entries} expected 1 to {entries}"))
+            }
         }
     }
 
@@ -209,9 +213,10 @@ mod tests {
         ] {
             assert_refused_by_one_half(&MODEL, (key, json!(value)), half, told);
         }
-        for (key, value, told) in
-            [("prefetch", 0, "0 chains"), ("reads", 2, "2 transactions under way; a bus carries one transaction")]
-        {
+        for (key, value, told) in [
+            ("prefetch", 0, "0 chains"),
+            ("reads", 2, "2 transactions under way; a bus carries one transaction"),
+        ] {
             assert!(refusals(&MODEL, key, json!(value)).iter().all(|refusal| {
                 refusal.as_ref().is_some_and(|refusal| refusal.key == key && refusal.problem.contains(told))
             }));

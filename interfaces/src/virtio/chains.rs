@@ -61,7 +61,12 @@ impl Table {
         u32::from(one) + 1 == u32::from(other) && block(one) == block(other)
     }
 
-    fn check(&self, descriptor: u16, Piece { address, bytes }: Piece, flags: u16) -> Result<(), RegisterFault> {
+    fn check(
+        &self,
+        descriptor: u16,
+        Piece { address, bytes }: Piece,
+        flags: u16,
+    ) -> Result<(), RegisterFault> {
         if flags & INDIRECT != 0 {
             return Err(self.fault(descriptor, "it is indirect, which the device does not offer"));
         }
@@ -73,7 +78,8 @@ impl Table {
             return Err(self.fault(descriptor, problem));
         }
         let Range { start, end } = self.memory;
-        let is_inside = address >= start && address.checked_add(bytes as u64).is_some_and(|behind| behind <= end);
+        let is_inside =
+            address >= start && address.checked_add(bytes as u64).is_some_and(|behind| behind <= end);
         if bytes == 0 || !is_inside {
             let problem = format!(
                 "its buffer of {bytes} bytes is at {address:#x}; it has a byte or more, and lies from {start:#x} to \
@@ -94,9 +100,9 @@ pub struct Chains {
 }
 
 impl Chains {
-    /// Whether all are whole.
-    pub fn are_whole(&self) -> bool {
-        self.waiting.iter().all(|chain| chain.is_whole)
+    /// Whether all chains before this number have been read whole.
+    pub fn are_whole(&self, until: u64) -> bool {
+        self.first + self.waiting.len() as u64 == until && self.waiting.iter().all(|chain| chain.is_whole)
     }
 
     /// Whether there are none.
@@ -120,7 +126,12 @@ impl Chains {
     ///
     /// # Errors
     /// Which entry names no descriptor.
-    pub fn begin(&mut self, table: &Table, heads: &[u8], dma: &mut Dma<Purpose>) -> Result<(), RegisterFault> {
+    pub fn begin(
+        &mut self,
+        table: &Table,
+        heads: &[u8],
+        dma: &mut Dma<Purpose>,
+    ) -> Result<(), RegisterFault> {
         let heads = heads.chunks_exact(2).map(|head| u16::from_le_bytes([head[0], head[1]]));
         let (mut first, mut count) = (self.first + self.waiting.len() as u64, 0);
         let mut place = 0;
@@ -176,10 +187,14 @@ impl Chains {
             }
             let size = table.size;
             if u64::from(next) >= size {
-                return Err(table.fault(next, &format!("a chain goes on with it; the queue has {size} descriptors")));
+                return Err(
+                    table.fault(next, &format!("a chain goes on with it; the queue has {size} descriptors"))
+                );
             }
             if chain.buffers.len() as u64 == size {
-                let problem = format!("the chain that begins with it has more than the queue's {size} descriptors: it loops");
+                let problem = format!(
+                    "the chain that begins with it has more than the queue's {size} descriptors: it loops"
+                );
                 return Err(table.fault(chain.head, &problem));
             }
             let piece = Piece { address: table.place(next), bytes: DESCRIPTOR_BYTES as usize };

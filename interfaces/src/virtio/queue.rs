@@ -21,7 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use super::chains::{Chain, Chains, Table};
 use super::used::UsedRing;
-use super::{AVAILABLE_BYTES, NO_NOTIFY, Parts, Purpose, QueueMemory, RING_HEAD_BYTES, available_bytes, used_bytes};
+use super::{
+    AVAILABLE_BYTES, NO_NOTIFY, Parts, Purpose, QueueMemory, RING_HEAD_BYTES, available_bytes, used_bytes,
+};
 use crate::half::RegisterFault;
 use crate::host_memory::{Dma, Piece};
 use crate::programming::Register;
@@ -92,7 +94,8 @@ pub fn is_kick(registers: &[Register; 7], offset: u64, bytes: u16) -> bool {
 impl Queue {
     /// A queue that the driver has still to enable. `is_written`: its buffers are for the device to write.
     pub fn new(parts: &Parts, number: u64, is_written: bool) -> Self {
-        let Parts { agent, memory, merges_there, prefetch, transactions, event_index, thresholds, .. } = parts;
+        let Parts { agent, memory, merges_there, prefetch, transactions, event_index, thresholds, .. } =
+            parts;
         let block_bytes = memory.block_bytes;
         Queue {
             memory: memory.clone(),
@@ -206,7 +209,9 @@ impl Queue {
     fn kick(&mut self, value: u64) -> Result<(), String> {
         let number = self.number;
         if value != number {
-            return Err(format!("{value}; there is no such queue here, this is the register of queue {number}"));
+            return Err(format!(
+                "{value}; there is no such queue here, this is the register of queue {number}"
+            ));
         }
         if !self.is_enabled {
             return Err(format!("{value}, and queue {number} is not enabled"));
@@ -250,13 +255,16 @@ impl Queue {
             let address = self.registers[DRIVER] + RING_HEAD_BYTES + place * AVAILABLE_BYTES;
             let room = self.prefetch - (self.asked - self.used.done());
             let of_block = (self.memory.block_bytes - address % self.memory.block_bytes) / AVAILABLE_BYTES;
-            let count =
-                (self.known - self.asked).min(room).min(self.table.size - place).min(of_block);
+            let count = (self.known - self.asked).min(room).min(self.table.size - place).min(of_block);
             self.asked += count;
             let piece = Piece { address, bytes: (count * AVAILABLE_BYTES) as usize };
             self.dma.read(Purpose::Heads { count }, vec![piece]);
         }
-        if self.watch == Watch::Working && self.asked == self.known && self.chains.are_whole() && is_idle {
+        if self.watch == Watch::Working
+            && self.asked == self.known
+            && self.chains.are_whole(self.asked)
+            && is_idle
+        {
             self.look(false);
         }
     }

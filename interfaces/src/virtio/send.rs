@@ -134,7 +134,8 @@ impl VirtioSend {
             let (head, length, most) = (chain.head, chain.bytes(), self.queue.memory().buffer_bytes as usize);
             let least = Header::BYTES;
             if !(least..=most).contains(&length) {
-                let problem = format!("a packet of {length} bytes; it has {least} to {most}, header included");
+                let problem =
+                    format!("a packet of {length} bytes; it has {least} to {most}, header included");
                 return Err(self.queue.fault(head, &problem));
             }
             self.gathering.push_back(head);

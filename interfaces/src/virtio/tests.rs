@@ -76,7 +76,8 @@ impl Bench {
 
     fn describe(&mut self, descriptor: u16, flags: u16, next: u16) {
         let buffer = START + 0x400 + u64::from(descriptor) * 64;
-        let fields = [&buffer.to_le_bytes()[..], &24u32.to_le_bytes(), &flags.to_le_bytes(), &next.to_le_bytes()];
+        let fields =
+            [&buffer.to_le_bytes()[..], &24u32.to_le_bytes(), &flags.to_le_bytes(), &next.to_le_bytes()];
         let bytes = fields.concat();
         self.bytes(START + u64::from(descriptor) * 16, 16).copy_from_slice(&bytes);
     }
@@ -129,7 +130,10 @@ impl Bench {
     fn work(&mut self) {
         let Some(chain) = self.queue.chains.take() else { return };
         let given = &self.given[self.taken];
-        assert_eq!((chain.head, chain.buffers.len(), chain.bytes()), (given[0], given.len(), 24 * given.len()));
+        assert_eq!(
+            (chain.head, chain.buffers.len(), chain.bytes()),
+            (given[0], given.len(), 24 * given.len())
+        );
         self.taken += 1;
         self.queue.finish(chain.head, 0);
         self.advance();
@@ -243,7 +247,10 @@ fn what_the_driver_writes_wrongly_is_refused_with_descriptor_or_index() {
     let index = |bench: &mut Bench, index: u8| bench.bytes(memory().available() + 2, 1)[0] = index;
     let head = |bench: &mut Bench, head: u8| bench.bytes(memory().available() + 4, 1)[0] = head;
     for (told, wrong) in [
-        ("its index 9 is 9 ahead of the device", &(|bench: &mut Bench| index(bench, 9)) as &dyn Fn(&mut Bench)),
+        (
+            "its index 9 is 9 ahead of the device",
+            &(|bench: &mut Bench| index(bench, 9)) as &dyn Fn(&mut Bench),
+        ),
         ("descriptor 8 of the table at 0x1000: the available ring names it; the queue has 8", &|bench| {
             head(bench, 8);
             index(bench, 1);

@@ -66,7 +66,8 @@ fn a_packet_of_64_bytes_takes_a_read_after_the_other_and_both_used_rings() {
     let request = RunRequest { nodes: Some(1), ..fixed_hpca98("Virtio") };
     let (cycles, document) = measure(&request, &format!("{BYTES_64}{PREPARED}"), SEND, 0);
     assert_eq!(cycles, 0);
-    let counts = ["send_index_reads", "send_descriptors_fetched", "send_used_updates", "receive_used_updates"];
+    let counts =
+        ["send_index_reads", "send_descriptors_fetched", "send_used_updates", "receive_used_updates"];
     assert_eq!(counts.map(|name| statistic(&document, 0, name)), [3, 1, 1, 1]);
 }
 
@@ -85,18 +86,12 @@ fn messages_pass_through_virtqueues_on_each_machine_and_of_each_process() {
     }
 }
 
-/// A burst goes with few kicks: the device looks by itself while it has work.
 #[test]
-fn a_packet_without_a_buffer_waits_in_the_flow_control_and_a_busy_device_needs_few_kicks() {
-    let settings = ["receive_ring=64", "event_index=true"];
-    let run = settings
-        .iter()
-        .fold(request("hpca98", "Virtio"), |run, setting| with(run, &format!("interfaces.virtio.{setting}")));
+fn a_packet_without_a_buffer_waits_in_the_flow_control() {
+    let run = with(request("hpca98", "Virtio"), "interfaces.virtio.receive_ring=64");
     let document = result(&RunRequest { nodes: Some(5), ..run }, &all_to_one().over("Virtio"));
     assert!(statistic(&document, 0, "packets_without_descriptor") > 0);
     assert_eq!(statistic(&document, 0, "messages_deposited"), 240);
-    let kicks = statistic(&document, 1, "send_kicks");
-    assert!((1..30).contains(&kicks), "{kicks} kicks for 60 messages");
 }
 
 #[test]
@@ -107,11 +102,17 @@ fn what_a_program_stores_or_describes_wrongly_ends_it_with_register_or_descripto
         ("sw t6, 0x30(s9)", "an access of 4 bytes"),
         ("li t0, 48\n sd t0, 0(s9)", "VIRTIO_SEND_SIZE is stored with 0x30; the queue is in use"),
         ("sd t6, 0x28(s9)", "the machine's file says what they are"),
-        ("li t0, 66\n sh t0, 2(a4)\n sh t6, 0x30(s9)", "its index 66 is 66 ahead of the device, which has 0 of the"),
+        (
+            "li t0, 66\n sh t0, 2(a4)\n sh t6, 0x30(s9)",
+            "its index 66 is 66 ahead of the device, which has 0 of the",
+        ),
         ("sd s4, 0(s8)\n sh t6, 0x30(s9)", "its buffer of 72 bytes is at 0x50001000"),
         ("sd t6, 8(s8)\n sh t6, 0x30(s9)", "a packet of 1 bytes; it has 8 to 256"),
         ("li t0, 73\n sd t0, 8(s8)\n sh t6, 0x30(s9)", "says 64 bytes of payload"),
-        ("li t0, 0x100000048\n sd t0, 8(s8)\n sh t6, 0x30(s9)", "has more than the queue's 64 descriptors: it loops"),
+        (
+            "li t0, 0x100000048\n sd t0, 8(s8)\n sh t6, 0x30(s9)",
+            "has more than the queue's 64 descriptors: it loops",
+        ),
     ] {
         let program = format!(
             "
