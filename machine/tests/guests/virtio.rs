@@ -62,10 +62,19 @@ poll:
     beqz a0, poll";
 
 #[test]
-fn a_packet_of_64_bytes_takes_a_read_after_the_other_and_both_used_rings() {
+fn a_packet_of_64_bytes_takes_five_reads_one_after_the_other_and_four_writes() {
     let request = RunRequest { nodes: Some(1), ..fixed_hpca98("Virtio") };
     let (cycles, document) = measure(&request, &format!("{BYTES_64}{PREPARED}"), SEND, 0);
-    assert_eq!(cycles, 0);
+    // The kick is over 96 ns behind E. Index, entry, descriptor and the two blocks of header and payload come from
+    // the processor's cache, one after the other, and the index once more, 28 ns each; then the device writes where
+    // it wants the next kick. Meanwhile the engines have worked, and the network has carried.
+    let (read, to_memory) = (28, 16 + 120);
+    let armed = 96 + 6 * read + to_memory;
+    // The receive half's two blocks of the buffer and one of the used ring take turns with what the send half
+    // still has to do: its used ring, and the last look. The processor's read of the used ring follows.
+    let arrived = armed + 3 * to_memory + (to_memory + read) + to_memory;
+    // Then comes the branch, a cycle.
+    assert_eq!(cycles, arrived + 1);
     let counts =
         ["send_index_reads", "send_descriptors_fetched", "send_used_updates", "receive_used_updates"];
     assert_eq!(counts.map(|name| statistic(&document, 0, name)), [3, 1, 1, 1]);
