@@ -59,6 +59,7 @@ struct queue {
     volatile struct descriptor *descriptors;
     volatile struct available_ring *available;
     const volatile struct used_ring *used;
+    const volatile uint16_t *kick_behind; /* avail_event */
     char *buffers;
     volatile uint16_t *notify;
     uint16_t number, mask;
@@ -80,21 +81,23 @@ static struct queue start_queue(const struct narthex_information *machine, uintp
         (volatile uint64_t *)(uintptr_t)(machine->register_page + first_register);
     uintptr_t available = place + entries * VIRTQ_DESCRIPTOR_BYTES;
     uintptr_t used = rounded_up(available + (3 + entries) * sizeof(uint16_t), machine->block_bytes);
-    uintptr_t end = used + 3 * sizeof(uint16_t) + entries * sizeof(struct used_entry);
+    uintptr_t kick_behind = used + 2 * sizeof(uint16_t) + entries * sizeof(struct used_entry);
     buffer_bytes = machine->packet_bytes;
     registers[0] = entries;
     registers[1] = place;
     registers[2] = available;
     registers[3] = used;
     registers[4] = 1;
-    struct queue queue = {.descriptors = (volatile struct descriptor *)place,
-                          .available = (volatile struct available_ring *)available,
-                          .used = (const volatile struct used_ring *)used,
-                          .buffers = (char *)rounded_up(end, machine->block_bytes),
-                          .notify = (volatile uint16_t *)(registers + 6),
-                          .number = (uint16_t)number,
-                          .mask = (uint16_t)(entries - 1),
-                          .has_event_index = registers[5] & VIRTIO_EVENT_INDEX};
+    struct queue queue = {
+        .descriptors = (volatile struct descriptor *)place,
+        .available = (volatile struct available_ring *)available,
+        .used = (const volatile struct used_ring *)used,
+        .kick_behind = (const volatile uint16_t *)kick_behind,
+        .buffers = (char *)rounded_up(kick_behind + sizeof(uint16_t), machine->block_bytes),
+        .notify = (volatile uint16_t *)(registers + 6),
+        .number = (uint16_t)number,
+        .mask = (uint16_t)(entries - 1),
+        .has_event_index = registers[5] & VIRTIO_EVENT_INDEX};
     if (!queue.has_event_index)
         queue.available->flags = VIRTQ_AVAIL_F_NO_INTERRUPT;
     return queue;
@@ -126,8 +129,8 @@ static inline void make_available(struct queue *queue, uint16_t descriptor) {
 static inline bool wants_kick(const struct queue *queue) {
     if (!queue->has_event_index)
         return !(queue->used->flags & VIRTQ_USED_F_NO_NOTIFY);
-    uint16_t event = *(const volatile uint16_t *)&queue->used->entries[queue->mask + 1];
-    return (uint16_t)(queue->next - event - 1) < (uint16_t)(queue->next - queue->told);
+    return (uint16_t)(queue->next - *queue->kick_behind - 1) <
+           (uint16_t)(queue->next - queue->told);
 }
 
 /* Moves the available ring's index behind all entries. */
