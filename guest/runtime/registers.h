@@ -32,6 +32,9 @@
 /* Rings of buffers in coherent memory. */
 #define DRIVER_COHERENT_RING UINT64_C(0x269f587d283aae06)
 
+/* Split virtqueues. */
+#define DRIVER_VIRTIO UINT64_C(0x46947a3158289ef6)
+
 /* Lines whose loads the interface holds. */
 #define DRIVER_PIO_COHERENT UINT64_C(0x5985a2badc3f1bd6)
 
@@ -247,6 +250,30 @@
 
 /* The most buffers of a direction. */
 #define MOST_RING_BUFFERS UINT64_C(0x400)
+
+/* Bytes of a descriptor of a virtqueue. */
+#define VIRTQ_DESCRIPTOR_BYTES UINT64_C(0x10)
+
+/* Flag of a descriptor: another one follows in its chain. */
+#define VIRTQ_DESC_F_NEXT UINT64_C(0x1)
+
+/* Flag of a descriptor: the device writes the buffer. */
+#define VIRTQ_DESC_F_WRITE UINT64_C(0x2)
+
+/* Flag of a used ring: the device needs no kicks. */
+#define VIRTQ_USED_F_NO_NOTIFY UINT64_C(0x1)
+
+/* Flag of an available ring: the driver needs no interrupts. */
+#define VIRTQ_AVAIL_F_NO_INTERRUPT UINT64_C(0x1)
+
+/* Bit of a queue's thresholds: kicks follow the event index. */
+#define VIRTIO_EVENT_INDEX UINT64_C(0x8000000000000000)
+
+/* Number of the receive queue. */
+#define VIRTIO_RECEIVE_QUEUE UINT64_C(0x0)
+
+/* Number of the send queue. */
+#define VIRTIO_SEND_QUEUE UINT64_C(0x1)
 
 /* The control word of a send line that may be filled. */
 #define SEND_LINE_IS_FREE UINT64_C(0x1)
@@ -719,6 +746,49 @@
 
 /* block store: the next block of the packet to be sent; block load: of the packet at the head */
 #define REGISTER_BLOCK UINT64_C(0x800)
+
+/* store: how many descriptors the send queue has */
+#define REGISTER_VIRTIO_SEND_SIZE UINT64_C(0xa00)
+
+/* store: where its descriptor table begins */
+#define REGISTER_VIRTIO_SEND_DESCRIPTORS UINT64_C(0xa08)
+
+/* store: where its available ring begins */
+#define REGISTER_VIRTIO_SEND_DRIVER UINT64_C(0xa10)
+
+/* store: where its used ring begins */
+#define REGISTER_VIRTIO_SEND_DEVICE UINT64_C(0xa18)
+
+/* store: 1, when the registers before are right */
+#define REGISTER_VIRTIO_SEND_ENABLE UINT64_C(0xa20)
+
+/* load: most packets that are made available together; from bit 32 on the free ones below which
+ * used ones are looked for; bit 63: event index */
+#define REGISTER_VIRTIO_SEND_THRESHOLDS UINT64_C(0xa28)
+
+/* store: the kick, 2 bytes: the queue's number */
+#define REGISTER_VIRTIO_SEND_NOTIFY UINT64_C(0xa30)
+
+/* store: how many descriptors the receive queue has */
+#define REGISTER_VIRTIO_RECEIVE_SIZE UINT64_C(0xa40)
+
+/* store: where its descriptor table begins */
+#define REGISTER_VIRTIO_RECEIVE_DESCRIPTORS UINT64_C(0xa48)
+
+/* store: where its available ring begins */
+#define REGISTER_VIRTIO_RECEIVE_DRIVER UINT64_C(0xa50)
+
+/* store: where its used ring begins */
+#define REGISTER_VIRTIO_RECEIVE_DEVICE UINT64_C(0xa58)
+
+/* store: 1, when the registers before are right */
+#define REGISTER_VIRTIO_RECEIVE_ENABLE UINT64_C(0xa60)
+
+/* load: buffers that are made available together; bit 63: event index */
+#define REGISTER_VIRTIO_RECEIVE_THRESHOLDS UINT64_C(0xa68)
+
+/* store: the kick, 2 bytes: the queue's number */
+#define REGISTER_VIRTIO_RECEIVE_NOTIFY UINT64_C(0xa70)
 
 /* the block that is to be stored to a device */
 #define BLOCK_BUFFER_SEND UINT64_C(0x0)

@@ -222,8 +222,9 @@ impl Device for Interface {
         let registers = Addresses::of_process(self.share.process_of(port)).register_page();
         let offset = transaction.address - registers;
         let moves_block = matches!(transaction.kind, Kind::BlockLoad | Kind::BlockStore);
-        if transaction.size != 8 && !moves_block {
-            let size = transaction.size;
+        let size = transaction.size;
+        let takes = || transaction.kind == Kind::UncachedStore && self.takes(port, offset, size);
+        if size != 8 && !moves_block && !takes() {
             return Err(RegisterFault(format!(
                 "an access of {size} bytes to register {offset:#x}; registers have 8"
             )));

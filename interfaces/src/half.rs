@@ -146,6 +146,11 @@ pub trait InterfaceHalf: HalfDescription + Archived + Send {
         None
     }
 
+    /// Whether the register at `offset` takes stores of `bytes` bytes, beside those of doublewords.
+    fn takes(&self, _offset: u64, _bytes: u16) -> bool {
+        false
+    }
+
     /// Whether an access to a register that is over at `context.now` does the same
     /// whatever comes from the network at `from` or later, and the half asks for nothing because
     /// of it; none: this half has no such register. See [`Device::independent_of_arrivals`](crate::Device::independent_of_arrivals).

@@ -337,8 +337,8 @@ fn half(
     builder: fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn InterfaceHalf>, InterfaceError> {
     let config = section(name, node)?;
-    let Surroundings { attachment, hearing, overlaps, protocol, block_bytes, packet_bytes, .. } = *node;
-    let time_without_progress = node.time_without_progress;
+    let Surroundings { attachment, hearing, overlaps, merges_writes, protocol, .. } = *node;
+    let Surroundings { block_bytes, packet_bytes, time_without_progress, .. } = *node;
     let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
     let setup = Setup {
         name,
@@ -348,6 +348,7 @@ fn half(
         attachment,
         hearing,
         overlaps,
+        merges_writes,
         protocol,
         block_bytes,
         packet_bytes,

@@ -10,6 +10,7 @@
 //! | [`dma_engine`] | a device that copies bytes between memories |
 //! | [`half`] | the trait of half an interface, and the contract above it |
 //! | [`description`] | what halves and devices say of themselves to composer, observers and checkers |
+//! | [`host_memory`] | how interfaces read and write parts of the host's blocks |
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
 //! | [`cachable_queue`] | the engines that coherent models share |
@@ -47,6 +48,7 @@ pub mod fifo;
 pub mod forwarder;
 pub mod half;
 pub mod headers;
+pub mod host_memory;
 pub mod information;
 pub mod interface;
 pub mod models;
@@ -65,6 +67,7 @@ pub mod share;
 pub mod taxonomy;
 pub mod verbs;
 pub mod via;
+pub mod virtio;
 pub mod voyager;
 pub mod without_effect;
 

@@ -87,6 +87,7 @@ fn models() -> impl Iterator<Item = Variant> {
         "(Ring)S(CoherentRing)R",
         "(PioCoherent)S(CNI4Q)R",
         "(NI2w)S(PioCoherent)R",
+        "(Ring)S(Virtio)R",
     ];
     let pairs = || MODELS.iter().filter(|model| !model.makes_devices());
     let examples = pairs().flat_map(|model| model.examples).copied();
@@ -101,7 +102,7 @@ fn models() -> impl Iterator<Item = Variant> {
         ("CoherentRing", "MESI"),
         ("PioCoherent", "MOESI"),
     ];
-    let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm", "Ring"];
+    let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm", "Ring", "Virtio"];
     let is_shared = |name: &&str| rules::check(&name.parse().unwrap(), 3).is_ok();
     let of_another = pairs().map(|model| model.examples[0]).filter(is_shared);
     examples

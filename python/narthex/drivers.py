@@ -68,10 +68,12 @@ DRIVERS_APART = {
     "RING": DriverApart(interfaces=("Ring",), goes_with_others=("RING",)),
     "COHERENT_RING": DriverApart(interfaces=("CoherentRing",), goes_with_others=("COHERENT_RING",)),
     "PIO_COHERENT": DriverApart(interfaces=("PioCoherent",), goes_with_others=("PIO_COHERENT",)),
+    "VIRTIO": DriverApart(interfaces=("Virtio",), goes_with_others=("VIRTIO",)),
     "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
     "PCIE_BENCH": DriverApart(interfaces=("PcieBench",), carries_messages=False),
     "MOST": DriverApart(
-        interfaces=(), goes_with_others=("RING", "COHERENT_RING", "PIO_COHERENT", "VERBS")
+        interfaces=(),
+        goes_with_others=("RING", "COHERENT_RING", "PIO_COHERENT", "VIRTIO", "VERBS"),
     ),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides

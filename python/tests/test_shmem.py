@@ -35,7 +35,7 @@ ONE_PART = [
     ],
     *[
         HPCA98 | {"interface": name, "nodes": 2}
-        for name in ("NI16w+Blkbuf", "NI64w+Udma", "Ring", "CoherentRing", "Verbs")
+        for name in ("NI16w+Blkbuf", "NI64w+Udma", "Ring", "Virtio", "CoherentRing", "Verbs")
     ],
     {"machine": "chip", "interface": "PioCoherent", "nodes": 2},
     *[

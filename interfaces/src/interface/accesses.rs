@@ -12,6 +12,12 @@ impl Interface {
         &mut self.halves[first..first + 2]
     }
 
+    /// Whether a half of the process takes stores of so many bytes to a register.
+    pub(crate) fn takes(&self, port: usize, offset: u64, bytes: u16) -> bool {
+        let first = port - port % 2;
+        self.halves[first..first + 2].iter().any(|half| half.takes(offset, bytes))
+    }
+
     /// The processor loads from a register, which belongs to a port: the answers of its process's
     /// halves joined by OR.
     pub(crate) fn load(

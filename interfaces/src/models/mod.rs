@@ -41,6 +41,8 @@ pub struct Setup<'a> {
     pub hearing: Hearing,
     /// Whether a port may have several transactions under way there.
     pub overlaps: bool,
+    /// Whether it may write a part of a block there: what is at the other end of a link merges that.
+    pub merges_writes: bool,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -206,6 +208,7 @@ mod tests {
             attachment: Attachment::MemoryBus,
             hearing: Hearing::All,
             overlaps: false,
+            merges_writes: false,
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

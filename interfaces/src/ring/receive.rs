@@ -42,7 +42,7 @@ narthex_kernel::statistics! {
 }
 
 /// The rule that can be left out: a descriptor is done when its buffer has been written.
-const BUFFER_FIRST: &str = "buffer-first";
+pub const BUFFER_FIRST: &str = "buffer-first";
 
 /// Its transaction on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]

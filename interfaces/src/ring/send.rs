@@ -24,6 +24,7 @@ use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction, Transactio
 use serde::{Deserialize, Serialize};
 
 use super::descriptors::{DONE, Fetch, REPORT, Ring};
+use super::leaving::Leaving;
 use super::{Parts, SEND_REGISTERS, ring_register, store_to_register};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend, Trigger};
@@ -67,15 +68,6 @@ struct Gathering {
     asked: usize,
     /// Bytes that are not there.
     missing: usize,
-}
-
-/// A packet on its way to the network.
-#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-struct Leaving {
-    header: Header,
-    payload: Vec<u8>,
-    /// When the engine has prepared it.
-    ready: Time,
 }
 
 /// The send half.
@@ -138,11 +130,8 @@ impl RingSend {
 
     /// The prepared packet leaves, if there is room for it.
     fn inject(&mut self, context: &mut Context<'_>) {
-        let may_leave = |leaving: &mut Leaving| {
-            leaving.ready <= context.now && context.network.can_send(leaving.header.peer())
-        };
-        let Some(Leaving { header, payload, .. }) = self.leaving.take_if(may_leave) else { return };
-        context.network.send(header, payload);
+        let Some(leaving) = self.leaving.take_if(|leaving| leaving.may_leave(context)) else { return };
+        leaving.leave(context);
         self.statistics.messages.increment();
         let control = self.ring.descriptor(self.ring.done()).expect("it has been fetched").control;
         self.ring.finish(control | DONE);
@@ -176,19 +165,9 @@ impl RingSend {
 
     /// The gathered packet goes to the engine.
     fn prepare(&mut self, context: &mut Context<'_>) -> Result<bool, RegisterFault> {
-        let Some(Gathering { number, mut bytes, .. }) = self.gathering.pop_front() else { return Ok(false) };
-        let length = bytes.len();
-        let header = Header::of(&bytes).with_sense(false);
-        context.check(header, length - Header::BYTES)?;
-        if header.payload_bytes() + Header::BYTES != length {
-            let payload = header.payload_bytes();
-            let problem = format!(
-                "{length} bytes, and the packet's header says {payload} bytes of payload behind its own 8"
-            );
-            return Err(self.ring.fault(number, &problem));
-        }
-        bytes.drain(..Header::BYTES);
-        self.leaving = Some(Leaving { header, payload: bytes, ready: context.timer_after(self.engine_time) });
+        let Some(Gathering { number, bytes, .. }) = self.gathering.pop_front() else { return Ok(false) };
+        let fault = |problem: &str| self.ring.fault(number, problem);
+        self.leaving = Some(Leaving::prepare(context, bytes, self.engine_time, fault)?);
         Ok(true)
     }
 
@@ -333,16 +312,12 @@ impl HalfDescription for RingSend {
     }
 
     fn engine(&self, now: Time) -> Option<Engine> {
-        let is_prepared = |leaving: &Leaving| leaving.ready <= now;
         let doing = match self.jobs.iter().flatten().next() {
             Some(Job::Descriptors(_)) => Some("reads descriptors"),
             Some(Job::Buffer { .. }) => Some("reads a buffer"),
             Some(Job::Report { .. }) => Some("reports what is sent"),
             None if self.next_job().is_some() => Some("waits for the bus"),
-            None => self.leaving.as_ref().map(|leaving| match is_prepared(leaving) {
-                true => "waits for the flow control",
-                false => "prepares a packet",
-            }),
+            None => self.leaving.as_ref().map(|leaving| leaving.doing(now)),
         };
         Some(Engine { doing, messages: self.ring.left() })
     }

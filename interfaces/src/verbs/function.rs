@@ -16,7 +16,6 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::AgentId;
 use serde::{Deserialize, Serialize};
 
-use super::dma::{Dma, Piece};
 use super::formats::{BASIC_BLOCK, Completion, Control, SEGMENT, Status, word32, word64};
 use super::objects::{CompletionQueue, ReceiveQueue, Regions, Table};
 use super::packets::Transport;
@@ -24,6 +23,7 @@ use super::queue_pair::{QueuePair, State};
 use super::responses::{Atomic, Response};
 use super::{BLUE_FLAME_HALF, FIRST_QUEUE_PAIR, Parameters};
 use crate::half::{Context, RegisterFault};
+use crate::host_memory::{Dma, Piece};
 
 narthex_kernel::statistics! {
     /// What a process's part of the interface did.

@@ -13,13 +13,11 @@
 //! | [`requester`] | what sends |
 //! | [`responder`] | what receives |
 //! | [`responses`] | what fetches: RDMA reads and atomic operations, on both sides |
-//! | [`dma`] | reads and writes of the host's memory |
 //! | [`device`] | the device as its node has it |
 
 pub mod calls;
 mod completions;
 pub mod device;
-pub mod dma;
 pub mod formats;
 pub mod function;
 pub mod objects;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::dma::Piece;
 use super::formats::{COMPLETION, Completion, Data, SEGMENT, Status};
+use crate::host_memory::Piece;
 use narthex_memory::main_memory::PAGE_BYTES;
 
 /// Numbered objects; a number that is free is given out again.

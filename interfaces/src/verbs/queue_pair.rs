@@ -24,10 +24,10 @@ use narthex_fabrics::Rank;
 use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::dma::Piece;
 use super::formats::{BASIC_BLOCK, Control, Data, FENCED, Status, WorkRequest, fetches};
 use super::objects::{Memory, Receive};
 use super::packets::{NUMBERS, ahead};
+use crate::host_memory::Piece;
 
 /// States: the numbers of `ibv_qp_state`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]

@@ -2,7 +2,6 @@
 
 use narthex_fabrics::Header;
 
-use super::dma::{Piece, take};
 use super::formats::{
     ATOMIC, BASIC_BLOCK, Control, Data, Status, WorkRequest, fetches, is_atomic, opcode, word64,
 };
@@ -11,6 +10,7 @@ use super::objects::{Regions, access};
 use super::packets::{Body, Transport, ahead};
 use super::queue_pair::{ALWAYS, Fetched, Message, QueuePair, State, Unacknowledged};
 use crate::half::Context;
+use crate::host_memory::{Piece, take};
 
 /// The longest message.
 const MOST_BYTES: u64 = 1 << 31;

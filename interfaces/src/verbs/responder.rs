@@ -3,7 +3,6 @@
 
 use narthex_fabrics::{Header, Rank};
 
-use super::dma::Piece;
 use super::formats::{
     Completion, Data, SCATTERED, Status, completion, fetches, has_immediate, opcode, takes_receive,
 };
@@ -13,6 +12,7 @@ use super::packets::{Body, NUMBERS, Transport, ahead};
 use super::queue_pair::{Arriving, State};
 use super::responses::Atomic;
 use crate::half::Context;
+use crate::host_memory::Piece;
 
 /// Why a packet is not taken.
 pub(super) enum Problem {

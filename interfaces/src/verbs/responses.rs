@@ -15,7 +15,6 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::dma::{Piece, take};
 use super::formats::{ATOMIC, Data, Status, is_atomic, opcode, word64};
 use super::function::{Function, Payload, Purpose};
 use super::objects::access;
@@ -23,6 +22,7 @@ use super::packets::{Body, NUMBERS, Transport, ahead};
 use super::queue_pair::State;
 use super::responder::Problem;
 use crate::half::Context;
+use crate::host_memory::{Piece, take};
 
 /// What a peer fetches, as far as it is not in packets.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]

@@ -3,11 +3,11 @@ use std::collections::VecDeque;
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 use proptest::prelude::*;
 
-use super::dma::{Dma, Piece};
 use super::formats::{Control, Data, WorkRequest, is_atomic, opcode};
 use super::objects::{Memory, Regions, access};
 use super::packets::{Body, NUMBERS, Transport, ahead};
 use super::queue_pair::Owed;
+use crate::host_memory::{Dma, Piece};
 
 const BLOCK: u64 = 64;
 const MEMORY: usize = 1024;

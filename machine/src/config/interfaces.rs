@@ -156,6 +156,7 @@ fn try_out(
         attachment,
         hearing: Hearing::All,
         overlaps: true,
+        merges_writes: false,
         protocol,
         block_bytes,
         packet_bytes,

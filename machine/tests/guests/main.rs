@@ -57,6 +57,7 @@ mod timing;
 mod traffic;
 mod two_buses;
 mod verbs;
+mod virtio;
 mod voyager;
 mod wait_loops;
 mod without_caches;

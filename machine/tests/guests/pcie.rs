@@ -63,11 +63,10 @@ fn a_load_takes_the_messages_two_packets_and_the_register() {
 
 #[test]
 fn interfaces_behind_a_link_exchange_messages() {
-    for interface in ["NI2w", "NI16w+Blkbuf", "CNI0Qm", "Ring"] {
+    for interface in ["NI2w", "NI16w+Blkbuf", "CNI0Qm", "Ring", "Virtio"] {
         let documents = [1, 2].map(|threads| {
             let request = RunRequest { threads, nodes: Some(2), ..request(MACHINE, interface) };
-            let guest = ping_pong(5, 200);
-            result(&request, &if interface == "Ring" { guest.over_ring() } else { guest })
+            result(&request, &ping_pong(5, 200).over(interface))
         });
         assert_eq!(documents[0].to_string(), documents[1].to_string(), "{interface}");
         assert_eq!(statistic(&documents[0], 0, "packets_delivered"), 5, "{interface}");
@@ -75,7 +74,7 @@ fn interfaces_behind_a_link_exchange_messages() {
         let loads = packets["memory_read_down"].as_u64().unwrap();
         assert_eq!(loads, packets["completion_up"].as_u64().unwrap(), "{interface}");
         let reads = packets["memory_read_up"].as_u64().unwrap_or_default();
-        assert_eq!(reads > 0, ["CNI0Qm", "Ring"].contains(&interface), "{interface}");
+        assert_eq!(reads > 0, ["CNI0Qm", "Ring", "Virtio"].contains(&interface), "{interface}");
     }
 }
 

@@ -14,6 +14,7 @@ use crate::coherent_rings::COHERENT_RINGS;
 use crate::pio_coherent::PIO_COHERENT;
 use crate::support::exchange::{Exchange, exchange};
 use crate::support::{request, result, with};
+use crate::virtio::VIRTIO;
 use crate::{RINGS, machines_and_interfaces, pcie};
 
 /// A part of a conversation between an even rank and the next one.
@@ -78,12 +79,13 @@ proptest! {
         // Behind a link several reads are under way.
         let of_rings = RINGS.into_iter().chain([(pcie::MACHINE, "Ring")]);
         let of_verbs = [("hpca98", "Verbs"), (pcie::MACHINE, "Verbs")];
-        let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT);
+        let of_virtio = VIRTIO.into_iter().chain([(pcie::MACHINE, "Virtio")]);
+        let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT).chain(of_virtio);
         let driven_apart = driven_apart.map(|place| (place, conversation(&rounds).over(place.1)));
         for ((machine, interface), guest) in all.chain(driven_apart) {
             let mut run = with(request(machine, interface), "data_cache.size=4KiB");
-            if (machine, interface) == (pcie::MACHINE, "Verbs") {
-                run = with(run, "interfaces.verbs.reads=8");
+            if machine == pcie::MACHINE && interface != "Ring" {
+                run = with(run, &format!("interfaces.{}.reads=8", interface.to_lowercase()));
             }
             let way = |schedule_steps, threads| {
                 result(&RunRequest { schedule_steps, threads, ..run.clone() }, &guest)
