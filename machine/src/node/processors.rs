@@ -51,16 +51,22 @@ impl Processors {
         Processors { units, active_from, earliest, changed }
     }
 
-    /// Whether any of them has something to do before `limit`.
+    /// Whether any of them has something to do before `limit`. Where there is one, it is asked itself.
     #[inline(always)]
     pub fn are_any_active(&self, limit: Time) -> bool {
-        self.earliest() <= limit.min(LAST_LIMIT)
+        match &*self.units {
+            [unit] => unit.is_active(limit),
+            _ => self.earliest() <= limit.min(LAST_LIMIT),
+        }
     }
 
     /// Whether the access of any of them is done, so that it goes on before the next event.
     #[inline(always)]
     pub fn are_any_woken(&self) -> bool {
-        self.earliest() == Time::ZERO
+        match &*self.units {
+            [unit] => unit.state == State::Woken,
+            _ => self.earliest() == Time::ZERO,
+        }
     }
 
     /// Those that have something to do before `limit`, by their numbers.
