@@ -14,7 +14,7 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | --- | --- | --- |
 | `transactions` | one interface, `bytes`, `machine` | `narthex explain` |
 | `breakdown` | interfaces, `bytes` (several with commas), `machine` | `narthex explain` |
-| `measured` | an experiment, interfaces | `narthex experiment` |
+| `measured` | an experiment, interfaces; `at`: workloads, `*` for any text | `narthex experiment` |
 | `claims` | an experiment, interfaces (all claims if none is named) | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
 | `goal` | interfaces, `machine` | `narthex goal fidelity`: minutes |
@@ -39,6 +39,7 @@ import shlex
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
@@ -74,6 +75,8 @@ class Directive:
     sizes: list[int] = field(default_factory=lambda: [64])
     machine: str = DEFAULT_MACHINE
     set: list[str] = field(default_factory=list)
+    at: str = "*"
+    """The workloads of `measured`; a * stands for any text."""
 
     def lives(self) -> list[Explanation]:
         """Explain a message of each size over each interface."""
@@ -100,8 +103,10 @@ def parse(text: str) -> Directive:
             directive.machine = value
         elif key == "set":
             directive.set.append(value)
+        elif key == "at":
+            directive.at = value
         else:
-            raise unknown("option of a generated part", key, ["bytes", "machine", "set"])
+            raise unknown("option of a generated part", key, ["at", "bytes", "machine", "set"])
     return directive
 
 
@@ -170,7 +175,11 @@ def measured(directive: Directive) -> list[str]:
     Values that set an interface against another one follow in a table of their own.
     """
     name, *interfaces = directive.names
-    rows = [row for row in outcome(name).rows if row.interface in interfaces]
+    rows = [
+        row
+        for row in outcome(name).rows
+        if row.interface in interfaces and fnmatchcase(row.workload, directive.at)
+    ]
     plain = [row for row in rows if row.baseline is None and row.take is None]
     cells = {(row.workload, row.interface): _beside(row) for row in plain}
     heads = [one for one in interfaces if any(row.interface == one for row in plain)]
@@ -179,7 +188,7 @@ def measured(directive: Directive) -> list[str]:
     units = ", ".join(dict.fromkeys(row.unit for row in plain))
     lines = markdown_table([f"`{name}`, {units}", *heads], body, right=heads) if body else []
     derived = [
-        [label(row), f"{row.value:,.3g} {row.unit}", *_published(row)]
+        [label(row), f"{_digits(row.value)} {row.unit}", *_published(row)]
         for row in rows
         if row not in plain
     ]
@@ -192,7 +201,12 @@ def measured(directive: Directive) -> list[str]:
 def _beside(row: ExperimentRow) -> str:
     """Write a value, and behind it in parentheses the published one and the error."""
     published, error = _published(row)
-    return f"{row.value:,.3g}" + (f" ({published}, {error})" if published else "")
+    return _digits(row.value) + (f" ({published}, {error})" if published else "")
+
+
+def _digits(value: float) -> str:
+    """Write three digits, and all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.3g}"
 
 
 def _published(row: ExperimentRow) -> tuple[str, str]:
