@@ -183,7 +183,7 @@ def test_latencies_are_drawn_over_the_achieved_rate(tmp_path):
 @pytest.mark.parametrize(("kept", "told"), [
     ('report = "latency, p90"\nover = "achieved rate"', "'over' needs 'curves' and 'report'"),
     ('ledger = ["send"]\nover = "achieved rate"', "'over' needs 'curves' and 'report'"),
-    ('ledger = ["send"]', "has 'report', and the experiment has not"),
+    ("message_sizes = true", "has 'report': one of report, statistic, ledger stands in the place"),
 ])  # fmt: skip
 def test_a_report_of_an_experiment_that_has_none_is_refused(tmp_path, kept, told):
     head = LOADED.index('report = "latency, p90"')

@@ -3,8 +3,9 @@
  * library in the measured part.
  *
  *     verbs-latency [send|write|read|atomic|bandwidth|read-bandwidth
- *                    [BYTES [COUNT [WARM-UP [MOST INLINE]]]]]
- *                        by default send, 64 bytes, 200 times, 50 to warm up, 188 bytes inline
+ *                    [BYTES [COUNT [WARM-UP [MOST INLINE [POST LIST]]]]]]
+ *                        by default send, 64 bytes, 200 times, 50 to warm up, 188 bytes inline,
+ *                        requests posted one at a time
  *
  * See README.md for what is measured. */
 #include <infiniband/verbs.h>
@@ -13,8 +14,10 @@
 #include <string.h>
 
 #include "../arguments.h"
+#include "../measure.h"
 #include "../pattern.h"
 #include "narthex.h"
+#include "runtime/marker.h"
 
 enum {
     LARGEST = 65536,
@@ -129,14 +132,16 @@ static void post_receive(void) {
     check(ibv_post_recv(pair, &receive, &bad) == 0, "ibv_post_recv");
 }
 
-/* The request that is posted again and again, as the perftest programs prepare theirs. */
+/* The request that is posted again and again, as the perftest programs prepare theirs; as a list
+ * where several are posted `together`. */
 static struct ibv_sge part;
-static struct ibv_send_wr request = {.sg_list = &part, .num_sge = 1};
+static struct ibv_send_wr requests[SIGNAL];
+static long together = 1;
 
 static void prepare(enum ibv_wr_opcode opcode) {
     bool is_atomic = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+    struct ibv_send_wr request = {.sg_list = &part, .num_sge = 1, .opcode = opcode};
     part = (struct ibv_sge){(uintptr_t)out[0], (uint32_t)bytes, memory->lkey};
-    request.opcode = opcode;
     if (is_atomic) {
         request.wr.atomic.remote_addr = peer.buffer;
         request.wr.atomic.rkey = peer.key;
@@ -147,19 +152,27 @@ static void prepare(enum ibv_wr_opcode opcode) {
     }
     if (bytes <= most_inline && !is_atomic && opcode != IBV_WR_RDMA_READ)
         request.send_flags = IBV_SEND_INLINE;
+    for (long each = 0; each < together; each++) {
+        requests[each] = request;
+        requests[each].next = each + 1 < together ? &requests[each + 1] : NULL;
+    }
 }
 
-/* One in `signal` asks for a completion. */
+/* Posts the request, or a list of it. One in `signal` asks for a completion. */
 static void post(void) {
-    struct ibv_send_wr *bad;
-    bool is_signalled = ++unsignalled >= signal;
+    struct ibv_send_wr *bad, *last = &requests[together - 1];
+    unsignalled += (unsigned)together;
+    bool is_signalled = unsignalled >= signal;
     if (is_signalled) {
         unsignalled = 0;
-        request.send_flags |= IBV_SEND_SIGNALED;
+        last->send_flags |= IBV_SEND_SIGNALED;
     }
-    check(ibv_post_send(pair, &request, &bad) == 0, "ibv_post_send");
+    ENTER(ACTIVITY_SEND);
+    int error = ibv_post_send(pair, requests, &bad);
+    LEAVE();
+    check(error == 0, "ibv_post_send");
     if (is_signalled)
-        request.send_flags &= ~(unsigned)IBV_SEND_SIGNALED;
+        last->send_flags &= ~(unsigned)IBV_SEND_SIGNALED;
 }
 
 /* Takes what has ended, and returns how many receives there were. */
@@ -256,21 +269,27 @@ static double round_trips(long count, long warm_up, void (*round)(uint64_t, bool
     return (double)(narthex_time_ns() - start - aside_ns) / (double)count;
 }
 
-/* Node 0 writes or reads, with up to DEPTH requests under way. */
-static double stream(long count, long warm_up) {
+/* Node 0 writes or reads, with up to DEPTH requests under way; the time in ns. */
+static uint64_t stream(long all, long warm_up) {
     uint64_t start = 0;
-    long posted = 0, all = (warm_up + count + SIGNAL - 1) / SIGNAL * SIGNAL;
     int ended = 0;
-    for (; posted < all; posted++) {
+    for (long posted = 0; posted < all; posted += together) {
         if (posted == warm_up)
             start = narthex_time_ns();
-        while (posted - ended == DEPTH)
+        while (posted + together - ended > DEPTH)
             poll_completions(&ended);
         post();
     }
     while (ended < all)
         poll_completions(&ended);
-    return (double)(all - warm_up) * (double)bytes * 1e3 / (double)(narthex_time_ns() - start);
+    return narthex_time_ns() - start;
+}
+
+static void report_stream(const char *report, long count, long warm_up) {
+    long all = (warm_up + count + SIGNAL - 1) / SIGNAL * SIGNAL;
+    double time_ns = (double)stream(all, warm_up);
+    narthex_report(report, (double)(all - warm_up) * (double)bytes * 1e3 / time_ns, "MB/s");
+    narthex_report("message rate", (double)(all - warm_up) * 1e3 / time_ns, "million/s");
 }
 
 struct measurement {
@@ -311,6 +330,11 @@ int main(int count, char **values) {
     long measured = argument(count, values, 3, "count", 1, 1000000000, 200);
     long warm_up = argument(count, values, 4, "warm-up", 0, 1000000000, 50);
     most_inline = (size_t)argument(count, values, 5, "most inline", 0, MOST_INLINE, INLINE);
+    together = argument(count, values, 6, "post list", 1, SIGNAL, 1);
+    narthex_check(SIGNAL % together == 0 && warm_up % together == 0,
+                  "%s: argument 6 (post list) is \"%ld\"; allowed are 1, 2, 4, 8 and 16, and a "
+                  "warm-up of whole lists",
+                  values[0], together);
     narthex_check(narthex_nodes() == 2, "two processes take part, not %d", narthex_nodes());
     signal = what->waits ? 1 : SIGNAL;
     open_pair();
@@ -325,15 +349,17 @@ int main(int count, char **values) {
     if (reads)
         pattern_fill(in, bytes, 1);
     narthex_barrier();
+    narthex_region_begin(MEASURED_REGION);
     if (what->round) {
         double time = round_trips(measured, warm_up, what->round);
         if (narthex_node() == 0)
             narthex_report(what->report, time * what->halves / 2, "ns");
     } else if (narthex_node() == 0) {
-        narthex_report(what->report, stream(measured, warm_up), "MB/s");
+        report_stream(what->report, measured, warm_up);
     }
     if (reads && narthex_node() == 0)
         pattern_check(out[0], bytes, 1);
     narthex_barrier();
+    narthex_region_end(MEASURED_REGION);
     return 0;
 }

@@ -14,7 +14,7 @@
 The file is read by `loading`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from narthex.results import larger_is_better
@@ -78,6 +78,12 @@ class Workload:
     """Which program, where it is not the experiment's."""
     report: str = ""
     """Which report is the value, where it is not the experiment's."""
+    statistic: list[str] = field(default_factory=list)
+    """Of which statistics the value is the sum, where it is not the experiment's."""
+    unit: str = ""
+    """The value's unit, where it is not the experiment's."""
+    per: float = 1.0
+    """By how many the value is divided: messages, where it is that of one."""
     sizes: list[MessageSize] = field(default_factory=list)
     """The sizes that the paper prints, where messages are counted by size."""
     beside: list[str] = field(default_factory=list)
@@ -328,13 +334,16 @@ class Experiment:
         """Return the program of a workload."""
         return workload.program or self.program
 
-    def reported(self, workload: Workload) -> str:
-        """Return the report that is a workload's value."""
-        return workload.report or self.report
+    def at(self, workload: Workload) -> "Experiment":
+        """Return the experiment with the value and the unit of a workload."""
+        own = {key: getattr(workload, key) for key in ("report", "statistic", "ledger")}
+        value = own if any(own.values()) else {}
+        return replace(self, unit=workload.unit or self.unit, **value)
 
-    def looks_at(self, workload: Workload) -> list[str]:
-        """Return the activities or occupations whose time is a workload's value."""
-        return workload.ledger or self.ledger
+    def unit_at(self, workload: str) -> str:
+        """Return the unit of a workload's value."""
+        own = (each.unit for each in self.workload if each.name == workload)
+        return next(own, "") or self.unit
 
     @property
     def has_jobs(self) -> bool:
@@ -356,10 +365,9 @@ class Experiment:
         """The extra of Narthex that its cells need; empty if none."""
         return "hardware" if self.hardware else ""
 
-    @property
-    def larger_is_better(self) -> bool:
-        """Whether the value is a rate."""
-        return larger_is_better(self.unit)
+    def larger_is_better(self, workload: str = "") -> bool:
+        """Return whether the value is a rate, that of a workload or the experiment's."""
+        return larger_is_better(self.unit_at(workload))
 
     def place(self, interface: str) -> Place:
         """Return name and attachment of what a row is about."""

@@ -28,6 +28,9 @@ from narthex.validation.definition import (
 VALUES = ("report", "statistic", "ledger", "message_sizes", "load", "hardware")
 """The keys that say what is measured: one of them."""
 
+OWN_VALUES = ("report", "statistic", "ledger")
+"""Those of them that a workload may have of its own."""
+
 CURVES = [["{curve}", "{x}"], ["{curve}", "{panel}", "{x}"]]
 """What `curves` finds in the names of workloads, sorted: without panels or with them."""
 
@@ -187,15 +190,17 @@ def _check_value(experiment: Experiment, file: Path) -> None:
             raise NarthexError(
                 f"{file}: workload '{workload.name}' has no 'program', and neither has the file"
             )
-        if workload.report and not experiment.report:
+        own = [key for key in OWN_VALUES if getattr(workload, key)]
+        if len(own) > 1 or (own and given[0] not in OWN_VALUES):
             raise NarthexError(
-                f"{file}: workload '{workload.name}' has 'report', and the experiment has not: its"
-                " value is no report"
+                f"{file}: workload '{workload.name}' has {' and '.join(map(repr, own))}: one of"
+                f" {', '.join(OWN_VALUES)} stands in the place of the experiment's, if that is"
+                f" one of them, and it is '{given[0]}'"
             )
-        if workload.ledger and not experiment.ledger:
+        if not workload.per > 0:
             raise NarthexError(
-                f"{file}: workload '{workload.name}' has 'ledger', and the experiment has not: its"
-                " value is no time of a ledger"
+                f"{file}: workload '{workload.name}': per = {workload.per:g}; it divides the"
+                " value, so allowed is what is above 0"
             )
         if workload.firmware_of is not None and not experiment.whole_run:
             raise NarthexError(

@@ -52,6 +52,7 @@ class Sample:
 
 def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample:
     """Take from a run of a workload what the experiment needs."""
+    experiment = experiment.at(workload)
     regions = _regions(experiment, workload, result)
     return Sample(
         _value(experiment, workload, result),
@@ -64,12 +65,12 @@ def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample
 
 def _value(experiment: Experiment, workload: Workload, result: Result) -> float | None:
     if experiment.report:
-        return _reported(experiment, experiment.reported(workload), result)
+        return _reported(experiment, experiment.report, result) / workload.per
     regions = _needed_regions(experiment, workload, result)
     if experiment.statistic:
-        return _statistic(experiment, regions)
-    if looked_at := experiment.looks_at(workload):
-        return _time(experiment, looked_at, regions)
+        return _statistic(experiment, regions) / workload.per
+    if experiment.ledger:
+        return _time(experiment, experiment.ledger, regions) / workload.per
     return None
 
 
@@ -204,9 +205,10 @@ def _added(counts: Iterator[dict[str, int]]) -> dict[str, int]:
 
 
 def _leaves(statistics: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield statistics by name; one that is counted by kind as NAME.KIND."""
+    """Yield statistics by name; one that is counted by kind as NAME.KIND, and all as NAME."""
     for name, value in statistics.items():
         if isinstance(value, dict):
+            yield name, sum(value.values())
             yield from ((f"{name}.{kind}", count) for kind, count in value.items())
         else:
             yield name, value
