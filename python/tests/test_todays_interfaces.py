@@ -11,10 +11,10 @@ def values(name: str, interfaces: list[str], workloads: list[str]) -> dict[tuple
 
 def test_a_block_more_of_a_request_is_a_step_by_blueflame_and_a_small_one_by_the_doorbell():
     sizes = ["inline write, 28 bytes", "inline write, 29 bytes"]
-    found = values("modern/rdma-latency", ["Verbs, BlueFlame", "Verbs, doorbell"], sizes)
+    found = values("modern/rdma-latency", ["Verbs by BlueFlame", "Verbs by doorbell"], sizes)
     steps = [
         found[each, sizes[1]] - found[each, sizes[0]]
-        for each in ("Verbs, BlueFlame", "Verbs, doorbell")
+        for each in ("Verbs by BlueFlame", "Verbs by doorbell")
     ]
     assert steps[0] > 60 > 30 > steps[1] > 0
 
@@ -22,7 +22,7 @@ def test_a_block_more_of_a_request_is_a_step_by_blueflame_and_a_small_one_by_the
 def test_a_workload_has_its_own_unit_and_what_a_message_takes_is_divided_by_the_messages():
     rows = experiment(
         "modern/message-rate",
-        interfaces=["Verbs, 16 blocks ahead, BlueFlame"],
+        interfaces=["Verbs with 16 blocks ahead and BlueFlame"],
         workloads=[
             "inline, list = 1: million messages/s",
             "inline, list = 1: packets on both links a message",

@@ -1,6 +1,7 @@
 """An experiment's file: what is measured, what it is compared with, what the paper claims.
 
     experiments/PAPER/NAME.toml
+      places                       settings that several interfaces share
       interfaces x workload        measured, one row each
       comparison, break_even,      derived from them: one interface against another,
       derived, threshold           or any expression of what is measured
@@ -35,6 +36,8 @@ class Interface:
     """What a run is given, where that is not the name."""
     set: list[str] = field(default_factory=list)
     """Differences from the machine for this interface alone."""
+    where: list[str] = field(default_factory=list)
+    """Names of the experiment's places, whose differences come before these."""
     workloads: list[str] = field(default_factory=list)
     """At which workloads it is measured; at all if empty. `*` stands for any part of a name."""
 
@@ -47,6 +50,14 @@ class Interface:
     def place(self) -> Place:
         """Name and attachment, as published values know them."""
         return place(self.name)[0], place(self.spelt)[1]
+
+
+@dataclass(frozen=True)
+class PlaceDefinition:
+    """Differences from the machine that several interfaces have: where they are attached."""
+
+    name: str
+    set: list[str]
 
 
 @dataclass(frozen=True)
@@ -285,6 +296,8 @@ class Experiment:
     """Whose published values are shown, where they are not its own."""
     set: list[str] = field(default_factory=list)
     """Differences from the machine, as `--set` takes them."""
+    places: list[PlaceDefinition] = field(default_factory=list)
+    """Where an interface may be, by name (`where`)."""
     nodes: int = 2
     spread: list[str] = field(default_factory=list)
     """How the value varies within a run: the name of one report that says it, or

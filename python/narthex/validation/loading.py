@@ -22,6 +22,7 @@ from narthex.validation.definition import (
     Comparison,
     Derived,
     Experiment,
+    Interface,
     Workload,
 )
 
@@ -144,7 +145,11 @@ def parse(name: str, file: Path) -> Experiment:
         experiment,
         published=experiment.published or name,
         interfaces=[
-            replace(each, workloads=list(_matching(each.workloads, every)))
+            replace(
+                each,
+                workloads=list(_matching(each.workloads, every)),
+                set=[*_placed(each, experiment, file), *each.set],
+            )
             for each in experiment.interfaces
         ],
         claim=[replace(each, workloads=each.workloads or every) for each in experiment.claim],
@@ -161,6 +166,15 @@ def _matching(patterns: list[str], every: list[str]) -> Iterator[str]:
     """Yield the workloads that an interface names; what fits none stays, to be refused."""
     for pattern in patterns:
         yield from [name for name in every if fnmatchcase(name, pattern)] or [pattern]
+
+
+def _placed(interface: Interface, experiment: Experiment, file: Path) -> Iterator[str]:
+    """Yield the settings of the places that an interface names."""
+    known = {place.name: place.set for place in experiment.places}
+    for name in interface.where:
+        if name not in known:
+            raise unknown(f"place in {file}", name, known)
+        yield from known[name]
 
 
 def _over(each: Comparison | Derived, every: list[str]) -> list[str]:
