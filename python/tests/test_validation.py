@@ -87,7 +87,11 @@ def test_a_claim_with_a_printed_range_is_held_to_both_of_its_ends(name):
         ("[[claim]]", "[claim]", "'claim' must be an array of tables"),
         ('baseline = "NI2w"', 'baseline = "NI3w"', "did you mean 'NI2w'"),
         ("[[break_even]]", "take = ['best']\n[[break_even]]", "no 'take' 'best'"),
-        ("bytes = 8", "report = 'a'\nledger = ['poll']\nbytes = 8", "one of report, statistic, ledger"),
+        (
+            "bytes = 8",
+            "report = 'a'\nledger = ['poll']\nbytes = 8",
+            "one of report, statistic, ledger",
+        ),
         ("bytes = 8", "per = 0\nbytes = 8", "it divides the value"),
         ("bytes = 8", "firmware_of = 0\nbytes = 8", "needs whole_run = true"),
         ("bytes = 8", "bytes = 8.5", "'bytes' must be a whole number"),

@@ -93,6 +93,8 @@ class Workload:
     """Of which statistics the value is the sum, where it is not the experiment's."""
     unit: str = ""
     """The value's unit, where it is not the experiment's."""
+    minus: list[str] = field(default_factory=list)
+    """Reports that are taken away from the one that is the value: what reading a clock takes."""
     per: float = 1.0
     """By how many the value is divided: messages, where it is that of one."""
     sizes: list[MessageSize] = field(default_factory=list)

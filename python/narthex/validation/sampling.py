@@ -15,6 +15,7 @@ differ by is the time that a message takes.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from math import isfinite
 from typing import Any
 
@@ -65,7 +66,8 @@ def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample
 
 def _value(experiment: Experiment, workload: Workload, result: Result) -> float | None:
     if experiment.report:
-        return _reported(experiment, experiment.report, result) / workload.per
+        value = _reported(experiment, experiment.report, result)
+        return (value - sum(result.value(each) for each in workload.minus)) / workload.per
     regions = _needed_regions(experiment, workload, result)
     if experiment.statistic:
         return _statistic(experiment, regions) / workload.per
@@ -155,14 +157,18 @@ def _statistic(experiment: Experiment, regions: list[dict[str, Any]]) -> float:
 
 
 def _sum(names: list[str], regions: list[dict[str, Any]]) -> float:
-    """Add statistics up over the nodes; each region has its whole node's."""
+    """Add statistics up over the nodes; each region has its whole node's.
+
+    In a name * stands for any text.
+    """
     total = 0.0
     for region in _first_of_each_node(regions):
         counted = dict(_leaves(region["statistics"]))
         for name in names:
-            if name not in counted:
+            matching = [each for each in counted if fnmatchcase(each, name)]
+            if not matching:
                 raise unknown("statistic", name, counted)
-            total += counted[name]
+            total += sum(counted[each] for each in matching)
     return total
 
 
