@@ -83,7 +83,11 @@ def test_a_claim_with_a_printed_range_is_held_to_both_of_its_ends(name):
         ('interfaces = ["NI2w", "CNI512Q", {', "interfaces = [] # {", "must not be empty"),
         ("interfaces = [", 'interfaces = ["NI2w", ', "'NI2w' stands there twice"),
         ("interfaces = [", "interfaces = [1, ", "an array of tables"),
-        ("interfaces = [", 'interfaces = [{ name = "x", where = ["y"] }, ', "there is no place 'y'"),
+        (
+            "interfaces = [",
+            'interfaces = [{ name = "x", where = ["y"] }, ',
+            "there is no place 'y'",
+        ),
         ('set = ["a=b"]', 'sets = ["a=b"]', "did you mean 'set'"),
         ("[[claim]]", "[claim]", "'claim' must be an array of tables"),
         ('baseline = "NI2w"', 'baseline = "NI3w"', "did you mean 'NI2w'"),
