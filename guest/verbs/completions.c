@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "messaging/copy.h"
 #include "verbs/provider.h"
 
 enum { INVALID_ENTRY = 0xf1, NO_QUEUE_PAIR = 0 };
@@ -68,7 +69,7 @@ static void scatter(const struct receive_queue *queue, uint32_t place, const uin
                                          (size_t)place * queue->segments * sizeof *segment);
     while (bytes > 0) {
         uint32_t part = bytes < segment->length ? bytes : segment->length;
-        memcpy((void *)(uintptr_t)segment->address, payload, part);
+        copy((void *)(uintptr_t)segment->address, payload, part);
         payload += part;
         bytes -= part;
         segment++;

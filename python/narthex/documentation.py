@@ -14,7 +14,9 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | --- | --- | --- |
 | `transactions` | one interface, `bytes`, `machine` | `narthex explain` |
 | `breakdown` | interfaces, `bytes` (several with commas), `machine` | `narthex explain` |
-| `measured` | an experiment, interfaces | `narthex experiment` |
+| `measured` | an experiment, interfaces; `at`: workloads, `*` for any text | `narthex experiment` |
+| `ranked` | an experiment, places; `at` | the same: a row for each interface at these places |
+| `places` | an experiment, places; `at` one workload | the same: its value at each place |
 | `claims` | an experiment, interfaces (all claims if none is named) | `narthex experiment` |
 | `logp` | interfaces, `bytes` (several), `machine` | `narthex fit logp` |
 | `goal` | interfaces, `machine` | `narthex goal fidelity`: minutes |
@@ -23,15 +25,14 @@ take no time again and compares, so that pages and simulator cannot drift apart.
 | `mpi` | | the functions that `mpi.h` declares |
 | `mpi-model` | interfaces of hpca98 | `narthex fit logp`, and the experiments mpi/* over hpca98 |
 | `calls` | MACHINE/INTERFACE, several | `narthex run roundtrip` and `shmem-latency` |
-| `hosts` | interfaces, `bytes` (several), `machine` | `narthex.host_costs`: a minute |
-| `hosts-sensitivity` | the same; a row for each `set` instead of all at once | the same |
+| `hosts-sensitivity` | interfaces, `bytes`, `machine`; a row a `set` | `narthex.host_costs` |
 | `area` | designs of hardware, or a group of them | a synthesis each: a minute |
 | `fidelity` | nothing, or one group of experiments | all of its experiments: minutes |
 
 The pictures are made likewise (`documentation_pictures`).
 
 All take `set=KEY=VALUE`, any number of times. Names with blanks are quoted. The machine
-of `hosts` may be a file that a page shows: `machine=pcie.md:nic.toml`.
+of `hosts-sensitivity` may be a file that a page shows: `machine=pcie.md:nic.toml`.
 """
 
 import re
@@ -42,7 +43,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from narthex import extras, host_pages, mpi, reference
+from narthex import experiment_pages, extras, host_pages, mpi, reference
 from narthex.assets import experiment_names
 from narthex.drivers import driver_apart
 from narthex.errors import NarthexError, unknown
@@ -55,8 +56,6 @@ from narthex.listing import entries
 from narthex.options import DEFAULT_MACHINE
 from narthex.running import run
 from narthex.validation import Claim, Outcome, experiment, fidelity, load, wording
-from narthex.validation.outcome import label
-from narthex.validation.rows import Row as ExperimentRow
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -74,6 +73,8 @@ class Directive:
     sizes: list[int] = field(default_factory=lambda: [64])
     machine: str = DEFAULT_MACHINE
     set: list[str] = field(default_factory=list)
+    at: str = "*"
+    """The workloads of `measured`; a * stands for any text."""
 
     def lives(self) -> list[Explanation]:
         """Explain a message of each size over each interface."""
@@ -100,8 +101,10 @@ def parse(text: str) -> Directive:
             directive.machine = value
         elif key == "set":
             directive.set.append(value)
+        elif key == "at":
+            directive.at = value
         else:
-            raise unknown("option of a generated part", key, ["bytes", "machine", "set"])
+            raise unknown("option of a generated part", key, ["at", "bytes", "machine", "set"])
     return directive
 
 
@@ -165,46 +168,15 @@ def _owner(part: str) -> int:
 
 
 def measured(directive: Directive) -> list[str]:
-    """Put measured values of interfaces side by side, the published ones in parentheses.
-
-    Values that set an interface against another one follow in a table of their own.
-    """
-    name, *interfaces = directive.names
-    rows = [row for row in outcome(name).rows if row.interface in interfaces]
-    plain = [row for row in rows if row.baseline is None and row.take is None]
-    cells = {(row.workload, row.interface): _beside(row) for row in plain}
-    heads = [one for one in interfaces if any(row.interface == one for row in plain)]
-    workloads = dict.fromkeys(row.workload for row in plain)
-    body = [[each, *(cells.get((each, one), "") for one in heads)] for each in workloads]
-    units = ", ".join(dict.fromkeys(row.unit for row in plain))
-    lines = markdown_table([f"`{name}`, {units}", *heads], body, right=heads) if body else []
-    derived = [
-        [label(row), f"{row.value:,.3g} {row.unit}", *_published(row)]
-        for row in rows
-        if row not in plain
-    ]
-    if derived:
-        columns = [f"`{name}`", "measured", "published", "error"]
-        lines += [*([""] if lines else []), *markdown_table(columns, derived, right=columns[1:])]
-    return lines
-
-
-def _beside(row: ExperimentRow) -> str:
-    """Write a value, and behind it in parentheses the published one and the error."""
-    published, error = _published(row)
-    return f"{row.value:,.3g}" + (f" ({published}, {error})" if published else "")
-
-
-def _published(row: ExperimentRow) -> tuple[str, str]:
-    """Write a row's published value, or range, and its error; nothing where there is none."""
-    if row.published_low is None:
-        return "", ""
-    error = "" if row.error_percent is None else f"{row.error_percent:+.1f} %"
-    return _range(row.published_low, row.published_high), error
-
-
-def _range(low: float, high: float | None) -> str:
-    return f"{low:g}" if high in (None, low) else f"{low:g} to {high:g}"
+    """Put measured values of interfaces side by side, or what an experiment has of a place."""
+    name, *named = directive.names
+    make = {
+        "measured": experiment_pages.measured,
+        "ranked": experiment_pages.ranked,
+        "places": experiment_pages.places,
+    }[directive.kind]
+    made = make(outcome(name), named, directive.at)
+    return "\n\n".join("\n".join(_lines(each)) for each in made).splitlines()
 
 
 def claims(directive: Directive) -> list[str]:
@@ -385,10 +357,9 @@ def calls(directive: Directive) -> list[str]:
 
 
 def hosts(directive: Directive) -> list[str]:
-    """Say what interfaces give a host and what they cost it, or how that changes."""
-    tables = host_pages.costs if directive.kind == "hosts" else host_pages.sensitivity
+    """Say how what interfaces give a host changes with its parameters."""
     machine = host_pages.shown_machine(directive.machine, DOCS)
-    made = tables(machine, directive.sizes, directive.names, directive.set)
+    made = host_pages.sensitivity(machine, directive.sizes, directive.names, directive.set)
     return "\n\n".join("\n".join(_lines(each)) for each in made).splitlines()
 
 
@@ -411,6 +382,8 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "transactions": transactions,
     "breakdown": breakdown,
     "measured": measured,
+    "ranked": measured,
+    "places": measured,
     "claims": claims,
     "logp": logp,
     "goal": schedules,
@@ -419,7 +392,6 @@ KINDS: dict[str, Callable[[Directive], list[str]]] = {
     "mpi": mpi_functions,
     "mpi-model": mpi_model,
     "fidelity": fidelity_of,
-    "hosts": hosts,
     "hosts-sensitivity": hosts,
     "area": area_of,
     "calls": calls,

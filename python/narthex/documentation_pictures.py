@@ -18,14 +18,17 @@ RANKED = ["NI2w", "CNI4", "CNI16Qm", "CNI32Qm", "CNI512Q", "NI16w+Blkbuf", "NI64
 
 LIFE, RANKING = DOCS / "life.svg", DOCS / "ranking.svg"
 """The README's pictures."""
-SIDE_BY_SIDE, UNDER_LOAD = DOCS / "side-by-side.svg", DOCS / "load-latency.svg"
+SIDE_BY_SIDE = DOCS / "side-by-side.svg"
+EXPERIMENTS = [f"modern/{name}" for name in ("load-latency", "message-rate", "pio", "rdma-latency")]
+"""Each is drawn into a file of its name."""
 
 
 def draw() -> None:
     """Draw all of them anew."""
     LIFE.write_text(message_life(), encoding="utf-8")
     SIDE_BY_SIDE.write_text(lives_side_by_side(), encoding="utf-8")
-    plots.write(outcome("modern/load-latency"), UNDER_LOAD)
+    for name in EXPERIMENTS:
+        plots.write(outcome(name), DOCS / f"{Path(name).name}.svg")
     ranking(RANKING)
     for file, drawn in (machine_pictures() | tile_lives() | hardware_waves()).items():
         file.parent.mkdir(exist_ok=True)

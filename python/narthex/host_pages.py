@@ -1,4 +1,4 @@
-"""Tables of what interfaces give a host and cost it (`host_costs`), for pages of the documentation.
+"""Tables of what moves what interfaces give a host (`host_costs`), for pages of the documentation.
 
 A page may show the file of a machine, as `title="nic.toml"` in the line that opens the block;
 "pcie.md:nic.toml" is that machine.
@@ -14,40 +14,8 @@ from pathlib import Path
 
 from narthex import host_costs
 from narthex.fitting.tables import Table
-from narthex.host_costs import Row
 
 _SHOWN = re.compile(r'^```toml title="(.*?)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-
-
-def costs(machine: str, sizes: Sequence[int], names: list[str], settings: list[str]) -> list[Table]:
-    """Return a table for each size: a row for each interface, the shortest latency first."""
-    return [_costs(size, host_costs.measure(machine, size, names, settings)) for size in sizes]
-
-
-def _costs(size: int, rows: list[Row]) -> Table:
-    columns = [
-        f"{size:,} bytes",
-        "one way, ns",
-        "MB/s",
-        "sender's processor, ns",
-        "receiver's processor, ns",
-        "transactions a message",
-    ]
-    cells = [
-        [
-            row.interface,
-            f"{row.latency_ns:,.0f}",
-            f"{row.bandwidth_mb_s:,.0f}",
-            f"{row.send_ns:,.0f}",
-            f"{row.receive_ns:,.0f}",
-            f"{row.transactions:,.1f}",
-        ]
-        for row in rows
-    ]
-    if any(row.link_bytes for row in rows):
-        columns.append("bytes on the link a message")
-        cells = [[*cell, f"{row.link_bytes:,.0f}"] for cell, row in zip(cells, rows, strict=True)]
-    return Table(f"{size:,} bytes", columns, cells, columns[1:], [])
 
 
 def sensitivity(

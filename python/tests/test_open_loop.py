@@ -4,6 +4,7 @@ The native build is the reference: the same arguments give the same arrivals the
 """
 
 import itertools
+import math
 import random
 import statistics
 
@@ -79,6 +80,57 @@ def test_times_between_poisson_arrivals_are_exponential(measures):
     assert statistics.mean(gaps) == pytest.approx(1000, abs=28)
     assert statistics.stdev(gaps) == pytest.approx(1000, abs=40)
     assert sum(gap > 1000 for gap in gaps) / len(gaps) == pytest.approx(0.3679, abs=0.014)
+
+
+RANKS = """
+#include "programs/zipf.h"
+
+int main(int count, char **values) {
+    (void)count;
+    struct zipf zipf;
+    uint64_t state = random_start(7, 0), counts[4] = {0}, hash = 0;
+    zipf_make(&zipf, 1000, atol(values[1]));
+    for (size_t rank = 0; rank < 1000; rank++)
+        hash = (hash ^ zipf.up_to[rank]) * UINT64_C(0x100000001b3);
+    for (int draw = 0; draw < 20000; draw++) {
+        size_t rank = zipf_rank(&zipf, random_next(&state));
+        counts[rank == 0 ? 0 : rank < 10 ? 1 : rank < 100 ? 2 : 3] += 1;
+    }
+    const char *names[] = {"first", "to 10", "to 100", "beyond"};
+    for (int each = 0; each < 4; each++)
+        narthex_report(names[each], (double)counts[each], "draws");
+    narthex_report("upper half of the hash", (double)(hash >> 32), "");
+    narthex_report("lower half of the hash", (double)(hash & UINT32_MAX), "");
+    return 0;
+}
+"""
+
+
+def test_ranks_come_as_often_as_zipf_says_and_their_table_has_the_same_bits_natively(tmp_path):
+    source = tmp_path / "ranks.c"
+    source.write_text(RANKS)
+    simulated = narthex.compile([source], tmp_path / "ranks")
+    on_host = native.build([source], tmp_path / "native")
+    for hundredths in (50, 99, 150):
+        done = narthex.run(simulated, hundredths, nodes=1)
+        found = {each["name"]: each["value"] for each in done.document["reports"]}
+        assert found == reports(native.run(on_host, hundredths).stdout)
+        chances = [rank ** (-hundredths / 100) for rank in range(1, 1001)]
+        for name, (first, last) in {
+            "first": (0, 1), "to 10": (1, 10), "to 100": (10, 100), "beyond": (100, 1000),
+        }.items():  # fmt: skip
+            share = sum(chances[first:last]) / sum(chances)
+            spread = math.sqrt(share * (1 - share) / 20_000)
+            assert found[name] / 20_000 == pytest.approx(share, abs=4 * spread)
+
+
+def test_popular_keys_and_values_of_several_sizes_are_checked_as_all_are():
+    words = ["key-value", 200, 256, 200, 20, "poisson", 8, 500, 50, 99, 8]
+    even = narthex.run(*words[:-2], 0, 256, nodes=3)
+    found = narthex.run(*words, nodes=3)
+    sent = [sum(node["statistics"]["packets_sent"] for node in done.document["nodes"])
+            for done in (even, found)]  # fmt: skip
+    assert sent[1] < 0.9 * sent[0]
 
 
 @pytest.fixture(scope="module", params=["open-loop", "key-value"])
@@ -183,7 +235,7 @@ def test_latencies_are_drawn_over_the_achieved_rate(tmp_path):
 @pytest.mark.parametrize(("kept", "told"), [
     ('report = "latency, p90"\nover = "achieved rate"', "'over' needs 'curves' and 'report'"),
     ('ledger = ["send"]\nover = "achieved rate"', "'over' needs 'curves' and 'report'"),
-    ('ledger = ["send"]', "has 'report', and the experiment has not"),
+    ("message_sizes = true", "has 'report': one of report, statistic, ledger stands in the place"),
 ])  # fmt: skip
 def test_a_report_of_an_experiment_that_has_none_is_refused(tmp_path, kept, told):
     head = LOADED.index('report = "latency, p90"')

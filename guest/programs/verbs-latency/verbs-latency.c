@@ -3,8 +3,9 @@
  * library in the measured part.
  *
  *     verbs-latency [send|write|read|atomic|bandwidth|read-bandwidth
- *                    [BYTES [COUNT [WARM-UP [MOST INLINE]]]]]
- *                        by default send, 64 bytes, 200 times, 50 to warm up, 188 bytes inline
+ *                    [BYTES [COUNT [WARM-UP [MOST INLINE [POST LIST]]]]]]
+ *                        by default send, 64 bytes, 200 times, 50 to warm up, 188 bytes inline,
+ *                        requests posted one at a time
  *
  * See README.md for what is measured. */
 #include <infiniband/verbs.h>
@@ -13,14 +14,17 @@
 #include <string.h>
 
 #include "../arguments.h"
+#include "../measure.h"
 #include "../pattern.h"
 #include "narthex.h"
+#include "runtime/marker.h"
 
 enum {
     LARGEST = 65536,
     DEPTH = 64,
     SIGNAL = 16,
     INLINE = 188,
+    MOST_INLINE = 220, /* what the interface takes: half of a BlueFlame register */
     PAGE = 4096,
     BATCH = 8,
     FETCHES = 16
@@ -39,11 +43,12 @@ static struct ibv_pd *domain;
 static struct ibv_cq *completions;
 static struct ibv_qp *pair;
 static struct ibv_mr *memory;
-static char *out, *in;
+static char *out[2], *in; /* what is sent next is written while the other one may still be read */
 static size_t bytes, most_inline;
 static struct addresses peer;
 static bool knows_peer;
 static unsigned unsignalled, signal = SIGNAL;
+static uint64_t aside_ns; /* spent on writing and checking messages */
 
 static void on_addresses(int source, const void *payload, size_t length) {
     (void)source, (void)length;
@@ -63,13 +68,14 @@ static void open_pair(void) {
     context = ibv_open_device(devices[0]);
     check(context, "ibv_open_device");
     ibv_free_device_list(devices);
-    size_t all = 2 * (size_t)LARGEST;
-    out = aligned_alloc(PAGE, all);
-    check(out, "aligned_alloc");
-    memset(out, 0, all);
-    in = out + LARGEST;
+    size_t all = 3 * (size_t)LARGEST;
+    in = aligned_alloc(PAGE, all);
+    check(in, "aligned_alloc");
+    memset(in, 0, all);
+    out[0] = in + LARGEST;
+    out[1] = out[0] + LARGEST;
     domain = ibv_alloc_pd(context);
-    memory = ibv_reg_mr(domain, out, all, IBV_ACCESS_LOCAL_WRITE | FOR_PEERS);
+    memory = ibv_reg_mr(domain, in, all, IBV_ACCESS_LOCAL_WRITE | FOR_PEERS);
     completions = ibv_create_cq(context, 2 * DEPTH, NULL, NULL, 0);
     check(memory && completions, "ibv_reg_mr or ibv_create_cq");
     struct ibv_qp_init_attr init = {.send_cq = completions,
@@ -78,7 +84,7 @@ static void open_pair(void) {
                                             .max_recv_wr = DEPTH,
                                             .max_send_sge = 1,
                                             .max_recv_sge = 1,
-                                            .max_inline_data = INLINE},
+                                            .max_inline_data = (uint32_t)most_inline},
                                     .qp_type = IBV_QPT_RC};
     pair = ibv_create_qp(domain, &init);
     check(pair, "ibv_create_qp");
@@ -126,14 +132,16 @@ static void post_receive(void) {
     check(ibv_post_recv(pair, &receive, &bad) == 0, "ibv_post_recv");
 }
 
-/* The request that is posted again and again, as the perftest programs prepare theirs. */
+/* The request that is posted again and again, as the perftest programs prepare theirs; as a list
+ * where several are posted `together`. */
 static struct ibv_sge part;
-static struct ibv_send_wr request = {.sg_list = &part, .num_sge = 1};
+static struct ibv_send_wr requests[SIGNAL];
+static long together = 1;
 
 static void prepare(enum ibv_wr_opcode opcode) {
     bool is_atomic = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-    part = (struct ibv_sge){(uintptr_t)out, (uint32_t)bytes, memory->lkey};
-    request.opcode = opcode;
+    struct ibv_send_wr request = {.sg_list = &part, .num_sge = 1, .opcode = opcode};
+    part = (struct ibv_sge){(uintptr_t)out[0], (uint32_t)bytes, memory->lkey};
     if (is_atomic) {
         request.wr.atomic.remote_addr = peer.buffer;
         request.wr.atomic.rkey = peer.key;
@@ -144,19 +152,27 @@ static void prepare(enum ibv_wr_opcode opcode) {
     }
     if (bytes <= most_inline && !is_atomic && opcode != IBV_WR_RDMA_READ)
         request.send_flags = IBV_SEND_INLINE;
+    for (long each = 0; each < together; each++) {
+        requests[each] = request;
+        requests[each].next = each + 1 < together ? &requests[each + 1] : NULL;
+    }
 }
 
-/* One in `signal` asks for a completion. */
+/* Posts the request, or a list of it. One in `signal` asks for a completion. */
 static void post(void) {
-    struct ibv_send_wr *bad;
-    bool is_signalled = ++unsignalled >= signal;
+    struct ibv_send_wr *bad, *last = &requests[together - 1];
+    unsignalled += (unsigned)together;
+    bool is_signalled = unsignalled >= signal;
     if (is_signalled) {
         unsignalled = 0;
-        request.send_flags |= IBV_SEND_SIGNALED;
+        last->send_flags |= IBV_SEND_SIGNALED;
     }
-    check(ibv_post_send(pair, &request, &bad) == 0, "ibv_post_send");
+    ENTER(ACTIVITY_SEND);
+    int error = ibv_post_send(pair, requests, &bad);
+    LEAVE();
+    check(error == 0, "ibv_post_send");
     if (is_signalled)
-        request.send_flags &= ~(unsigned)IBV_SEND_SIGNALED;
+        last->send_flags &= ~(unsigned)IBV_SEND_SIGNALED;
 }
 
 /* Takes what has ended, and returns how many receives there were. */
@@ -174,26 +190,32 @@ static int poll_completions(int *sent) {
     return received;
 }
 
+static void write_message(uint64_t message) {
+    part.addr = (uintptr_t)out[message / 2 % 2];
+    pattern_fill(out[message / 2 % 2], bytes, message);
+}
+
+/* Both write the next message, and check the last one, when they have answered: on node 0 that time
+ * is taken away, and node 1 is done before the next message comes. */
 static void send_and_receive(uint64_t round, bool is_first) {
     int sent = 0;
-    if (is_first) {
-        pattern_fill(out, bytes, 2 * round);
+    if (is_first)
         post();
-    }
     while (poll_completions(&sent) == 0)
         ;
-    pattern_check(in, bytes, 2 * round + is_first);
     post_receive();
-    if (!is_first) {
-        pattern_fill(out, bytes, 2 * round + 1);
+    if (!is_first)
         post();
-    }
+    uint64_t start_ns = narthex_time_ns();
+    pattern_check(in, bytes, 2 * round + is_first);
+    write_message(2 * (round + 1) + !is_first);
+    aside_ns += narthex_time_ns() - start_ns;
 }
 
 /* The last byte tells of a write: it is another one each round. A buffer that is gathered may
  * change when the peer has answered. */
 static void write_mark(char mark) {
-    out[bytes - 1] = mark;
+    out[0][bytes - 1] = mark;
     post();
 }
 
@@ -230,7 +252,7 @@ static void add_and_wait(uint64_t round, bool is_first) {
         return;
     fetch_and_wait();
     uint64_t before;
-    memcpy(&before, out, sizeof before);
+    memcpy(&before, out[0], sizeof before);
     narthex_check(before == round, "the word was %llu before addition %llu",
                   (unsigned long long)before, (unsigned long long)round);
 }
@@ -238,28 +260,36 @@ static void add_and_wait(uint64_t round, bool is_first) {
 static double round_trips(long count, long warm_up, void (*round)(uint64_t, bool)) {
     uint64_t start = 0;
     for (long each = 0; each < count + warm_up; each++) {
-        if (each == warm_up)
+        if (each == warm_up) {
+            aside_ns = 0;
             start = narthex_time_ns();
+        }
         round((uint64_t)each, narthex_node() == 0);
     }
-    return (double)(narthex_time_ns() - start) / (double)count;
+    return (double)(narthex_time_ns() - start - aside_ns) / (double)count;
 }
 
-/* Node 0 writes or reads, with up to DEPTH requests under way. */
-static double stream(long count, long warm_up) {
+/* Node 0 writes or reads, with up to DEPTH requests under way; the time in ns. */
+static uint64_t stream(long all, long warm_up) {
     uint64_t start = 0;
-    long posted = 0, all = (warm_up + count + SIGNAL - 1) / SIGNAL * SIGNAL;
     int ended = 0;
-    for (; posted < all; posted++) {
+    for (long posted = 0; posted < all; posted += together) {
         if (posted == warm_up)
             start = narthex_time_ns();
-        while (posted - ended == DEPTH)
+        while (posted + together - ended > DEPTH)
             poll_completions(&ended);
         post();
     }
     while (ended < all)
         poll_completions(&ended);
-    return (double)(all - warm_up) * (double)bytes * 1e3 / (double)(narthex_time_ns() - start);
+    return narthex_time_ns() - start;
+}
+
+static void report_stream(const char *report, long count, long warm_up) {
+    long all = (warm_up + count + SIGNAL - 1) / SIGNAL * SIGNAL;
+    double time_ns = (double)stream(all, warm_up);
+    narthex_report(report, (double)(all - warm_up) * (double)bytes * 1e3 / time_ns, "MB/s");
+    narthex_report("message rate", (double)(all - warm_up) * 1e3 / time_ns, "million/s");
 }
 
 struct measurement {
@@ -299,7 +329,12 @@ int main(int count, char **values) {
                   bytes);
     long measured = argument(count, values, 3, "count", 1, 1000000000, 200);
     long warm_up = argument(count, values, 4, "warm-up", 0, 1000000000, 50);
-    most_inline = (size_t)argument(count, values, 5, "most inline", 0, INLINE, INLINE);
+    most_inline = (size_t)argument(count, values, 5, "most inline", 0, MOST_INLINE, INLINE);
+    together = argument(count, values, 6, "post list", 1, SIGNAL, 1);
+    narthex_check(SIGNAL % together == 0 && warm_up % together == 0,
+                  "%s: argument 6 (post list) is \"%ld\"; allowed are 1, 2, 4, 8 and 16, and a "
+                  "warm-up of whole lists",
+                  values[0], together);
     narthex_check(narthex_nodes() == 2, "two processes take part, not %d", narthex_nodes());
     signal = what->waits ? 1 : SIGNAL;
     open_pair();
@@ -308,19 +343,23 @@ int main(int count, char **values) {
     prepare(what->opcode);
     for (int each = 0; what->opcode == IBV_WR_SEND && each < DEPTH; each++)
         post_receive();
+    if (what->opcode == IBV_WR_SEND)
+        write_message(narthex_node() != 0);
     bool reads = what->opcode == IBV_WR_RDMA_READ;
     if (reads)
         pattern_fill(in, bytes, 1);
     narthex_barrier();
+    narthex_region_begin(MEASURED_REGION);
     if (what->round) {
         double time = round_trips(measured, warm_up, what->round);
         if (narthex_node() == 0)
             narthex_report(what->report, time * what->halves / 2, "ns");
     } else if (narthex_node() == 0) {
-        narthex_report(what->report, stream(measured, warm_up), "MB/s");
+        report_stream(what->report, measured, warm_up);
     }
     if (reads && narthex_node() == 0)
-        pattern_check(out, bytes, 1);
+        pattern_check(out[0], bytes, 1);
     narthex_barrier();
+    narthex_region_end(MEASURED_REGION);
     return 0;
 }

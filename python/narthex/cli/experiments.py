@@ -245,8 +245,9 @@ def show(outcome: "Outcome") -> None:
 def _show_measured(experiment: "Experiment", rows: "list[Row]") -> None:
     third = "nearest" if experiment.message_sizes else "spread"
     numbers = ["measured", third, "published", "error"]
+    units = ", ".join(dict.fromkeys(row.unit for row in rows))
     print_table(
-        f"{experiment.name}: {experiment.title} in {experiment.unit} ({experiment.source})",
+        f"{experiment.name}: {experiment.title} in {units} ({experiment.source})",
         ["interface", "workload", *numbers],
         [
             _cells(row, row.nearest_percent if experiment.message_sizes else row.spread)

@@ -1,6 +1,7 @@
 """An experiment's file: what is measured, what it is compared with, what the paper claims.
 
     experiments/PAPER/NAME.toml
+      places                       settings that several interfaces share
       interfaces x workload        measured, one row each
       comparison, break_even,      derived from them: one interface against another,
       derived, threshold           or any expression of what is measured
@@ -14,7 +15,7 @@
 The file is read by `loading`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from narthex.results import larger_is_better
@@ -35,6 +36,8 @@ class Interface:
     """What a run is given, where that is not the name."""
     set: list[str] = field(default_factory=list)
     """Differences from the machine for this interface alone."""
+    where: list[str] = field(default_factory=list)
+    """Names of the experiment's places, whose differences come before these."""
     workloads: list[str] = field(default_factory=list)
     """At which workloads it is measured; at all if empty. `*` stands for any part of a name."""
 
@@ -47,6 +50,14 @@ class Interface:
     def place(self) -> Place:
         """Name and attachment, as published values know them."""
         return place(self.name)[0], place(self.spelt)[1]
+
+
+@dataclass(frozen=True)
+class PlaceDefinition:
+    """Differences from the machine that several interfaces have: where they are attached."""
+
+    name: str
+    set: list[str]
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,14 @@ class Workload:
     """Which program, where it is not the experiment's."""
     report: str = ""
     """Which report is the value, where it is not the experiment's."""
+    statistic: list[str] = field(default_factory=list)
+    """Of which statistics the value is the sum, where it is not the experiment's."""
+    unit: str = ""
+    """The value's unit, where it is not the experiment's."""
+    minus: list[str] = field(default_factory=list)
+    """Reports that are taken away from the one that is the value: what reading a clock takes."""
+    per: float = 1.0
+    """By how many the value is divided: messages, where it is that of one."""
     sizes: list[MessageSize] = field(default_factory=list)
     """The sizes that the paper prints, where messages are counted by size."""
     beside: list[str] = field(default_factory=list)
@@ -279,6 +298,8 @@ class Experiment:
     """Whose published values are shown, where they are not its own."""
     set: list[str] = field(default_factory=list)
     """Differences from the machine, as `--set` takes them."""
+    places: list[PlaceDefinition] = field(default_factory=list)
+    """Where an interface may be, by name (`where`)."""
     nodes: int = 2
     spread: list[str] = field(default_factory=list)
     """How the value varies within a run: the name of one report that says it, or
@@ -328,13 +349,16 @@ class Experiment:
         """Return the program of a workload."""
         return workload.program or self.program
 
-    def reported(self, workload: Workload) -> str:
-        """Return the report that is a workload's value."""
-        return workload.report or self.report
+    def at(self, workload: Workload) -> "Experiment":
+        """Return the experiment with the value and the unit of a workload."""
+        own = {key: getattr(workload, key) for key in ("report", "statistic", "ledger")}
+        value = own if any(own.values()) else {}
+        return replace(self, unit=workload.unit or self.unit, **value)
 
-    def looks_at(self, workload: Workload) -> list[str]:
-        """Return the activities or occupations whose time is a workload's value."""
-        return workload.ledger or self.ledger
+    def unit_at(self, workload: str) -> str:
+        """Return the unit of a workload's value."""
+        own = (each.unit for each in self.workload if each.name == workload)
+        return next(own, "") or self.unit
 
     @property
     def has_jobs(self) -> bool:
@@ -356,10 +380,9 @@ class Experiment:
         """The extra of Narthex that its cells need; empty if none."""
         return "hardware" if self.hardware else ""
 
-    @property
-    def larger_is_better(self) -> bool:
-        """Whether the value is a rate."""
-        return larger_is_better(self.unit)
+    def larger_is_better(self, workload: str = "") -> bool:
+        """Return whether the value is a rate, that of a workload or the experiment's."""
+        return larger_is_better(self.unit_at(workload))
 
     def place(self, interface: str) -> Place:
         """Return name and attachment of what a row is about."""

@@ -22,11 +22,15 @@ from narthex.validation.definition import (
     Comparison,
     Derived,
     Experiment,
+    Interface,
     Workload,
 )
 
 VALUES = ("report", "statistic", "ledger", "message_sizes", "load", "hardware")
 """The keys that say what is measured: one of them."""
+
+OWN_VALUES = ("report", "statistic", "ledger")
+"""Those of them that a workload may have of its own."""
 
 CURVES = [["{curve}", "{x}"], ["{curve}", "{panel}", "{x}"]]
 """What `curves` finds in the names of workloads, sorted: without panels or with them."""
@@ -141,7 +145,11 @@ def parse(name: str, file: Path) -> Experiment:
         experiment,
         published=experiment.published or name,
         interfaces=[
-            replace(each, workloads=list(_matching(each.workloads, every)))
+            replace(
+                each,
+                workloads=list(_matching(each.workloads, every)),
+                set=[*_placed(each, experiment, file), *each.set],
+            )
             for each in experiment.interfaces
         ],
         claim=[replace(each, workloads=each.workloads or every) for each in experiment.claim],
@@ -158,6 +166,15 @@ def _matching(patterns: list[str], every: list[str]) -> Iterator[str]:
     """Yield the workloads that an interface names; what fits none stays, to be refused."""
     for pattern in patterns:
         yield from [name for name in every if fnmatchcase(name, pattern)] or [pattern]
+
+
+def _placed(interface: Interface, experiment: Experiment, file: Path) -> Iterator[str]:
+    """Yield the settings of the places that an interface names."""
+    known = {place.name: place.set for place in experiment.places}
+    for name in interface.where:
+        if name not in known:
+            raise unknown(f"place in {file}", name, known)
+        yield from known[name]
 
 
 def _over(each: Comparison | Derived, every: list[str]) -> list[str]:
@@ -187,15 +204,17 @@ def _check_value(experiment: Experiment, file: Path) -> None:
             raise NarthexError(
                 f"{file}: workload '{workload.name}' has no 'program', and neither has the file"
             )
-        if workload.report and not experiment.report:
+        own = [key for key in OWN_VALUES if getattr(workload, key)]
+        if len(own) > 1 or (own and given[0] not in OWN_VALUES):
             raise NarthexError(
-                f"{file}: workload '{workload.name}' has 'report', and the experiment has not: its"
-                " value is no report"
+                f"{file}: workload '{workload.name}' has {' and '.join(map(repr, own))}: one of"
+                f" {', '.join(OWN_VALUES)} stands in the place of the experiment's, if that is"
+                f" one of them, and it is '{given[0]}'"
             )
-        if workload.ledger and not experiment.ledger:
+        if not workload.per > 0:
             raise NarthexError(
-                f"{file}: workload '{workload.name}' has 'ledger', and the experiment has not: its"
-                " value is no time of a ledger"
+                f"{file}: workload '{workload.name}': per = {workload.per:g}; it divides the"
+                " value, so allowed is what is above 0"
             )
         if workload.firmware_of is not None and not experiment.whole_run:
             raise NarthexError(

@@ -269,7 +269,7 @@ def _finite(value: float | None) -> float | None:
 
 def cell_key(experiment: Experiment, interface: str, workload: str) -> Key:
     """Return the key of a measured row."""
-    return Key(experiment.place(interface), None, workload, experiment.unit)
+    return Key(experiment.place(interface), None, workload, experiment.unit_at(workload))
 
 
 def _comparison_key(experiment: Experiment, comparison: Comparison) -> Key:
@@ -302,13 +302,14 @@ def _percent(
     experiment: Experiment, comparison: Comparison, values: Values, workload: str
 ) -> float:
     """Return by how many percent the interface is ahead at one workload."""
-    best = max if experiment.larger_is_better else min
+    is_rate = experiment.larger_is_better(workload)
+    best = max if is_rate else min
     candidates = comparison.best_of or [comparison.interface]
     value = best(claims.measured(each, values, workload) for each in candidates)
     ratio = value / claims.measured(comparison.baseline, values, workload)
     if comparison.relation == "reduction":
         return 100 * (1 - ratio)
-    inverted = comparison.relation == "speed-up" and not experiment.larger_is_better
+    inverted = comparison.relation == "speed-up" and not is_rate
     return 100 * ((1 / ratio if inverted else ratio) - 1)
 
 
@@ -318,7 +319,7 @@ def _crossing(experiment: Experiment, pair: BreakEven, values: Values) -> float 
     Between two sizes both curves are taken as straight lines. There is none
     where the interface is not better at the largest size, or is at all.
     """
-    sign = 1 if experiment.larger_is_better else -1
+    sign = 1 if experiment.larger_is_better() else -1
 
     def lead(workload: str) -> float:
         ahead = claims.measured(pair.interface, values, workload)

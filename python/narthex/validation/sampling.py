@@ -15,6 +15,7 @@ differ by is the time that a message takes.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from math import isfinite
 from typing import Any
 
@@ -52,6 +53,7 @@ class Sample:
 
 def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample:
     """Take from a run of a workload what the experiment needs."""
+    experiment = experiment.at(workload)
     regions = _regions(experiment, workload, result)
     return Sample(
         _value(experiment, workload, result),
@@ -64,12 +66,13 @@ def sample(experiment: Experiment, workload: Workload, result: Result) -> Sample
 
 def _value(experiment: Experiment, workload: Workload, result: Result) -> float | None:
     if experiment.report:
-        return _reported(experiment, experiment.reported(workload), result)
+        value = _reported(experiment, experiment.report, result)
+        return (value - sum(result.value(each) for each in workload.minus)) / workload.per
     regions = _needed_regions(experiment, workload, result)
     if experiment.statistic:
-        return _statistic(experiment, regions)
-    if looked_at := experiment.looks_at(workload):
-        return _time(experiment, looked_at, regions)
+        return _statistic(experiment, regions) / workload.per
+    if experiment.ledger:
+        return _time(experiment, experiment.ledger, regions) / workload.per
     return None
 
 
@@ -154,14 +157,18 @@ def _statistic(experiment: Experiment, regions: list[dict[str, Any]]) -> float:
 
 
 def _sum(names: list[str], regions: list[dict[str, Any]]) -> float:
-    """Add statistics up over the nodes; each region has its whole node's."""
+    """Add statistics up over the nodes; each region has its whole node's.
+
+    In a name * stands for any text.
+    """
     total = 0.0
     for region in _first_of_each_node(regions):
         counted = dict(_leaves(region["statistics"]))
         for name in names:
-            if name not in counted:
+            matching = [each for each in counted if fnmatchcase(each, name)]
+            if not matching:
                 raise unknown("statistic", name, counted)
-            total += counted[name]
+            total += sum(counted[each] for each in matching)
     return total
 
 
@@ -204,9 +211,10 @@ def _added(counts: Iterator[dict[str, int]]) -> dict[str, int]:
 
 
 def _leaves(statistics: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield statistics by name; one that is counted by kind as NAME.KIND."""
+    """Yield statistics by name; one that is counted by kind as NAME.KIND, and all as NAME."""
     for name, value in statistics.items():
         if isinstance(value, dict):
+            yield name, sum(value.values())
             yield from ((f"{name}.{kind}", count) for kind, count in value.items())
         else:
             yield name, value
