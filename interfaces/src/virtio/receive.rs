@@ -101,9 +101,8 @@ impl VirtioReceive {
 
     /// Advances as far as possible without the interconnect.
     fn advance(&mut self, context: &mut Context<'_>) {
-        if let Err(fault) = self.try_to_advance(context) {
-            context.faults.push(fault);
-        }
+        let advanced = self.try_to_advance(context);
+        context.faults.extend(advanced.err());
     }
 
     fn try_to_advance(&mut self, context: &mut Context<'_>) -> Result<(), RegisterFault> {
@@ -240,8 +239,10 @@ impl InterfaceHalf for VirtioReceive {
         self.advance(context);
     }
 
+    /// What a packet leaves to be read ahead is read once the packet is prepared.
     fn network(&mut self, context: &mut Context<'_>) {
-        self.advance(context);
+        let accepted = self.accept(context);
+        context.faults.extend(accepted.err());
     }
 
     fn timer(&mut self, context: &mut Context<'_>) {
