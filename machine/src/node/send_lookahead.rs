@@ -224,7 +224,9 @@ impl Node {
         if !self.send_lookahead.runs_ahead || until < self.horizons.until {
             return until;
         }
-        let ahead = until.saturating_add(self.time_to_interconnect());
+        // What takes no time on the network may arrive at the last instant before `until`.
+        let arrival = Time::from_ps(until.as_ps().saturating_sub(1));
+        let ahead = arrival.saturating_add(self.time_to_interconnect());
         ahead.min(self.events.next_instant()).min(self.horizons.early_until).max(until)
     }
 
