@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::Agent;
 use crate::dram::Dram;
 use crate::interconnects::InterconnectId;
+use crate::interconnects::cxl::expander::Expander;
 use crate::kind::Kind;
 use crate::main_memory::MainMemory;
 use crate::memory_array::{MemoryArray, MemoryArrays};
@@ -77,23 +78,26 @@ impl HomeMemory {
     }
 
     /// The same with a cache in front of it, or DRAM behind its controller, or both, in each of
-    /// several sockets where there are links between such.
+    /// several sockets where there are links between such, and with a part behind a CXL link.
     pub fn with_levels(
         self,
         third_level: Option<ThirdLevel>,
         dram: Option<Dram>,
         links: Option<SocketLinks>,
+        expander: Option<Expander>,
     ) -> Self {
         let access_time = self.access_time;
-        let has_levels = third_level.is_some() || dram.is_some() || links.is_some();
+        let has_own = third_level.is_some() || dram.is_some() || links.is_some();
+        let has_levels = has_own || expander.is_some();
         let sockets = links.as_ref().map_or(1, |links| links.sockets.count());
         let array = match dram {
-            Some(dram) => MemoryArray::Dram { access_time, dram },
-            None => MemoryArray::Fixed { access_time, taken_until: Time::ZERO },
+            None if has_own => MemoryArray::Fixed { access_time, taken_until: Time::ZERO },
+            // What is behind a link changes nothing for the other blocks.
+            dram => MemoryArray::flat_or(access_time, dram),
         };
         let levels = Levels {
             third_levels: third_level.into_iter().flat_map(|cache| vec![cache; sockets]).collect(),
-            arrays: MemoryArrays::new(array, links),
+            arrays: MemoryArrays::new(array, links, expander),
         };
         HomeMemory { levels: has_levels.then(|| Box::new(levels)), ..self }
     }
@@ -188,14 +192,16 @@ impl HomeMemory {
         is_fixed.then_some(self.access_time)
     }
 
-    /// What its cache and its DRAM have counted.
-    pub fn statistics(&self) -> impl Iterator<Item = &dyn StatisticSet> {
+    /// What its cache and its DRAM have counted, and what is behind a CXL link, with the front of its names.
+    pub fn statistics(&self) -> impl Iterator<Item = (&'static str, &dyn StatisticSet)> {
         self.levels.iter().flat_map(|levels| {
             let third = levels.third_levels.iter().flat_map(|cache| {
                 let ddio = cache.ddio_statistics().map(|ddio| ddio as &dyn StatisticSet);
                 std::iter::once(&cache.statistics as &dyn StatisticSet).chain(ddio)
             });
-            third.chain(levels.arrays.drams().map(|dram| &dram.statistics as &dyn StatisticSet))
+            let drams = levels.arrays.drams().map(|dram| &dram.statistics as &dyn StatisticSet);
+            let expanders = levels.arrays.expanders().flat_map(Expander::statistics);
+            third.chain(drams).map(|set| ("", set)).chain(expanders.map(|set| ("cxl_memory_", set)))
         })
     }
 

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dram;
 use crate::home_memory::Ports;
+use crate::interconnects::cxl::expander;
 use crate::page_frames::PageFrames;
 use crate::transaction::{BlockData, copy_block};
 use crate::translation::Translation;
@@ -40,6 +41,9 @@ pub struct Config {
     /// controller adds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dram: Option<dram::Config>,
+    /// A part of it that is behind a CXL link, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cxl: Option<expander::Config>,
 }
 
 /// What a program's file puts into memory before the first instruction:

@@ -4,7 +4,8 @@
  *
  *     chase [BYTES [PLACE [LOADS]]]          by default 32768 bytes, own, 20000 loads
  *
- * PLACE is own, far-memory (kept by this socket's last level) or other-socket. See README.md. */
+ * PLACE is own, far-memory (kept by this socket's last level), other-socket or cxl-memory. See
+ * README.md. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +14,8 @@
 
 enum { BLOCK_BYTES = 64, FACTORS = 12, UNROLLED = 8 };
 
-/* The windows of addresses whose memory is at another socket (memory/src/sockets.rs). */
+/* The windows of addresses whose memory is at another socket (memory/src/sockets.rs), and behind
+ * CXL (memory/src/interconnects/cxl/expander.rs). */
 static const struct place {
     const char *name;
     uintptr_t address;
@@ -21,6 +23,7 @@ static const struct place {
     {"own", (uintptr_t)32 << 30},
     {"far-memory", (uintptr_t)64 << 30},
     {"other-socket", (uintptr_t)80 << 30},
+    {"cxl-memory", (uintptr_t)96 << 30},
 };
 enum { PLACE_COUNT = sizeof PLACES / sizeof *PLACES };
 
@@ -33,7 +36,8 @@ static const struct place *place_named(const char *name) {
     for (int place = 0; place < PLACE_COUNT; place++)
         if (!strcmp(name, PLACES[place].name))
             return &PLACES[place];
-    narthex_check(0, "\"%s\" is no place; there are own, far-memory and other-socket", name);
+    narthex_check(0, "\"%s\" is no place; there are own, far-memory, other-socket and cxl-memory",
+                  name);
     return NULL;
 }
 

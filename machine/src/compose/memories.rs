@@ -8,6 +8,7 @@ use narthex_kernel::Duration;
 use narthex_memory::dram::Dram;
 use narthex_memory::home_memory::{HomeMemory, Ports};
 use narthex_memory::interconnects::InterconnectId;
+use narthex_memory::interconnects::cxl::expander::Expander;
 use narthex_memory::main_memory::{Image, MainMemory};
 use narthex_memory::processor_memory::block_buffers;
 use narthex_memory::sockets::SocketLinks;
@@ -46,10 +47,12 @@ impl Blueprint<'_> {
                 false => MainMemory::default(),
             };
             let dram = config.dram.as_ref().map(|dram| Dram::new(dram, self.block_bytes()));
+            let cxl = config.cxl.as_ref().map(|cxl| Expander::new(cxl, self.block_bytes()));
             let memory = HomeMemory::new(bytes, config.access_time, self.block_bytes()).with_levels(
                 self.third_level(name, shape),
                 dram,
                 self.socket_links(place, shape),
+                cxl,
             );
             match config.ports {
                 Some(Ports::Single) => memory.with_single_port(),

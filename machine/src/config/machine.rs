@@ -461,7 +461,9 @@ fn memory_problems(table: &str, config: &main_memory::Config, block: Bytes) -> V
     let time = config.access_time.is_zero().then(|| broken(&format!("{table}.access_time"), message.into()));
     let dram = config.dram.iter().flat_map(|dram| dram.problems(block));
     let dram = dram.map(|(key, message)| broken(&format!("{table}.dram.{key}"), message));
-    time.into_iter().chain(dram).collect()
+    let cxl = config.cxl.iter().flat_map(|cxl| cxl.problems(block));
+    let cxl = cxl.map(|(key, message)| broken(&format!("{table}.cxl.{key}"), message));
+    time.into_iter().chain(dram).chain(cxl).collect()
 }
 
 fn broken(key: &str, message: String) -> Broken {

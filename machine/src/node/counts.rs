@@ -167,7 +167,7 @@ impl Node {
         sets.extend(prefetches.map(|set| ("", set as &dyn StatisticSet)));
         let second = self.processors.iter().filter_map(|unit| unit.memory.second_level_statistics());
         sets.extend(second.map(|set| ("", set as &dyn StatisticSet)));
-        sets.extend(self.memories.iter().flat_map(HomeMemory::statistics).map(|set| ("", set)));
+        sets.extend(self.memories.iter().flat_map(HomeMemory::statistics));
         let mut sets: Vec<_> = sets.into_iter().map(|(prefix, set)| (Cow::from(prefix), set)).collect();
         for (number, device) in self.devices.iter().enumerate() {
             let prefix: Cow<'_, str> =

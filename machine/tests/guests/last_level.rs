@@ -12,10 +12,10 @@ use crate::process_threads::{compared, program, several};
 use crate::support::exchange::ping_pong;
 use crate::support::{DATA, alone, reported, request, result, run_guest, statistic};
 
-const LAST_LEVEL: u64 = 20;
+pub const LAST_LEVEL: u64 = 20;
 
 /// A machine with a slice of 64 KiB at each of 16 tiles, by the path of its file.
-fn sliced(name: &str, base: &str, more: &str) -> String {
+pub fn sliced(name: &str, base: &str, more: &str) -> String {
     written(name, base, 16, more)
 }
 
@@ -32,15 +32,20 @@ fn written(name: &str, base: &str, slices: u64, more: &str) -> String {
     path.display().to_string()
 }
 
-/// The cycles of a load by the first tile behind the lines `prepare`, from pages at this address, and the document.
-fn load_behind(machine: &str, address: u64, prepare: &str) -> (u64, serde_json::Value) {
-    let mapped = format!(
+/// Lines that map a megabyte of pages at this address.
+pub fn mapped(address: u64) -> String {
+    format!(
         "li a0, {}\n li a1, 0x100000\n li a2, 3\n li a3, 0x32\n li a4, -1\n li a5, 0\n li a7, 222\n ecall",
         address & !0xfff
-    );
+    )
+}
+
+/// The cycles of a load by the first tile behind the lines `prepare`, from pages at this address, and the document.
+pub fn load_behind(machine: &str, address: u64, prepare: &str) -> (u64, serde_json::Value) {
     let guest = format!(
-        "{mapped}\n li s10, {DATA}\n li s2, {address}\n li s0, 2\n pass:\n {prepare} {} li t0, 0x20000\n \
+        "{}\n li s10, {DATA}\n li s2, {address}\n li s0, 2\n pass:\n {prepare} {} li t0, 0x20000\n \
          add s2, s2, t0\n addi s0, s0, -1\n bnez s0, pass\n report cycles, s3\n exit 0",
+        mapped(address),
         measured("ld a0")
     );
     let document = result(&alone(machine), &guest);

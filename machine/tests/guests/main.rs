@@ -13,6 +13,7 @@ mod code;
 mod coherence;
 mod coherent_rings;
 mod cxl;
+mod cxl_memory;
 mod determinism;
 mod directory;
 mod dma;

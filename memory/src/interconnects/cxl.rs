@@ -64,8 +64,8 @@
 //! RdOwnNoData whose copy has been lost meanwhile gets the bytes, where a device would ask again by RdOwn. Of
 //! CXL.mem: the channels' freedom to pass each other, and with it the handshake of a BISnp that meets a request
 //! (BIConflict), which the order of the queue replaces; exclusive copies of clean blocks (Cmp-E to a read);
-//! snoops of blocks together (BISnp\*Blk); speculative reads; memory of a device that takes no part in coherence
-//! (HDM-H, type 3).
+//! snoops of blocks together (BISnp\*Blk); speculative reads. Memory of a device without caches (HDM-H, type 3) is
+//! no interconnect, but a part of a memory of the host: [`expander`].
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -74,6 +74,7 @@
 //! | `memory_port` | what requests for blocks of devices wait for |
 //! | `device_end` | the devices' requests, their caches' answers, registers |
 //! | `device_home` | blocks of which a device is the home |
+//! | `expander` | a memory behind a link of its own |
 //! | `host_end` | the port as a requester of the directory, and as the home of registers and of the devices' blocks |
 //! | `wires` | flits, time, order |
 //! | `part` | the keys of a machine's file |
@@ -82,6 +83,8 @@
 mod device_end;
 #[path = "cxl/device_home.rs"]
 mod device_home;
+#[path = "cxl/expander.rs"]
+pub mod expander;
 #[path = "cxl/host_end.rs"]
 mod host_end;
 #[path = "cxl/host_port.rs"]
@@ -182,7 +185,7 @@ impl Cxl {
             names,
             above: (on, port),
             table,
-            wires: Wires::new(keys, block_bytes),
+            wires: Wires::new(&keys.physical(), block_bytes),
             block_bytes: block_bytes as u32,
             ports,
             homes,

@@ -7,7 +7,7 @@ use crate::memory_array::MemoryArray;
 
 fn memory() -> MemoryArrays {
     let access_time = Duration::from_ns(120);
-    MemoryArrays::new(MemoryArray::Fixed { access_time, taken_until: Time::ZERO }, None)
+    MemoryArrays::new(MemoryArray::Fixed { access_time, taken_until: Time::ZERO }, None, None)
 }
 
 /// Two sets of two blocks of 64 bytes, in 30 ns.

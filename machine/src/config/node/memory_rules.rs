@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use narthex_kernel::quantity::Bytes;
 use narthex_memory::main_memory::{self, PAGE_BYTES};
+use narthex_memory::page_frames::FramePlacement;
 
 use super::rules::{Broken, broken};
 use super::{LAST_ADDRESS, LOCAL_MEMORY, MemoryPart, NodeShape, PROGRAM};
@@ -28,7 +29,7 @@ impl NodeShape {
             problems.extend(port_problems(name, &key, part, machine));
             problems.extend(cache_problem(&key, part, machine));
             problems.extend(self.third_level_problems(&key, part, machine));
-            problems.extend(dram_problem(name, part, machine));
+            problems.extend(level_problem(name, part, machine));
             let on_key = format!("{key}.on");
             for on in part.on.names() {
                 problems.extend(self.unknown_interconnect(&on_key, on));
@@ -161,12 +162,24 @@ fn parameters<'a>(name: &str, machine: &'a MachineConfig) -> Option<(String, &'a
     }
 }
 
-/// The rule that the DRAM of a memory breaks.
-fn dram_problem(name: &str, part: &MemoryPart, machine: &MachineConfig) -> Option<Broken> {
+/// The rule that the DRAM of a memory breaks, or what it has behind CXL: by address, as programs see it.
+fn level_problem(name: &str, part: &MemoryPart, machine: &MachineConfig) -> Option<Broken> {
     let (table, parameters) = parameters(name, machine)?;
+    let frames = machine.operating_system().page_frames;
+    let (key, what) = match parameters {
+        main_memory::Config { cxl: Some(_), .. } if frames != FramePlacement::Contiguous => {
+            let message = "is found by a process's addresses, and operating_system.page_frames is \"scattered\"; \
+                           expected \"contiguous\"";
+            return Some(broken(&format!("{table}.cxl"), message));
+        }
+        main_memory::Config { dram: Some(_), .. } => ("dram", "no DRAM"),
+        main_memory::Config { cxl: Some(_), .. } => ("cxl", "nothing behind CXL"),
+        _ => return None,
+    };
+    part.range()?;
     let message =
-        "a memory with a range of addresses has no DRAM: processors reach it uncached, word by word";
-    (parameters.dram.is_some() && part.range().is_some()).then(|| broken(&format!("{table}.dram"), message))
+        format!("a memory with a range of addresses has {what}: processors reach it uncached, word by word");
+    Some(broken(&format!("{table}.{key}"), message))
 }
 
 /// The rules that the ports of a memory break.

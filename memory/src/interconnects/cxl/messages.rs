@@ -14,7 +14,7 @@ use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction};
 
 /// Bytes of a slot of a flit, and of a data credit.
-const SLOT_BYTES: u32 = 16;
+pub(super) const SLOT_BYTES: u32 = 16;
 
 /// Bytes of a CXL.io request, and of a completion, besides their data: header, sequence number and checksum of
 /// a packet of PCI Express with 64-bit addresses, without framing.

@@ -53,15 +53,54 @@ pub(super) struct Flit {
     pub slots: u64,
 }
 
-impl Keys {
+/// The wires and ports of a link, whatever is behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Physical {
+    pub generation: u32,
+    pub lanes: u32,
+    pub flit: Bytes,
+    pub host_port_latency: Duration,
+    pub link_latency: Duration,
+    pub device_port_latency: Duration,
+}
+
+impl Physical {
     /// The flit; none if there is no such format.
-    pub(super) fn flit_format(&self) -> Option<Flit> {
+    pub fn flit_format(&self) -> Option<Flit> {
         let slots = match self.flit.as_u64() {
             68 => 4,
             256 => 15,
             _ => return None,
         };
         Some(Flit { bytes: self.flit.as_u64(), slots })
+    }
+
+    /// The rules that they break, as (key, what is wrong) pairs.
+    pub fn problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        let mut check = |is_right: bool, key: &'static str, value: &dyn std::fmt::Display, expected: &str| {
+            if !is_right {
+                problems.push((key, format!("{value} is not allowed; expected {expected}")));
+            }
+        };
+        check((3..=6).contains(&self.generation), "generation", &self.generation, "3 to 6");
+        check(LANES.contains(&self.lanes), "lanes", &self.lanes, "1, 2, 4, 8 or 16");
+        match self.flit_format() {
+            None => check(false, "flit", &self.flit, "68B or 256B"),
+            Some(Flit { bytes, .. }) => {
+                let fits = self.generation < 6 || bytes == 256;
+                check(fits, "flit", &self.flit, "256B with generation = 6");
+            }
+        }
+        problems
+    }
+}
+
+impl Keys {
+    pub(super) fn physical(&self) -> Physical {
+        let &Keys { generation, lanes, flit, host_port_latency, link_latency, device_port_latency, .. } =
+            self;
+        Physical { generation, lanes, flit, host_port_latency, link_latency, device_port_latency }
     }
 }
 
@@ -83,25 +122,16 @@ impl InterconnectKind for Keys {
     }
 
     fn problems(&self, name: &str, file: &dyn MachineFile) -> Vec<Broken> {
-        let mut problems = Vec::new();
-        let mut check = |is_right: bool, key: &str, value: &dyn std::fmt::Display, expected: &str| {
+        let mut problems = self.physical().problems();
+        let mut check = |is_right: bool, key, value: u32, expected: &str| {
             if !is_right {
-                let key = format!("node.interconnects.{name}.{key}");
                 problems.push((key, format!("{value} is not allowed; expected {expected}")));
             }
         };
-        check((3..=6).contains(&self.generation), "generation", &self.generation, "3 to 6");
-        check(LANES.contains(&self.lanes), "lanes", &self.lanes, "1, 2, 4, 8 or 16");
-        match self.flit_format() {
-            None => check(false, "flit", &self.flit, "68B or 256B"),
-            Some(Flit { bytes, .. }) => {
-                let fits = self.generation < 6 || bytes == 256;
-                check(fits, "flit", &self.flit, "256B with generation = 6");
-            }
-        }
-        let requests = 1..=MOST_REQUESTS;
-        check(requests.contains(&self.requests), "requests", &self.requests, "1 to 64");
-        check((1..=256).contains(&self.stores), "stores", &self.stores, "1 to 256");
+        check((1..=MOST_REQUESTS).contains(&self.requests), "requests", self.requests, "1 to 64");
+        check((1..=256).contains(&self.stores), "stores", self.stores, "1 to 256");
+        let of_link = |(key, message)| (format!("node.interconnects.{name}.{key}"), message);
+        let mut problems: Vec<Broken> = problems.into_iter().map(of_link).collect();
         let (block, key) = file.block();
         if block.as_u64() != 64 {
             let message = format!("{block} is not allowed; a CXL link ({name}) carries blocks of 64B");

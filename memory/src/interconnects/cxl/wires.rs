@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::super::link_packets::PacketLog;
 use super::super::pcie::link::flit_byte;
 use super::Statistics;
-use super::messages::{Message, Way};
-use super::part::{Flit, Keys};
+use super::messages::{Message, Opcode, SLOT_BYTES, Way};
+use super::part::{Flit, Physical};
 
 /// The time of messages, in either direction.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(super) struct Wires {
 
 impl Wires {
     /// Those of a machine's file.
-    pub fn new(keys: &Keys, block_bytes: usize) -> Self {
+    pub fn new(keys: &Physical, block_bytes: usize) -> Self {
         let (picoseconds, rate) = flit_byte(keys.generation);
         let flit = keys.flit_format().expect("checked with the machine");
         Wires {
@@ -56,6 +56,24 @@ impl Wires {
     /// The time of so many slots, in whole picoseconds.
     fn time(&self, slots: u32) -> Duration {
         Duration::from_ps((u64::from(slots) * self.picoseconds).div_ceil(self.divisor))
+    }
+
+    /// Counts a message of so many slots with so many bytes of data, and tells for how long it takes the wires.
+    fn carry(
+        &self,
+        way: Way,
+        opcode: Opcode,
+        (slots, payload): (u32, u32),
+        statistics: &mut Statistics,
+    ) -> Duration {
+        let time = self.time(slots);
+        let payload = u64::from(payload);
+        statistics.messages.increment(opcode);
+        statistics.slots.add(way, slots.into());
+        statistics.payload.add(way, payload);
+        statistics.overhead.add(way, self.bytes(slots).saturating_sub(payload));
+        statistics.busy.add(way, time.as_ps());
+        time
     }
 }
 
@@ -83,18 +101,11 @@ impl Direction {
         wires: &Wires,
         (statistics, log): (&mut Statistics, &mut PacketLog),
     ) {
-        let slots = message.slots(wires.block_bytes);
-        let time = wires.time(slots);
+        let size = (message.slots(wires.block_bytes), message.data_bytes(wires.block_bytes));
+        let time = wires.carry(self.way, message.opcode(), size, statistics);
         let start = self.free_at.max(now);
         self.free_at = start + time;
-        let taken = (start, self.free_at);
-        log.note(|| message.on_wires(self.way, taken, wires));
-        statistics.messages.increment(message.opcode());
-        statistics.slots.add(self.way, slots.into());
-        let payload = u64::from(message.data_bytes(wires.block_bytes));
-        statistics.payload.add(self.way, payload);
-        statistics.overhead.add(self.way, wires.bytes(slots).saturating_sub(payload));
-        statistics.busy.add(self.way, time.as_ps());
+        log.note(|| message.on_wires(self.way, (start, self.free_at), wires));
         statistics.wait.add(self.way, (start - now).as_ps());
         self.under_way.push_back((self.free_at + wires.latency, message));
     }
@@ -113,5 +124,90 @@ impl Direction {
     /// Whether it is empty at `now`.
     pub fn is_idle_at(&self, now: Time) -> bool {
         self.under_way.is_empty() && self.free_at <= now
+    }
+}
+
+/// One direction whose messages are known before they leave, and not in their order: a memory's answers, whose
+/// times are computed with the requests. A message takes the first time that is free long enough.
+#[derive(Clone, Debug)]
+pub(super) struct Calendar {
+    way: Way,
+    /// When it is taken: in order, and no two of them touch.
+    pub taken: VecDeque<(Time, Time)>,
+}
+
+impl Calendar {
+    /// An idle one.
+    pub fn new(way: Way) -> Self {
+        Calendar { way, taken: VecDeque::new() }
+    }
+
+    /// A message that may leave at `now`, with so many bytes of data: when it is at the other end.
+    pub fn send(
+        &mut self,
+        now: Time,
+        (opcode, payload): (Opcode, u32),
+        wires: &Wires,
+        statistics: &mut Statistics,
+    ) -> Time {
+        let slots = 1 + payload.div_ceil(SLOT_BYTES);
+        let time = wires.carry(self.way, opcode, (slots, payload), statistics);
+        let start = self.take(now, time);
+        statistics.wait.add(self.way, (start - now).as_ps());
+        start + time + wires.latency
+    }
+
+    /// Forgets what was over before.
+    pub fn forget(&mut self, before: Time) {
+        while self.taken.front().is_some_and(|&(_, end)| end < before) {
+            self.taken.pop_front();
+        }
+    }
+
+    /// Takes the wires for so long, at `now` or later: from when on.
+    fn take(&mut self, now: Time, time: Duration) -> Time {
+        let mut place = self.taken.partition_point(|&(_, end)| end <= now);
+        let mut start = now;
+        while let Some(&(begin, end)) = self.taken.get(place).filter(|(begin, _)| *begin < start + time) {
+            start = end.max(begin);
+            place += 1;
+        }
+        let end = start + time;
+        let joins = |of: Option<&(Time, Time)>, at: fn(&(Time, Time)) -> Time, own| {
+            of.is_some_and(|of| at(of) == own)
+        };
+        let joins_former = place > 0 && joins(self.taken.get(place - 1), |of| of.1, start);
+        match (joins_former, joins(self.taken.get(place), |of| of.0, end)) {
+            (true, true) => {
+                let (_, last) = self.taken.remove(place).expect("it is there");
+                self.taken[place - 1].1 = last;
+            }
+            (true, false) => self.taken[place - 1].1 = end,
+            (false, true) => self.taken[place].0 = start,
+            (false, false) => self.taken.insert(place, (start, end)),
+        }
+        start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_takes_the_first_gap_that_is_long_enough() {
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let mut way = Calendar::new(Way::Up);
+        let mut take = |from, time| way.take(at(from), Duration::from_ns(time));
+        assert_eq!(take(100, 10), at(100), "a write-back behind a read that is not over");
+        assert_eq!([take(10, 5), take(12, 5)], [at(10), at(15)], "what is before it does not wait for it");
+        assert_eq!(
+            [take(90, 20), take(92, 8)],
+            [at(110), at(92)],
+            "one is too long for the gap, and one fits"
+        );
+        assert_eq!(way.taken, [(at(10), at(20)), (at(92), at(130))]);
+        way.forget(at(50));
+        assert_eq!(way.taken.len(), 1);
     }
 }
