@@ -7,7 +7,7 @@
 //! The port and the blocks that the cache has given up are the simulator's ([`HostPort`], [`Evictions`]). A
 //! directory's requester is at the port, so its transactions are here, beside it.
 
-use narthex_memory::directory::{Asked, Body, Message, answer};
+use narthex_memory::directory::{BlockRequest, Body, Message, answer};
 use narthex_memory::interconnects::cxl::{Evictions, HostPort, Opcode, Request};
 use narthex_memory::{AgentId, Kind};
 
@@ -47,7 +47,7 @@ pub struct LinkState {
     port: HostPort<Age>,
     evictions: Evictions<Age>,
     /// The transactions of the cache and of the device with the home.
-    asked: [Option<Asked<Age>>; 2],
+    asked: [Option<BlockRequest<Age>>; 2],
     /// Forwards that wait until the port returns the block.
     awaited: Vec<(AgentId, Message<Age>)>,
     /// The numbers of requests that the device has under way.
@@ -121,7 +121,7 @@ impl LinkState {
         downs.chain(ups).collect()
     }
 
-    fn asked(&mut self, agent: AgentId) -> &mut Option<Asked<Age>> {
+    fn asked(&mut self, agent: AgentId) -> &mut Option<BlockRequest<Age>> {
         &mut self.asked[usize::from(agent.0 == DEVICE)]
     }
 }
@@ -168,7 +168,7 @@ impl Step<'_> {
             return link.evictions.put(request, age);
         }
         // A device that writes keeps its bytes until they are pulled.
-        let mut asked = Asked::new(kind, None);
+        let mut asked = BlockRequest::new(kind, None);
         asked.data = data;
         match self.world.caches.get_mut(usize::from(agent)) {
             Some(cache) => cache.asked[usize::from(block)] = Some(asked),
@@ -185,7 +185,7 @@ impl Step<'_> {
             Up::Data(number, data) => {
                 let (Request { agent, block, .. }, _) = self.link().port.pulled(number);
                 if data.is_some() {
-                    *self.link().asked(agent) = Some(Asked::new(Kind::WriteBack, data));
+                    *self.link().asked(agent) = Some(BlockRequest::new(Kind::WriteBack, data));
                     let body = Body::Request { kind: Kind::WriteBack, data };
                     self.send(HOME, Message { block, requester: agent, body });
                 }
@@ -217,7 +217,7 @@ impl Step<'_> {
             if link.asked(agent).is_none()
                 && let Some((Request { block, .. }, kind)) = link.port.issue(agent)
             {
-                *link.asked(agent) = Some(Asked::new(kind, None));
+                *link.asked(agent) = Some(BlockRequest::new(kind, None));
                 let body = Body::Request { kind, data: None };
                 self.send(HOME, Message { block, requester: agent, body });
             }
@@ -333,7 +333,7 @@ impl Step<'_> {
     fn granted(&mut self, request: Request, data: Option<Age>, shared: bool) -> Result<(), Violation> {
         let Request { agent, number, kind, block, .. } = request;
         self.link().numbers &= !(1 << number);
-        let mut asked = Asked::new(kind, None);
+        let mut asked = BlockRequest::new(kind, None);
         (asked.data, asked.shared) = (data, shared);
         self.complete(agent, block as usize, asked)
     }

@@ -1,7 +1,7 @@
 //! What one event does: the homes and requesters of the simulator, with the table under
 //! test, and caches that have its stable states.
 
-use narthex_memory::directory::{Asked, Body, Endpoint, HomePort, Message, Table, Unexpected, answer};
+use narthex_memory::directory::{BlockRequest, Body, Endpoint, HomePort, Message, Table, Unexpected, answer};
 use narthex_memory::protocols::{Access, AccessAction, Protocol, Request, State};
 use narthex_memory::{AgentId, Kind};
 
@@ -96,7 +96,7 @@ impl Step<'_> {
         if self.is_linked(AgentId(agent)) {
             return self.ask_over_link(agent, block, kind, data);
         }
-        let asked = Asked::new(kind, data);
+        let asked = BlockRequest::new(kind, data);
         match self.world.caches.get_mut(usize::from(agent)) {
             Some(cache) => cache.asked[usize::from(block)] = Some(asked),
             None => self.world.device = Some((block, asked)),
@@ -263,7 +263,7 @@ impl Step<'_> {
         &mut self,
         agent: AgentId,
         block: usize,
-        asked: Asked<Age>,
+        asked: BlockRequest<Age>,
     ) -> Result<(), Violation> {
         if asked.kind != Kind::WriteBack && !self.is_linked(agent) {
             self.send(HOME, Message { block: block as u64, requester: agent, body: Body::Done });
@@ -294,7 +294,7 @@ impl Step<'_> {
         self.finish(agent.0, block as u8, access, action)
     }
 
-    fn complete_device(&mut self, block: usize, asked: Asked<Age>) -> Result<(), Violation> {
+    fn complete_device(&mut self, block: usize, asked: BlockRequest<Age>) -> Result<(), Violation> {
         match asked.kind {
             Kind::ReadOnce if !matches!(asked.data, Some(Age::Last | Age::InTime)) => {
                 return Err(Violation {

@@ -11,7 +11,7 @@ use std::hash::{Hash, Hasher};
 
 use narthex_kernel::digest::Digest;
 use narthex_memory::AgentId;
-use narthex_memory::directory::{Asked, Body, Endpoint, Entry, HomeId, Lane, Message, Stage};
+use narthex_memory::directory::{BlockRequest, Body, Endpoint, Entry, HomeId, Lane, Message, Stage};
 use narthex_memory::protocols::{Access, State};
 
 use super::link::LinkState;
@@ -45,7 +45,7 @@ pub struct Cache {
     /// By block: the copy, and how new it is.
     pub copies: [(State, Age); BLOCKS],
     /// By block: the transaction that is under way.
-    pub asked: [Option<Asked<Age>>; BLOCKS],
+    pub asked: [Option<BlockRequest<Age>>; BLOCKS],
     /// By block: the access for which that is.
     pub wants: [Option<Access>; BLOCKS],
 }
@@ -70,7 +70,7 @@ pub struct World {
     pub caches: Vec<Cache>,
     pub homes: [AtHome; BLOCKS],
     /// What the device does, to which block.
-    pub device: Option<(u8, Asked<Age>)>,
+    pub device: Option<(u8, BlockRequest<Age>)>,
     pub messages: Vec<Sent>,
     /// What is behind a link, and on it.
     pub link: Option<LinkState>,

@@ -64,7 +64,7 @@ pub use blocks::{Blocks, Slot};
 pub use home::{Entry, HomePort, MOST_HOLDERS};
 pub use message::{Body, Carried, Endpoint, HomeId, Hops, Lane, Message};
 pub(crate) use parts::{DirectoryTransaction, Home, QueuedRequest, Requester, SavedHome};
-pub use requester::{Asked, Stage, answer};
+pub use requester::{BlockRequest, Stage, answer};
 pub use table::{
     Action, Actions, Arrival, BufferAction, Forwarded, Holders, HomeAction, HomeState, Reply, Table,
     Unexpected,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Slot;
 use super::home::Entry;
 use super::message::Carried;
-use super::requester::Asked;
+use super::requester::BlockRequest;
 use crate::interconnects::Home as Part;
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Response, Transaction, TransactionTag};
@@ -21,7 +21,7 @@ pub(crate) struct DirectoryTransaction {
     pub transaction: Transaction,
     pub since: Time,
     /// None: it is uncached.
-    pub asked: Option<Asked<Slot>>,
+    pub asked: Option<BlockRequest<Slot>>,
     /// The bytes that go home with its request.
     pub slot: Option<Slot>,
     pub is_sent: bool,

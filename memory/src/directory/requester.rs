@@ -22,7 +22,7 @@ pub enum Stage {
 
 /// A transaction on a block, from its request on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Asked<D> {
+pub struct BlockRequest<D> {
     /// What it does.
     pub kind: Kind,
     /// How far it is.
@@ -36,12 +36,12 @@ pub struct Asked<D> {
     pub shared: bool,
 }
 
-impl<D: Copy> Asked<D> {
+impl<D: Copy> BlockRequest<D> {
     /// A transaction that asks the home now, and brings it `data`.
     pub fn new(kind: Kind, data: Option<D>) -> Self {
         let stage = if kind == Kind::WriteBack { Stage::Owning } else { Stage::Asking };
         let kept = data.filter(|_| stage == Stage::Owning);
-        Asked { kind, stage, awaited: 0, data: kept, shared: false }
+        BlockRequest { kind, stage, awaited: 0, data: kept, shared: false }
     }
 
     /// Takes a response; whether the transaction is over.

@@ -21,7 +21,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::messages::Opcode;
-use crate::directory::{self, Asked, BufferAction, Table, Unexpected};
+use crate::directory::{self, BlockRequest, BufferAction, Table, Unexpected};
 use crate::kind::Kind;
 use crate::transaction::AgentId;
 
@@ -46,7 +46,7 @@ enum Stage<D> {
     /// It waits for older ones of its block, for answers to snoops, or for the directory.
     Waiting,
     /// The directory works on it.
-    Asked,
+    BlockRequest,
     /// The device may send its data; the bytes that the block has had, if only a part of them changes.
     Pulling(Option<D>),
 }
@@ -106,7 +106,7 @@ impl<D> HostPort<D> {
     /// The directory takes an agent's next request: with what it is asked.
     pub fn issue(&mut self, agent: AgentId) -> Option<(Request, Kind)> {
         let place = self.next_of(agent)?;
-        self.requests[place].1 = Stage::Asked;
+        self.requests[place].1 = Stage::BlockRequest;
         let request = self.requests[place].0;
         Some((request, request.opcode.asks(request.kind).expect("it is no write-back")))
     }
@@ -115,7 +115,7 @@ impl<D> HostPort<D> {
     /// come, a GO_WritePull, and `data` are the bytes that the block has had.
     pub fn complete(&mut self, agent: AgentId, block: u64, data: Option<D>) -> (Request, Option<D>) {
         let is_it = |(own, stage): &(Request, Stage<D>)| {
-            (own.agent, own.block) == (agent, block) && matches!(stage, Stage::Asked)
+            (own.agent, own.block) == (agent, block) && matches!(stage, Stage::BlockRequest)
         };
         let place = self.requests.iter().position(is_it).expect("the directory was asked");
         let request = self.requests[place].0;
@@ -177,7 +177,7 @@ impl<D> HostPort<D> {
 
 /// Dirty blocks that a device has given up, from the DirtyEvict until the GO_WritePull.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Evictions<D>(Vec<(Request, Asked<D>)>);
+pub struct Evictions<D>(Vec<(Request, BlockRequest<D>)>);
 
 impl<D> Default for Evictions<D> {
     fn default() -> Self {
@@ -188,7 +188,7 @@ impl<D> Default for Evictions<D> {
 impl<D: Copy> Evictions<D> {
     /// A block is given up.
     pub fn put(&mut self, request: Request, data: D) {
-        self.0.push((request, Asked::new(Kind::WriteBack, Some(data))));
+        self.0.push((request, BlockRequest::new(Kind::WriteBack, Some(data))));
     }
 
     /// What a block on its way home answers to a snoop: the bytes that it supplies, whether memory takes
@@ -202,7 +202,7 @@ impl<D: Copy> Evictions<D> {
         (agent, block): (AgentId, u64),
         kind: Kind,
     ) -> Option<Result<(D, BufferAction), Unexpected>> {
-        let is_it = |(own, _): &&mut (Request, Asked<D>)| (own.agent, own.block) == (agent, block);
+        let is_it = |(own, _): &&mut (Request, BlockRequest<D>)| (own.agent, own.block) == (agent, block);
         let (_, asked) = self.0.iter_mut().find(is_it)?;
         let data = asked.data?;
         Some(asked.forwarded(table, kind).map(|action| (data, action)))
@@ -211,7 +211,7 @@ impl<D: Copy> Evictions<D> {
     /// A GO_WritePull has come for a block: its bytes, and whether they are the newest.
     pub fn pull(&mut self, number: u8) -> (D, bool) {
         let place = self.0.iter().position(|(own, _)| own.number == number).expect("it was given up");
-        let (_, Asked { stage, data, .. }) = self.0.remove(place);
+        let (_, BlockRequest { stage, data, .. }) = self.0.remove(place);
         (data.expect("a write-back has bytes"), stage == directory::Stage::Owning)
     }
 

@@ -8,7 +8,9 @@ use super::super::{
 };
 use super::Directory;
 use crate::agent::Agent;
-use crate::directory::{Asked, Body, Carried, DirectoryTransaction, Endpoint, Hops, Message, Slot, answer};
+use crate::directory::{
+    BlockRequest, Body, Carried, DirectoryTransaction, Endpoint, Hops, Message, Slot, answer,
+};
 use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 
@@ -39,7 +41,7 @@ impl Directory {
         };
         let is_newest = transaction.kind == Kind::WriteBack;
         let slot = data.map(|data| own.state.blocks.keep(transaction.address, data, is_newest));
-        let asked = (!transaction.kind.is_uncached()).then(|| Asked::new(transaction.kind, slot));
+        let asked = (!transaction.kind.is_uncached()).then(|| BlockRequest::new(transaction.kind, slot));
         let requester = own.requester(agent);
         let is_over = transaction.kind == Kind::WriteBack;
         requester.underway.push(DirectoryTransaction {
