@@ -159,7 +159,7 @@ struct State {
 
 impl State {
     /// A message crosses a link, at which its head is at `head` at the earliest: from when on.
-    #[inline]
+    #[inline(always)]
     fn cross(
         &mut self,
         link: usize,
@@ -167,14 +167,14 @@ impl State {
         (head, serialization, bytes): (Time, Duration, u64),
     ) -> Time {
         let start = self.reserved[link * lanes + lane].take(head, serialization);
-        let waited = start - head;
         let used = &mut self.uses[link];
         used.parcels.increment();
         used.bytes.add(bytes);
         used.busy.add(serialization);
-        used.waited.add(waited);
-        self.statistics.waited.add(waited);
-        self.statistics.links.increment();
+        if start > head {
+            used.waited.add(start - head);
+            self.statistics.waited.add(start - head);
+        }
         start
     }
 }
@@ -242,17 +242,19 @@ impl OnChip {
         let serialization = cycles(self.clock, bytes, self.config.width.as_u64());
         let way = usize::from(from) * self.places + usize::from(to);
         let way = &self.ways[self.starts[way] as usize..self.starts[way + 1] as usize];
+        let (lanes, hop_time) = ((lane, self.lanes), self.config.hop_time);
         let mut head = now;
         for &link in way {
-            let between = self.between.as_ref().filter(|between| between.has(link));
-            let serialized = between.map_or(serialization, |own| cycles(self.clock, bytes, own.width));
-            let crossed = self.state.cross(link.into(), (lane, self.lanes), (head, serialized, bytes));
-            // Behind a narrow link the bytes have come apart.
-            head = match between {
-                None => crossed + self.config.hop_time,
-                Some(own) => crossed + own.link_time + (serialized.max(serialization) - serialization),
-            };
+            if let Some(own) = self.between.as_ref().filter(|between| between.has(link)) {
+                let serialized = cycles(self.clock, bytes, own.width);
+                let crossed = self.state.cross(link.into(), lanes, (head, serialized, bytes));
+                // Behind a narrow link the bytes have come apart.
+                head = crossed + own.link_time + (serialized.max(serialization) - serialization);
+            } else {
+                head = self.state.cross(link.into(), lanes, (head, serialization, bytes)) + hop_time;
+            }
         }
+        self.state.statistics.links.add(way.len() as u64);
         let arrival = head + serialization;
         self.state.statistics.latency.record((arrival - now).as_ps() / 1_000);
         arrival
@@ -281,6 +283,7 @@ impl OnChip {
             let port = nearer.ports(switch, to).min_by_key(|&port| start_of(port));
             let port = port.expect("a link leads nearer to each place");
             head = state.cross(link_of(port), (lane, *lanes), (head, serialization, bytes)) + config.hop_time;
+            state.statistics.links.increment();
             match topology.peer(switch, port) {
                 Peer::Switch { switch: next, .. } => switch = next,
                 Peer::Node(_) | Peer::Nothing => break,

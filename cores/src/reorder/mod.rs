@@ -67,7 +67,7 @@ use crate::timing::Timing as _;
 
 pub use config::{Config, PredictorConfig, PredictorKind};
 use predictor::Predictor;
-use scoreboard::Scoreboard;
+use scoreboard::{SavedScoreboard, Scoreboard};
 pub use stalls::Stall;
 
 /// When a value comes whose arrival is not known yet.
@@ -87,7 +87,7 @@ pub struct ReorderWindow {
     mmio_loads_serialise: bool,
     board: Scoreboard,
     /// The state to which it returns after it has looked ahead.
-    saved: Box<Scoreboard>,
+    saved: Box<SavedScoreboard>,
     predictor: Predictor,
     /// When the instruction began that a handler has passed on to a slower one.
     pub(crate) began: u64,
@@ -213,12 +213,12 @@ impl ReorderWindow {
         self.looks_ahead = true;
         self.board.stalls.is_ahead = true;
         self.board.least_stall = NEVER >> 1;
-        self.saved.copy_from(&self.board);
+        *self.saved = self.board.save();
     }
 
     /// Returns to the saved state. The blocks that were asked for remain on their way.
     pub(crate) fn end_ahead(&mut self) {
-        self.board.copy_from(&self.saved);
+        self.board.restore(&self.saved);
         self.board.stalls.is_ahead = false;
         self.board.least_stall = self.board.width;
         self.looks_ahead = false;

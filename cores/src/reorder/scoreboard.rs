@@ -1,6 +1,8 @@
 //! The account of time that a window keeps: what its instructions wait for.
-
-use std::ops::Range;
+//!
+//! **Rings of twice the window.** Looking ahead dispatches no more instructions than the window holds: the one
+//! at which it begins is not complete, and does not leave. So it writes no entry of the rings that the window has
+//! when it begins, and the way back is that of the counts.
 
 use narthex_kernel::{Archive, Archived, Damage};
 use narthex_memory::processor_memory::misses::MOST_MISSES;
@@ -16,29 +18,29 @@ const REGISTERS: usize = SINK as usize + 1;
 /// Words whose last store is remembered, by address.
 pub(super) const STORES: usize = 64;
 
+/// Entries of the ring of a queue.
+const QUEUE_RING: usize = 2 * MOST_QUEUED as usize;
+
+/// Entries of the ring of the window.
+const WINDOW_RING: usize = 2 * MOST_ENTRIES as usize;
+
 /// Loads, or stores, of the window: which instructions they are.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     entries: u64,
     /// How many there have been.
     count: u64,
-    instructions: [u64; MOST_QUEUED as usize],
+    instructions: [u64; QUEUE_RING],
 }
 
 impl Queue {
     pub fn new(entries: u64) -> Self {
-        Queue { entries, count: 0, instructions: [0; MOST_QUEUED as usize] }
+        Queue { entries, count: 0, instructions: [0; QUEUE_RING] }
     }
 
     #[inline(always)]
     pub fn place(count: u64) -> usize {
-        count as usize & (MOST_QUEUED as usize - 1)
-    }
-
-    fn copy_from(&mut self, other: &Queue) {
-        self.count = other.count;
-        let first = other.count.saturating_sub(other.entries);
-        copy_ring(&mut self.instructions, &other.instructions, first..other.count);
+        count as usize & (QUEUE_RING - 1)
     }
 
     /// Instruction `number` takes an entry.
@@ -58,7 +60,7 @@ impl Queue {
     }
 }
 
-/// What is copied when the processor looks ahead.
+/// When what is executed is complete.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     /// When each register is ready.
@@ -70,7 +72,7 @@ pub(super) struct Scoreboard {
     /// The instruction that each miss register is for.
     pub loads_under_way: [u64; MOST_MISSES],
     /// When the instructions of the window are complete.
-    pub completed: [u64; MOST_ENTRIES as usize],
+    pub completed: [u64; WINDOW_RING],
     /// The number of the next instruction.
     pub next: u64,
     /// The number of the oldest one in the window.
@@ -102,19 +104,6 @@ pub(super) struct Scoreboard {
     pub stalls: Stalls,
 }
 
-/// Copies the entries with these numbers, no more than all, of a ring with a power of two of them.
-fn copy_ring<const N: usize>(to: &mut [u64; N], from: &[u64; N], numbers: Range<u64>) {
-    let place = |number: u64| number as usize & (N - 1);
-    let (first, behind) = (place(numbers.start), place(numbers.end));
-    let ranges = match first < behind || numbers.is_empty() {
-        true => [first..behind, 0..0],
-        false => [first..N, 0..behind],
-    };
-    for range in ranges {
-        to[range.clone()].copy_from_slice(&from[range]);
-    }
-}
-
 impl Scoreboard {
     pub fn new(config: &Config, width: u64) -> Self {
         Scoreboard {
@@ -122,7 +111,7 @@ impl Scoreboard {
             divider: 0,
             blocks: [0; MOST_MISSES],
             loads_under_way: [0; MOST_MISSES],
-            completed: [0; MOST_ENTRIES as usize],
+            completed: [0; WINDOW_RING],
             next: 0,
             oldest: 0,
             frontier: 0,
@@ -143,42 +132,50 @@ impl Scoreboard {
 
     #[inline(always)]
     pub fn place(number: u64) -> usize {
-        number as usize & (MOST_ENTRIES as usize - 1)
+        number as usize & (WINDOW_RING - 1)
     }
 
-    /// Becomes like `other`, but for the blocks, the account of stalls, and for what is never read again: of the rings it copies
-    /// what is in the window.
-    pub fn copy_from(&mut self, other: &Scoreboard) {
+    /// Its instants, counts and places in rings.
+    fn words(&mut self) -> [&mut u64; 10] {
         let Scoreboard {
-            ready,
             divider,
-            blocks: _,
-            loads_under_way,
-            completed,
             next,
             oldest,
             frontier,
             result,
-            is_under_way,
-            is_full,
             loads,
             stores,
-            stored,
             history,
             dispatch,
             floor,
-            width: _,
-            least_stall: _,
-            stalls: _,
-        } = other;
-        self.ready[..REGISTERS].copy_from_slice(&ready[..REGISTERS]);
-        copy_ring(&mut self.completed, completed, *oldest..*next);
-        self.loads.copy_from(loads);
-        self.stores.copy_from(stores);
-        (self.divider, self.loads_under_way, self.stored) = (*divider, *loads_under_way, *stored);
-        (self.next, self.oldest, self.frontier) = (*next, *oldest, *frontier);
-        (self.result, self.is_under_way, self.is_full) = (*result, *is_under_way, *is_full);
-        (self.history, self.dispatch, self.floor) = (*history, *dispatch, *floor);
+            ..
+        } = self;
+        let (loads, stores) = (&mut loads.count, &mut stores.count);
+        [divider, next, oldest, frontier, result, loads, stores, history, dispatch, floor]
+    }
+
+    /// What a return to this state needs: all but the rings, the blocks, which stay on their way, and the account
+    /// of stalls.
+    pub fn save(&mut self) -> SavedScoreboard {
+        SavedScoreboard {
+            ready: *self.ready.first_chunk().expect("as many registers"),
+            loads_under_way: self.loads_under_way,
+            stored: self.stored,
+            words: self.words().map(|word| *word),
+            is_under_way: self.is_under_way,
+            is_full: self.is_full,
+        }
+    }
+
+    /// Returns to the state that was saved when it began to look ahead.
+    pub fn restore(&mut self, saved: &SavedScoreboard) {
+        let &SavedScoreboard { ref ready, loads_under_way, stored, words, is_under_way, is_full } = saved;
+        let ahead = self.next;
+        self.ready[..REGISTERS].copy_from_slice(ready);
+        (self.loads_under_way, self.stored) = (loads_under_way, stored);
+        self.words().into_iter().zip(words).for_each(|(word, saved)| *word = saved);
+        (self.is_under_way, self.is_full) = (is_under_way, is_full);
+        debug_assert!(ahead - self.next <= MOST_ENTRIES, "looking ahead has left the window");
     }
 
     /// All before this instruction leave the window; false if one of them is a load under way.
@@ -211,41 +208,40 @@ impl Scoreboard {
     }
 }
 
+/// A scoreboard's state before it looks ahead.
+#[derive(Clone, Debug)]
+pub(super) struct SavedScoreboard {
+    ready: [u64; REGISTERS],
+    loads_under_way: [u64; MOST_MISSES],
+    stored: [(u64, u64); STORES],
+    /// As [`Scoreboard::words`] has them.
+    words: [u64; 10],
+    is_under_way: bool,
+    is_full: bool,
+}
+
 impl Archived for Scoreboard {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        self.words().into_iter().try_for_each(|word| archive.value(word))?;
         let Scoreboard {
             ready,
-            divider,
             blocks,
             loads_under_way,
             completed,
-            next,
-            oldest,
-            frontier,
-            result,
-            is_under_way: _,
             is_full,
             loads,
             stores,
             stored,
-            history,
-            dispatch,
-            floor,
-            width: _,
-            least_stall: _,
             stalls,
+            ..
         } = self;
         archive.each(&mut ready[..REGISTERS])?;
         archive.each(blocks)?;
         archive.each(loads_under_way)?;
         archive.each(completed)?;
-        let words = [divider, next, oldest, frontier, result, history, dispatch, floor];
-        words.into_iter().try_for_each(|word| archive.value(word))?;
         archive.value(is_full)?;
-        for queue in [loads, stores] {
-            archive.value(&mut queue.count)?;
-            archive.each(&mut queue.instructions)?;
-        }
+        archive.each(&mut loads.instructions)?;
+        archive.each(&mut stores.instructions)?;
         stored.iter_mut().try_for_each(|entry| archive.value(entry))?;
         stalls.archive(archive)
     }

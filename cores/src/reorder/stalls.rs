@@ -112,6 +112,11 @@ pub(super) struct Stalls {
     pub is_ahead: bool,
 }
 
+/// Where the mark of an instruction is.
+fn place(number: u64) -> usize {
+    number as usize & (MOST_ENTRIES as usize - 1)
+}
+
 impl Stalls {
     pub fn new() -> Self {
         Stalls {
@@ -124,7 +129,7 @@ impl Stalls {
     }
 
     fn mark_of(&mut self, number: u64) -> &mut Mark {
-        let mark = &mut self.marks[Scoreboard::place(number)];
+        let mark = &mut self.marks[place(number)];
         if mark.number != number {
             *mark = Mark::new(number);
         }
@@ -156,7 +161,7 @@ impl Stalls {
         if self.is_ahead || from >= to {
             return;
         }
-        let mark = &self.marks[Scoreboard::place(number)];
+        let mark = &self.marks[place(number)];
         if mark.number != number {
             self.slots[Stall::Execution.index()] += to - from;
             return;

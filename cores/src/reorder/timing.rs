@@ -19,6 +19,7 @@ impl Timing for ReorderWindow {
     fn new(config: &CoreConfig) -> Self {
         let width = config.issue_width;
         let own = config.window.as_ref().expect("the core has a window");
+        let mut board = Scoreboard::new(own, width);
         ReorderWindow {
             cycle_mask: !(width - 1),
             latency_slots: latencies(config).map(|cycles| cycles * width),
@@ -28,8 +29,8 @@ impl Timing for ReorderWindow {
             mispredict_slots: own.mispredict_cycles * width,
             entries: own.entries,
             mmio_loads_serialise: own.mmio_loads_serialise,
-            board: Scoreboard::new(own, width),
-            saved: Box::new(Scoreboard::new(own, width)),
+            saved: Box::new(board.save()),
+            board,
             predictor: Predictor::new(&own.predictor),
             began: 0,
             wake: NEVER,

@@ -358,13 +358,37 @@ impl Node {
         Directory::arrive(self, now, on, to, carried);
     }
 
-    /// Lets each processor of a chip that has anything to do before `limit` execute up to the
-    /// instant at which the slowest of them could reach another one, again and again until one has
+    /// Lets each processor of a chip that has anything to do before `limit` execute, until one has
     /// stopped for something else; none if none has.
     #[inline(never)]
     pub(super) fn run_tiles(&mut self, limit: Time, lookahead: Duration) -> Option<Stop> {
+        let mut active = self.processors.active(limit).map(|(index, _)| index);
+        let first_two = (active.next(), active.next());
+        drop(active);
+        match first_two {
+            (None, _) => return None,
+            (Some(index), None) => self.run_tile(index, limit),
+            _ => self.run_several_tiles(limit, lookahead),
+        }
+        Some(Stop::Horizon)
+    }
+
+    /// Lets the only processor execute that has anything to do before `limit`. The others hear of what it
+    /// does by events.
+    fn run_tile(&mut self, index: usize, limit: Time) {
+        while self.processors[index].is_active(limit) {
+            // What it has asked for is an event, too.
+            let event = limit.min(self.bound(self.events.next_instant()));
+            if !matches!(self.run_processor(index, event), Stop::Horizon) || self.sleepers.are_any() {
+                return;
+            }
+        }
+    }
+
+    /// Lets several execute up to the instant at which the slowest of them could reach another one, again and
+    /// again.
+    fn run_several_tiles(&mut self, limit: Time, lookahead: Duration) {
         let mut turns = self.take_turns(limit);
-        let any = !turns.is_empty();
         let mut goes_on = true;
         while goes_on && let Some(slowest) = turns.iter().map(|turn| turn.now).min() {
             let horizon = limit.min(after(slowest.saturating_add(lookahead)));
@@ -380,7 +404,6 @@ impl Node {
             goes_on &= !self.sleepers.are_any();
         }
         self.turns = turns;
-        any.then_some(Stop::Horizon)
     }
 
     /// What happens next on the network on chip, if no other event is before it.

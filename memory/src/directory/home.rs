@@ -101,6 +101,15 @@ impl Entry {
         !self.is_busy() && self.holders() == Holders::Nobody
     }
 
+    /// All of it in a few words.
+    #[inline(always)]
+    pub(super) fn words(&self) -> (u64, u128) {
+        let owner = self.owner.map_or(0, |owner| 1 + u64::from(owner.0));
+        let of_transaction =
+            u64::from(self.requester.0) | (self.kind as u64) << 8 | (self.state as u64) << 16;
+        (of_transaction | owner << 24, self.sharers.0)
+    }
+
     /// Who has the block.
     pub fn holders(&self) -> Holders {
         match (self.owner, self.sharers == Sharers::default()) {

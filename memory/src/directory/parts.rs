@@ -137,14 +137,16 @@ impl Home {
 
     /// What is known of it from now on.
     pub fn set_entry(&mut self, block: u64, entry: Entry) {
-        let before = match entry.is_blank() {
-            true => self.entries.remove(&block),
-            false => self.entries.insert(block, entry),
-        };
         self.busy += usize::from(entry.is_busy());
-        self.busy -= before.map_or(0, |before| usize::from(before.is_busy()));
-        for entry in before.into_iter().chain((!entry.is_blank()).then_some(entry)) {
-            self.digest ^= BuildHasherDefault::<FxHasher>::default().hash_one((block, entry));
+        let before = if entry.is_blank() {
+            self.entries.remove(&block)
+        } else {
+            self.digest ^= digest(block, &entry);
+            self.entries.insert(block, entry)
+        };
+        if let Some(before) = before {
+            self.busy -= usize::from(before.is_busy());
+            self.digest ^= digest(block, &before);
         }
     }
 
@@ -202,6 +204,12 @@ impl Home {
         *self = Home { waiting: saved.waiting, looks_up_until, memory_taken_until, ..Home::new(self.part) };
         saved.entries.into_iter().for_each(|(block, entry)| self.set_entry(block, entry));
     }
+}
+
+/// A number for what is known of a block.
+#[inline(always)]
+fn digest(block: u64, entry: &Entry) -> u64 {
+    BuildHasherDefault::<FxHasher>::default().hash_one((block, entry.words()))
 }
 
 /// A home in a checkpoint.

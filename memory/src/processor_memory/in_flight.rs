@@ -30,13 +30,16 @@ const LEAST: usize = 2;
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct InFlight {
     entries: [Option<Issued>; LEAST],
-    /// Further blocks; empty if one is under way at a time.
+    /// Further blocks, up to 64; empty if one is under way at a time.
     more: Vec<Option<Issued>>,
+    /// Which of these are taken, a bit each: most are free, and all are asked often.
+    taken: u64,
 }
 
 impl InFlight {
     /// So many transactions on blocks may be under way.
     pub fn with_blocks(count: usize) -> Self {
+        debug_assert!(count <= u64::BITS as usize + 1);
         InFlight { more: vec![None; count - 1], ..InFlight::default() }
     }
 
@@ -52,8 +55,9 @@ impl InFlight {
             self.entries[usize::from(BLOCK.0)] = Some(issued);
             return BLOCK;
         }
-        let place = self.more.iter().position(Option::is_none).expect("a tag is free");
+        let place = self.taken.trailing_ones() as usize;
         self.more[place] = Some(issued);
+        self.taken |= 1 << place;
         TransactionTag((LEAST + place) as u8)
     }
 
@@ -69,6 +73,7 @@ impl InFlight {
         if place < LEAST { &self.entries[place] } else { &self.more[place - LEAST] }
     }
 
+    /// To change what it is for: taken remains taken.
     #[inline(always)]
     fn entry_mut(&mut self, tag: TransactionTag) -> &mut Option<Issued> {
         let place = usize::from(tag.0);
@@ -78,6 +83,9 @@ impl InFlight {
     /// The one with this tag is over: what it was for.
     #[inline(always)]
     pub fn end(&mut self, tag: TransactionTag) -> Issued {
+        if let Some(place) = usize::from(tag.0).checked_sub(LEAST) {
+            self.taken &= !(1 << place);
+        }
         self.entry_mut(tag).take().expect("a transaction was issued")
     }
 
@@ -101,18 +109,24 @@ impl InFlight {
     /// Whether no transaction on a block is under way.
     #[inline(always)]
     pub fn has_no_block(&self) -> bool {
-        self.get(BLOCK).is_none() && self.more.iter().all(Option::is_none)
+        self.get(BLOCK).is_none() && self.taken == 0
     }
 
     /// Whether another transaction on a block may be issued.
     #[inline(always)]
     pub fn has_room_for_block(&self) -> bool {
-        self.get(BLOCK).is_none() || self.more.iter().any(Option::is_none)
+        self.get(BLOCK).is_none() || (self.taken.trailing_ones() as usize) < self.more.len()
     }
 
     /// What the transactions on blocks are for.
     pub fn of_blocks(&self) -> impl Iterator<Item = &Issued> {
-        self.get(BLOCK).into_iter().chain(self.more.iter().flatten())
+        let mut left = self.taken;
+        let next = move || {
+            let place = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            self.more[place].as_ref()
+        };
+        self.get(BLOCK).into_iter().chain(std::iter::from_fn(next))
     }
 
     /// What prefetches bring of this range is to go when it comes.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 
 use super::super::{
     AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, ask_home, at_home,
@@ -119,8 +119,10 @@ impl Directory {
     ) -> bool {
         let Carried { message, hops } = carried;
         let part = Self::of(composition, on).homes[usize::from(id.0)].part;
-        let SnoopReply { shares: agent_shares, later, supplies: fetched, .. } =
-            Self::tell_home(composition, now, (on, id), &message);
+        let SnoopReply { shares: agent_shares, later, supplies: fetched, .. } = match part {
+            Part::Agent(agent) => Self::tell_home(composition, now, (on, id), agent, &message),
+            Part::Memory(_) | Part::Beyond(_) => UNTOLD,
+        };
         let own = Self::of(composition, on);
         if later {
             let waiting = &mut own.homes[usize::from(id.0)].waiting;
@@ -141,32 +143,34 @@ impl Directory {
     }
 }
 
+/// What is known where no agent is told of a request.
+const UNTOLD: SnoopReply =
+    SnoopReply { shares: true, supplies: None, updates_home: false, delay: Duration::ZERO, later: false };
+
 impl Directory {
     /// Tells the agent that is a block's home of a request of another one, and gives its reply. Its part of the
     /// directory is in it, so it is told of all requests in the order in which the home works on them. One
     /// behind a link is asked only for what the directory's own caches cannot decide, and replies later.
+    #[inline(never)]
     fn tell_home<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
         (on, id): (InterconnectId, HomeId),
+        agent: AgentId,
         message: &Message<Slot>,
     ) -> SnoopReply {
-        let own = Self::of(composition, on);
-        let home = &own.homes[usize::from(id.0)];
-        let untold = SnoopReply { shares: true, ..SnoopReply::default() };
-        let (Part::Agent(agent), Body::Request { kind, .. }) = (home.part, message.body) else {
-            return untold;
-        };
+        let Body::Request { kind, .. } = message.body else { return UNTOLD };
         if agent == message.requester {
-            return untold;
+            return UNTOLD;
         }
+        let own = Self::of(composition, on);
         let mut transaction = Transaction::block(message.requester, kind, message.block);
         let Some(link) = own.link_of(agent) else {
             return composition.agent(agent).snoop(now, &transaction);
         };
         let asks =
             own.homes[usize::from(id.0)].entry(message.block).asks_home(message.requester, kind, agent);
-        let Some(kind) = asks else { return untold };
+        let Some(kind) = asks else { return UNTOLD };
         transaction.kind = kind;
         ask_home(composition, now, link, agent, &transaction)
     }
