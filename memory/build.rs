@@ -12,12 +12,13 @@ use std::{env, fs};
 use further::{Files, collisions, files_in, files_of_user};
 
 /// Modules beside the interconnects that serve all of them.
-const SERVE_INTERCONNECTS: [&str; 12] = [
+const SERVE_INTERCONNECTS: [&str; 13] = [
     "mod",
     "accesses",
     "address_map",
     "bridge_agent",
     "carrying",
+    "dispatch",
     "host",
     "link_packets",
     "model",

@@ -1,5 +1,7 @@
 //! Runs of whole machines that must end, whatever their input is.
 
+use std::panic::{self, AssertUnwindSafe};
+
 use narthex_kernel::Time;
 use narthex_machine::{Failure, Progress, RunRequest, run};
 use serde_json::Value;
@@ -23,17 +25,22 @@ pub enum Outcome {
 /// reaches, or was observed `observations` times (ten times a second).
 ///
 /// # Errors
-/// If it fails without a message.
+/// If it fails without a message, or panics.
 pub fn bounded(request: &RunRequest, elf: &[u8], observations: u32) -> Result<Outcome, String> {
     let mut left = observations;
     let mut endless = false;
-    let result = run(request, elf, &mut |progress| {
+    let mut goes_on = |progress: Progress<'_>| {
         if let Progress::Time(now) = progress {
             left = left.saturating_sub(1);
             endless = left == 0 || now >= LONGEST;
         }
         !endless
-    });
+    };
+    // The message of a panic is told by then; it does not name the case.
+    let result = panic::catch_unwind(AssertUnwindSafe(|| run(request, elf, &mut goes_on))).map_err(|_| {
+        let RunRequest { machine, interface, set, nodes, .. } = request;
+        format!("it panics with -m {machine} -i '{interface}' {set:?}, {nodes:?} nodes")
+    })?;
     match result {
         Err(failure) if endless && failure.message.contains("interrupted") => Ok(Outcome::Endless),
         // A checkpoint may say that a program failed with nothing as its message.
