@@ -124,6 +124,8 @@ static void translate(struct device_context *device, const struct completion *co
         return;
     }
     end_receive(pair->receives, completion, wc);
+    wc->src_qp = completion->source;
+    wc->slid = completion->source_lid;
     wc->opcode = kind == RECEIVE_WRITE_IMMEDIATE ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
     if (kind == RECEIVE_WRITE_IMMEDIATE || kind == RECEIVE_IMMEDIATE) {
         wc->wc_flags = IBV_WC_WITH_IMM;
