@@ -31,6 +31,20 @@ enum { SEGMENTS_OF_BLOCK = 4 };
 #define COMPLETION_BEFORE_DATA() COMPILER_BARRIER()
 #endif
 
+/* Programs with datagrams link unreliable_datagrams.c, whose verbs stand in for those of the same
+ * names: what other programs link, and so where their data are, does not depend on datagrams. */
+#ifdef WITH_DATAGRAMS
+#define VERB
+enum { HAS_DATAGRAMS = 1 };
+#else
+#define VERB __attribute__((weak))
+enum { HAS_DATAGRAMS = 0 };
+#endif
+
+static inline bool has_datagrams(enum ibv_qp_type type) {
+    return HAS_DATAGRAMS && type == IBV_QPT_UD;
+}
+
 struct segment {
     uint32_t length, key;
     uint64_t address;

@@ -12,7 +12,7 @@ static uint32_t blocks_of(const struct ibv_qp_cap *cap, enum ibv_qp_type type) {
     size_t gathered = entries * sizeof(struct segment);
     size_t inlined = (sizeof(uint32_t) + cap->max_inline_data + VERBS_SEGMENT - 1) / VERBS_SEGMENT *
                      VERBS_SEGMENT;
-    size_t remote = type == IBV_QPT_UD ? VERBS_ADDRESS : VERBS_SEGMENT;
+    size_t remote = has_datagrams(type) ? VERBS_ADDRESS : VERBS_SEGMENT;
     size_t bytes = VERBS_SEGMENT + remote + (gathered > inlined ? gathered : inlined);
     return (uint32_t)((bytes + VERBS_BASIC_BLOCK - 1) / VERBS_BASIC_BLOCK);
 }
@@ -21,10 +21,11 @@ static bool is_sound(const struct device_context *device, const struct ibv_qp_in
     const struct ibv_qp_cap *cap = &init->cap;
     bool receives = init->srq || (cap->max_recv_wr <= device->most_entries &&
                                   cap->max_recv_sge <= MOST_SEGMENTS);
-    bool is_datagram = init->qp_type == IBV_QPT_UD;
-    uint64_t most_inline = device->most_inline - (is_datagram ? VERBS_ADDRESS - VERBS_SEGMENT : 0);
-    return (is_datagram || init->qp_type == IBV_QPT_RC) && init->send_cq && init->recv_cq && receives &&
-           cap->max_send_sge <= MOST_SEGMENTS && cap->max_inline_data <= most_inline &&
+    bool is_datagram = has_datagrams(init->qp_type);
+    return (init->qp_type == IBV_QPT_RC || is_datagram) && init->send_cq && init->recv_cq &&
+           receives && cap->max_send_sge <= MOST_SEGMENTS &&
+           cap->max_inline_data <=
+               device->most_inline - (is_datagram ? VERBS_ADDRESS - VERBS_SEGMENT : 0) &&
            cap->max_send_wr <= device->most_entries / SEGMENTS_OF_BLOCK;
 }
 
@@ -35,9 +36,8 @@ static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, uint64_t fla
     struct device_context *device = device_of(pd->context);
     if (init->cap.max_send_sge == 0)
         init->cap.max_send_sge = 1;
-    uint32_t most_blocks = blocks_of(&init->cap, init->qp_type);
     uint32_t requests = init->cap.max_send_wr ? init->cap.max_send_wr : 1;
-    uint32_t logarithm = verbs_logarithm((uint64_t)requests * most_blocks);
+    uint32_t logarithm = verbs_logarithm((uint64_t)requests * blocks_of(&init->cap, init->qp_type));
     size_t blocks = (size_t)1 << logarithm;
     own->ring = verbs_allocate(blocks * VERBS_BASIC_BLOCK + RECORD_BYTES);
     own->ids = calloc(blocks, sizeof *own->ids);
@@ -47,7 +47,7 @@ static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, uint64_t fla
         return ENOMEM;
     own->record = (uint32_t *)(void *)(own->ring + blocks * VERBS_BASIC_BLOCK);
     own->mask = (uint32_t)blocks - 1;
-    own->most_blocks = most_blocks;
+    own->most_blocks = blocks_of(&init->cap, init->qp_type);
     own->signals_all = init->sq_sig_all;
     own->receives =
         init->srq ? &((struct shared_receive_queue *)(void *)init->srq)->queue : &own->own;
@@ -84,7 +84,7 @@ static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, uint64_t fla
                               .handle = number,
                               .qp_num = number,
                               .state = IBV_QPS_RESET,
-                              .qp_type = init->qp_type};
+                              .qp_type = has_datagrams(init->qp_type) ? IBV_QPT_UD : IBV_QPT_RC};
     device->pairs[number - VERBS_FIRST_QUEUE_PAIR] = own;
     device->users += 1;
     return 0;
@@ -104,7 +104,7 @@ static struct ibv_qp *create_with(struct ibv_pd *pd, struct ibv_qp_init_attr *in
         errno = EINVAL;
         return NULL;
     }
-    if (init->qp_type == IBV_QPT_UD)
+    if (has_datagrams(init->qp_type))
         flags |= DATAGRAMS;
     struct queue_pair *own = calloc(1, sizeof *own);
     int error = own ? create(pd, init, flags, own) : ENOMEM;
@@ -117,12 +117,12 @@ static struct ibv_qp *create_with(struct ibv_pd *pd, struct ibv_qp_init_attr *in
     return &own->qp;
 }
 
-struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr) {
+VERB struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr) {
     return create_with(pd, qp_init_attr, PAYLOAD_IN_COMPLETIONS);
 }
 
-struct ibv_qp *ibv_create_qp_ex(struct ibv_context *context,
-                                struct ibv_qp_init_attr_ex *qp_init_attr_ex) {
+VERB struct ibv_qp *ibv_create_qp_ex(struct ibv_context *context,
+                                     struct ibv_qp_init_attr_ex *qp_init_attr_ex) {
     struct ibv_qp_init_attr_ex *ex = qp_init_attr_ex;
     uint32_t flags = ex->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? ex->create_flags : 0;
     if (!(ex->comp_mask & IBV_QP_INIT_ATTR_PD) || ex->pd->context != context ||
@@ -154,7 +154,6 @@ enum {
         IBV_QP_MAX_DEST_RD_ATOMIC,
     FOR_RTS = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
         IBV_QP_MAX_QP_RD_ATOMIC,
-    FOR_INIT_OF_DATAGRAMS = IBV_QP_QKEY | IBV_QP_PKEY_INDEX | IBV_QP_PORT,
 };
 
 static int set_state(struct queue_pair *own, enum ibv_qp_state state, uint64_t first) {
@@ -181,18 +180,7 @@ static int become_sender(struct queue_pair *own, const struct ibv_qp_attr *attr)
     return verbs_request(own->qp.context, VERBS_SET_STATE, words);
 }
 
-/* The states of a queue pair for datagrams, which is connected to none. */
-static int modify_unconnected(struct queue_pair *own, const struct ibv_qp_attr *attr, int mask) {
-    enum ibv_qp_state state = attr->qp_state;
-    if (state == IBV_QPS_INIT && (mask & FOR_INIT_OF_DATAGRAMS) == FOR_INIT_OF_DATAGRAMS &&
-        attr->port_num == 1)
-        return set_state(own, state, attr->qkey);
-    if (state == IBV_QPS_RTR || (state == IBV_QPS_RTS && mask & IBV_QP_SQ_PSN))
-        return set_state(own, state, state == IBV_QPS_RTS ? attr->sq_psn : 0);
-    return EINVAL;
-}
-
-int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask) {
+VERB int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask) {
     struct queue_pair *own = (struct queue_pair *)(void *)qp;
     if (!(attr_mask & IBV_QP_STATE))
         return EINVAL;
@@ -200,8 +188,6 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask) {
     int error = EINVAL;
     if (state == IBV_QPS_ERR) {
         error = set_state(own, state, 0);
-    } else if (qp->qp_type == IBV_QPT_UD) {
-        error = modify_unconnected(own, attr, attr_mask);
     } else if (state == IBV_QPS_INIT && (attr_mask & FOR_INIT) == FOR_INIT && attr->port_num == 1) {
         own->access = attr->qp_access_flags;
         error = set_state(own, state, 0);
@@ -215,8 +201,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask) {
     return error;
 }
 
-int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
-                 struct ibv_qp_init_attr *init_attr) {
+VERB int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+                      struct ibv_qp_init_attr *init_attr) {
     struct queue_pair *own = (struct queue_pair *)(void *)qp;
     uint64_t words[VERBS_REQUEST_WORDS] = {qp->qp_num};
     int error = verbs_request(qp->context, VERBS_QUERY_QUEUE_PAIR, words);
@@ -237,7 +223,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
     return 0;
 }
 
-int ibv_destroy_qp(struct ibv_qp *qp) {
+VERB int ibv_destroy_qp(struct ibv_qp *qp) {
     struct queue_pair *own = (struct queue_pair *)(void *)qp;
     struct device_context *device = device_of(qp->context);
     int error = verbs_request_when_idle(qp->context, VERBS_DESTROY_QUEUE_PAIR, qp->qp_num);

@@ -104,7 +104,7 @@ static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *
         segments = 3;
     } else if (opcode != VERBS_SEND && opcode != VERBS_SEND_IMMEDIATE) {
         put(segment_at(own, block, segments++), wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
-    } else if (own->qp.qp_type == IBV_QPT_UD) {
+    } else if (has_datagrams(own->qp.qp_type)) {
         segments = put_address(own, wr);
         if (segments == 0)
             return EINVAL;
@@ -161,7 +161,7 @@ static void ring(struct queue_pair *own, uint64_t control, uint32_t block, bool 
     STORES_BEFORE_DEVICE();
 }
 
-int ibv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr) {
+VERB int ibv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr) {
     struct queue_pair *own = (struct queue_pair *)(void *)qp;
     uint32_t before = own->posted, requests = 0;
     uint64_t control = 0;

@@ -125,9 +125,13 @@ struct ibv_wc {
     uint64_t wr_id;
     enum ibv_wc_status status;
     enum ibv_wc_opcode opcode;
-    uint32_t vendor_err, byte_len, imm_data, qp_num, src_qp;
+    union {
+        uint32_t vendor_err;
+        uint16_t slid;
+    };
+    uint32_t byte_len, imm_data, qp_num;
     unsigned wc_flags;
-    uint16_t slid;
+    uint32_t src_qp;
 };
 
 struct ibv_cq {
@@ -303,9 +307,11 @@ struct ibv_qp_init_attr {
 struct ibv_qp_attr {
     enum ibv_qp_state qp_state;
     enum ibv_mtu path_mtu;
-    uint32_t qkey; /* that datagrams for it have to have */
     uint32_t rq_psn, sq_psn, dest_qp_num;
-    unsigned qp_access_flags;
+    union { /* to INIT: of a connection, and of datagrams */
+        unsigned qp_access_flags;
+        uint32_t qkey; /* that datagrams for it have to have */
+    };
     struct ibv_ah_attr ah_attr;
     uint16_t pkey_index;
     uint8_t port_num;
