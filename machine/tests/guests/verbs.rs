@@ -151,6 +151,27 @@ fn a_receiver_without_a_buffer_is_sent_to_again() {
     assert_eq!(statistic(&document, 0, "verbs_packets_received"), 240);
 }
 
+/// The request in memory has two blocks, and the doorbell tells of one: local QP operation error.
+#[test]
+fn a_request_with_more_segments_than_were_posted_fails() {
+    let request = RunRequest { nodes: Some(1), ..request("hpca98", "Verbs") };
+    let program = format!(
+        "li s2, 0x100000\n li s4, 0x50000000\n ld s4, 40(s4)\n {}
+        li   t6, 0x40050000000a     # send, five segments, queue pair 0x40
+        sd   t6, 0(s3)
+        sd   zero, 8(s3)
+        li   t6, 0x40020000000a
+        fence
+        {SEND}
+        lbu  a0, 46(s11)
+        addi a0, a0, -2
+        snez a0, a0
+        exit a0",
+        prepared()
+    );
+    result(&request, &program);
+}
+
 #[test]
 fn a_wild_doorbell_ends_the_program_with_its_queue_pair() {
     let request = RunRequest { nodes: Some(1), ..request("hpca98", "Verbs") };
