@@ -44,7 +44,7 @@ narthex_kernel::statistics! {
         received: Counter, "verbs_packets_received", "packets", "packets of messages that were taken";
         repeated: Counter, "verbs_packets_repeated", "packets", "packets that had come before";
         out_of_turn: Counter, "verbs_packets_out_of_turn", "packets", "packets before which another one was missing";
-        not_ready: Counter, "verbs_receivers_not_ready", "packets", "packets for which no receive was posted, and that are sent again";
+        not_ready: Counter, "verbs_receivers_not_ready", "packets", "packets of connections for which no receive was posted";
         datagrams_lost: Counter, "verbs_datagrams_lost", "datagrams", "datagrams for which no receive was posted";
         gone_back: Counter, "verbs_gone_back", "times", "times that a queue pair went back to send again";
         dropped: Counter, "verbs_packets_dropped", "packets", "packets for no process, for no queue pair of theirs, and datagrams with another queue key";
