@@ -565,6 +565,12 @@
 /* The number of a process's first queue pair. */
 #define VERBS_FIRST_QUEUE_PAIR UINT64_C(0x40)
 
+/* Bytes of a datagram's segments that say where it goes. */
+#define VERBS_ADDRESS UINT64_C(0x30)
+
+/* Bytes before the payload of a datagram in its receive. */
+#define VERBS_ROUTE_HEADER UINT64_C(0x28)
+
 /* The most bytes of payload in a completion. */
 #define VERBS_SCATTERED UINT64_C(0x20)
 
@@ -633,8 +639,8 @@
 #define VERBS_DESTROY_RECEIVE_QUEUE UINT64_C(0x9)
 
 /* ioctl: address, logarithm of blocks, completion queues of sends and receives, receive queue,
- * domain, flags: 1 for payload in completions, 2 for whole blocks of what is received -> queue
- * pair. */
+ * domain, flags: 1 for payload in completions, 2 for whole blocks of what is received, 4 for
+ * datagrams -> queue pair. */
 #define VERBS_CREATE_QUEUE_PAIR UINT64_C(0xa)
 
 /* ioctl: queue pair. */
@@ -644,8 +650,8 @@
  * a receive (ns), reads and atomics of the peer. */
 #define VERBS_CONNECT UINT64_C(0xc)
 
-/* ioctl: queue pair, state; to send: first packet, timeout, retries, retries for want of a receive,
- * reads and atomics under way. */
+/* ioctl: queue pair, state; to initialise one for datagrams: its queue key; to send: first packet,
+ * timeout, retries, retries for want of a receive, reads and atomics under way. */
 #define VERBS_SET_STATE UINT64_C(0xd)
 
 /* ioctl: queue pair -> state. */

@@ -12,8 +12,8 @@
 enum { INVALID_ENTRY = 0xf1, NO_QUEUE_PAIR = 0 };
 enum { REQUEST, RECEIVE_WRITE_IMMEDIATE, RECEIVE, RECEIVE_IMMEDIATE, REQUEST_ERROR = 0xd };
 
-struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, void *channel,
-                             int comp_vector) {
+VERB struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+                                  void *channel, int comp_vector) {
     if (cqe < 1 || channel || comp_vector != 0 ||
         (uint64_t)cqe > device_of(context)->most_entries) {
         errno = EINVAL;
@@ -45,7 +45,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
     return &own->cq;
 }
 
-int ibv_destroy_cq(struct ibv_cq *cq) {
+VERB int ibv_destroy_cq(struct ibv_cq *cq) {
     struct completion_queue *own = (struct completion_queue *)(void *)cq;
     int error = verbs_request_when_idle(cq->context, VERBS_DESTROY_COMPLETION_QUEUE, cq->handle);
     if (!error) {
@@ -124,6 +124,10 @@ static void translate(struct device_context *device, const struct completion *co
         return;
     }
     end_receive(pair->receives, completion, wc);
+    if (HAS_DATAGRAMS) {
+        wc->src_qp = completion->source;
+        wc->slid = completion->source_lid;
+    }
     wc->opcode = kind == RECEIVE_WRITE_IMMEDIATE ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
     if (kind == RECEIVE_WRITE_IMMEDIATE || kind == RECEIVE_IMMEDIATE) {
         wc->wc_flags = IBV_WC_WITH_IMM;
@@ -132,7 +136,7 @@ static void translate(struct device_context *device, const struct completion *co
 }
 
 /* Entries of a queue pair that goes are marked, and polls pass over them. */
-void verbs_forget_completions(struct ibv_cq *cq, uint32_t queue_pair) {
+VERB void verbs_forget_completions(struct ibv_cq *cq, uint32_t queue_pair) {
     struct completion_queue *own = (struct completion_queue *)(void *)cq;
     for (uint32_t each = own->taken; each - own->taken <= own->mask; each++) {
         struct completion *entry = &own->ring[each & own->mask];
@@ -141,7 +145,7 @@ void verbs_forget_completions(struct ibv_cq *cq, uint32_t queue_pair) {
     }
 }
 
-int ibv_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc) {
+VERB int ibv_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc) {
     struct completion_queue *own = (struct completion_queue *)(void *)cq;
     int count = 0;
     uint32_t before = own->taken;
@@ -156,7 +160,7 @@ int ibv_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc) {
     return count;
 }
 
-const char *ibv_wc_status_str(enum ibv_wc_status status) {
+VERB const char *ibv_wc_status_str(enum ibv_wc_status status) {
     static const char *const WORDS[] = {
         "success",
         "local length error",

@@ -31,6 +31,20 @@ enum { SEGMENTS_OF_BLOCK = 4 };
 #define COMPLETION_BEFORE_DATA() COMPILER_BARRIER()
 #endif
 
+/* Programs with datagrams link unreliable_datagrams.c, whose verbs stand in for those of the same
+ * names: what other programs link, and so where their data are, does not depend on datagrams. */
+#ifdef WITH_DATAGRAMS
+#define VERB
+enum { HAS_DATAGRAMS = 1 };
+#else
+#define VERB __attribute__((weak))
+enum { HAS_DATAGRAMS = 0 };
+#endif
+
+static inline bool has_datagrams(enum ibv_qp_type type) {
+    return HAS_DATAGRAMS && type == IBV_QPT_UD;
+}
+
 struct segment {
     uint32_t length, key;
     uint64_t address;
@@ -40,8 +54,10 @@ struct completion {
     uint8_t payload[32];
     uint32_t immediate, bytes, queue_pair;
     uint16_t index;
-    uint8_t status, unused[16];
-    uint8_t kind_and_owner;
+    uint8_t status, unused;
+    uint32_t source; /* of a datagram: the sender's queue pair and process */
+    uint16_t source_lid;
+    uint8_t unused_too[9], kind_and_owner;
 };
 
 _Static_assert(sizeof(struct segment) == VERBS_SEGMENT, "the interface's segments");
@@ -79,6 +95,13 @@ struct completion_queue {
     struct completion *ring;
     volatile uint32_t *record;
     uint32_t mask, taken;
+};
+
+/* Where datagrams go. */
+struct address_handle {
+    struct ibv_ah ah;
+    uint16_t lid;
+    uint8_t service_level;
 };
 
 struct queue_pair {

@@ -6,13 +6,14 @@
 #include "verbs/provider.h"
 
 /* Basic blocks of the largest request of a queue pair, and the inline data that it has room for. */
-static uint32_t blocks_of(struct ibv_qp_cap *cap) {
+static uint32_t blocks_of(const struct ibv_qp_cap *cap, enum ibv_qp_type type) {
     /* An atomic operation has its operands beside the one entry that it gathers. */
     size_t entries = cap->max_send_sge > 2 ? cap->max_send_sge : 2;
     size_t gathered = entries * sizeof(struct segment);
     size_t inlined = (sizeof(uint32_t) + cap->max_inline_data + VERBS_SEGMENT - 1) / VERBS_SEGMENT *
                      VERBS_SEGMENT;
-    size_t bytes = 2 * sizeof(struct segment) + (gathered > inlined ? gathered : inlined);
+    size_t remote = has_datagrams(type) ? VERBS_ADDRESS : VERBS_SEGMENT;
+    size_t bytes = VERBS_SEGMENT + remote + (gathered > inlined ? gathered : inlined);
     return (uint32_t)((bytes + VERBS_BASIC_BLOCK - 1) / VERBS_BASIC_BLOCK);
 }
 
@@ -20,12 +21,15 @@ static bool is_sound(const struct device_context *device, const struct ibv_qp_in
     const struct ibv_qp_cap *cap = &init->cap;
     bool receives = init->srq || (cap->max_recv_wr <= device->most_entries &&
                                   cap->max_recv_sge <= MOST_SEGMENTS);
-    return init->qp_type == IBV_QPT_RC && init->send_cq && init->recv_cq && receives &&
-           cap->max_send_sge <= MOST_SEGMENTS && cap->max_inline_data <= device->most_inline &&
+    bool is_datagram = has_datagrams(init->qp_type);
+    return (init->qp_type == IBV_QPT_RC || is_datagram) && init->send_cq && init->recv_cq &&
+           receives && cap->max_send_sge <= MOST_SEGMENTS &&
+           cap->max_inline_data <=
+               device->most_inline - (is_datagram ? VERBS_ADDRESS - VERBS_SEGMENT : 0) &&
            cap->max_send_wr <= device->most_entries / SEGMENTS_OF_BLOCK;
 }
 
-enum { PAYLOAD_IN_COMPLETIONS = 1, WHOLE_BLOCKS = 2 };
+enum { PAYLOAD_IN_COMPLETIONS = 1, WHOLE_BLOCKS = 2, DATAGRAMS = 4 };
 
 static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, uint64_t flags,
                   struct queue_pair *own) {
@@ -33,7 +37,7 @@ static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, uint64_t fla
     if (init->cap.max_send_sge == 0)
         init->cap.max_send_sge = 1;
     uint32_t requests = init->cap.max_send_wr ? init->cap.max_send_wr : 1;
-    uint32_t logarithm = verbs_logarithm((uint64_t)requests * blocks_of(&init->cap));
+    uint32_t logarithm = verbs_logarithm((uint64_t)requests * blocks_of(&init->cap, init->qp_type));
     size_t blocks = (size_t)1 << logarithm;
     own->ring = verbs_allocate(blocks * VERBS_BASIC_BLOCK + RECORD_BYTES);
     own->ids = calloc(blocks, sizeof *own->ids);
@@ -43,7 +47,7 @@ static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, uint64_t fla
         return ENOMEM;
     own->record = (uint32_t *)(void *)(own->ring + blocks * VERBS_BASIC_BLOCK);
     own->mask = (uint32_t)blocks - 1;
-    own->most_blocks = blocks_of(&init->cap);
+    own->most_blocks = blocks_of(&init->cap, init->qp_type);
     own->signals_all = init->sq_sig_all;
     own->receives =
         init->srq ? &((struct shared_receive_queue *)(void *)init->srq)->queue : &own->own;
@@ -80,7 +84,7 @@ static int create(struct ibv_pd *pd, struct ibv_qp_init_attr *init, uint64_t fla
                               .handle = number,
                               .qp_num = number,
                               .state = IBV_QPS_RESET,
-                              .qp_type = IBV_QPT_RC};
+                              .qp_type = has_datagrams(init->qp_type) ? IBV_QPT_UD : IBV_QPT_RC};
     device->pairs[number - VERBS_FIRST_QUEUE_PAIR] = own;
     device->users += 1;
     return 0;
@@ -100,6 +104,8 @@ static struct ibv_qp *create_with(struct ibv_pd *pd, struct ibv_qp_init_attr *in
         errno = EINVAL;
         return NULL;
     }
+    if (has_datagrams(init->qp_type))
+        flags |= DATAGRAMS;
     struct queue_pair *own = calloc(1, sizeof *own);
     int error = own ? create(pd, init, flags, own) : ENOMEM;
     if (error) {
@@ -111,12 +117,12 @@ static struct ibv_qp *create_with(struct ibv_pd *pd, struct ibv_qp_init_attr *in
     return &own->qp;
 }
 
-struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr) {
+VERB struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr) {
     return create_with(pd, qp_init_attr, PAYLOAD_IN_COMPLETIONS);
 }
 
-struct ibv_qp *ibv_create_qp_ex(struct ibv_context *context,
-                                struct ibv_qp_init_attr_ex *qp_init_attr_ex) {
+VERB struct ibv_qp *ibv_create_qp_ex(struct ibv_context *context,
+                                     struct ibv_qp_init_attr_ex *qp_init_attr_ex) {
     struct ibv_qp_init_attr_ex *ex = qp_init_attr_ex;
     uint32_t flags = ex->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? ex->create_flags : 0;
     if (!(ex->comp_mask & IBV_QP_INIT_ATTR_PD) || ex->pd->context != context ||
@@ -174,7 +180,7 @@ static int become_sender(struct queue_pair *own, const struct ibv_qp_attr *attr)
     return verbs_request(own->qp.context, VERBS_SET_STATE, words);
 }
 
-int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask) {
+VERB int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask) {
     struct queue_pair *own = (struct queue_pair *)(void *)qp;
     if (!(attr_mask & IBV_QP_STATE))
         return EINVAL;
@@ -195,8 +201,8 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask) {
     return error;
 }
 
-int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
-                 struct ibv_qp_init_attr *init_attr) {
+VERB int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+                      struct ibv_qp_init_attr *init_attr) {
     struct queue_pair *own = (struct queue_pair *)(void *)qp;
     uint64_t words[VERBS_REQUEST_WORDS] = {qp->qp_num};
     int error = verbs_request(qp->context, VERBS_QUERY_QUEUE_PAIR, words);
@@ -217,7 +223,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
     return 0;
 }
 
-int ibv_destroy_qp(struct ibv_qp *qp) {
+VERB int ibv_destroy_qp(struct ibv_qp *qp) {
     struct queue_pair *own = (struct queue_pair *)(void *)qp;
     struct device_context *device = device_of(qp->context);
     int error = verbs_request_when_idle(qp->context, VERBS_DESTROY_QUEUE_PAIR, qp->qp_num);

@@ -75,6 +75,20 @@ __attribute__((noinline)) static void put_atomic(struct queue_pair *own,
         swaps ? compare_add : 0);
 }
 
+/* Writes where a datagram goes: mlx5's address vector. How many segments there are then; 0 if it
+ * has no address. */
+__attribute__((noinline)) static uint32_t put_address(struct queue_pair *own,
+                                                      const struct ibv_send_wr *wr) {
+    const struct address_handle *to = (const struct address_handle *)(const void *)wr->wr.ud.ah;
+    if (!to)
+        return 0;
+    put(segment_at(own, own->posted, 1), wr->wr.ud.remote_qkey,
+        wr->wr.ud.remote_qpn | (uint64_t)to->service_level << 32 | (uint64_t)to->lid << 48);
+    put(segment_at(own, own->posted, 2), 0, 0);
+    put(segment_at(own, own->posted, 3), 0, 0);
+    return 1 + VERBS_ADDRESS / VERBS_SEGMENT;
+}
+
 static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *control) {
     int opcode = opcode_of(wr->opcode);
     if (opcode < 0 || wr->num_sge < 0 || (uint32_t)wr->num_sge > own->cap.max_send_sge)
@@ -90,6 +104,10 @@ static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *
         segments = 3;
     } else if (opcode != VERBS_SEND && opcode != VERBS_SEND_IMMEDIATE) {
         put(segment_at(own, block, segments++), wr->wr.rdma.remote_addr, wr->wr.rdma.rkey);
+    } else if (has_datagrams(own->qp.qp_type)) {
+        segments = put_address(own, wr);
+        if (segments == 0)
+            return EINVAL;
     }
     if (wr->send_flags & IBV_SEND_INLINE) {
         segments = put_inline(own, wr, segments);
@@ -143,7 +161,7 @@ static void ring(struct queue_pair *own, uint64_t control, uint32_t block, bool 
     STORES_BEFORE_DEVICE();
 }
 
-int ibv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr) {
+VERB int ibv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr) {
     struct queue_pair *own = (struct queue_pair *)(void *)qp;
     uint32_t before = own->posted, requests = 0;
     uint64_t control = 0;

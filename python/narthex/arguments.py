@@ -5,6 +5,7 @@ a file a path or its name. Here all of it becomes the texts and whole numbers of
 a request, and what is of another kind is refused by the argument's name.
 """
 
+import difflib
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,8 +64,39 @@ def names(argument: str, given: str | Iterable[str]) -> list[str]:
 
 def interfaces(given: str | Iterable[str]) -> list[str]:
     """Return names of interfaces, which may stand in one text with commas between them."""
-    found = names("interfaces", given)
-    return [name.strip() for each in found for name in each.split(",") if name.strip()]
+    return separated(names("interfaces", given))
+
+
+def separated(texts: Iterable[str], known: Iterable[str] = ()) -> list[str]:
+    """Return names that stand in texts with commas between them.
+
+    Where a known name has commas of its own, it is taken whole; so is one that is nearly spelt so.
+    """
+    spelt = [", ".join(_pieces(name)).casefold() for name in known]
+    found = []
+    for text in texts:
+        pieces = _pieces(text)
+        while pieces:
+            count = _pieces_of_first(pieces, spelt)
+            found.append(", ".join(pieces[:count]))
+            del pieces[:count]
+    return found
+
+
+def _pieces(text: str) -> list[str]:
+    return [piece.strip() for piece in text.split(",") if piece.strip()]
+
+
+def _pieces_of_first(pieces: Sequence[str], spelt: Sequence[str]) -> int:
+    """Return how many pieces are the first name: the most that are a known one, else one."""
+    most = min(len(pieces), 1 + max((name.count(",") for name in spelt), default=0))
+    names = {count: ", ".join(pieces[:count]).casefold() for count in range(most, 1, -1)}
+    exact = [count for count, name in names.items() if name in spelt]
+    near = (
+        count for count, name in names.items() if difflib.get_close_matches(name, spelt, 1, 0.8)
+    )
+    is_one = pieces[0].casefold() in spelt
+    return exact[0] if exact else 1 if is_one else next(near, 1)
 
 
 def either(

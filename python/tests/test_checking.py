@@ -94,6 +94,11 @@ def test_virtqueues_hold_in_the_first_states():
     assert report["counter_example"] is None, report["text"]
 
 
+def test_a_virtqueue_whose_buffer_is_written_last_is_caught():
+    report = check("Virtio", without="buffer-first")
+    assert report["counter_example"]["violated"] == WHOLE, report["text"]
+
+
 def test_a_held_load_that_is_answered_too_early_is_caught():
     report = check("PioCoherent", machine="chip", without="copies-first")
     assert report["counter_example"]["violated"] == TWICE, report["text"]

@@ -141,6 +141,21 @@ def test_a_part_of_an_experiment_keeps_what_needs_no_other_interface(tmp_path):
         only(experiment, ["NI2"])
 
 
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ("cni512q,Fast", ["CNI512Q, fast"]),
+        ("NI2w, CNI512Q, fast", ["NI2w", "CNI512Q, fast"]),
+        ("CNI512Q, fast, CNI512Q,", ["CNI512Q", "CNI512Q, fast"]),
+    ],
+)
+def test_names_of_interfaces_with_commas_are_taken_whole(tmp_path, asked, kept):
+    experiment = parse("own/mine", write(tmp_path, FILE))
+    assert only(experiment, [asked]).interface_names == kept
+    with pytest.raises(NarthexError, match=r"no interface 'CNI521Q, fast' .*'CNI512Q, fast'"):
+        only(experiment, ["NI2w, CNI521Q, fast"])
+
+
 def test_the_summary_counts_published_rows_and_names_the_worst(tmp_path):
     text = FILE.replace('unit = "us"', 'unit = "us"\nlimit_percent = 10')
     text += """

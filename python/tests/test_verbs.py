@@ -5,6 +5,7 @@ import pytest
 
 import narthex
 from narthex.errors import NarthexError
+from narthex.programs import find
 
 STREAMS = (("write", "bandwidth"), ("read", "read-bandwidth"))
 LENGTHS = (0, 1, 31, 32, 33, 63, 64, 65, 256, 257, 500)
@@ -43,6 +44,7 @@ def test_messages_of_any_length_arrive_at_any_byte(interface):
         ("domain", ["request: local protection error"]),
         ("remote-key", ["request: remote access error"]),
         ("remote-length", ["request: remote access error"]),
+        ("long-read", ["request: remote access error"]),
         ("no-right", ["request: remote access error"]),
         ("no-right-to-read", ["request: remote access error"]),
         ("no-right-to-write", ["request: local protection error"]),
@@ -77,6 +79,69 @@ def test_messages_of_any_length_arrive_at_any_byte(interface):
 )
 def test_what_goes_wrong_is_told_as_hardware_tells_it(case, told):
     assert sorted(run("verbs", case)[1]) == told
+
+
+def test_a_key_of_another_process_is_none():
+    assert run("verbs", "key-of-another-process", nodes=2)[1] == ["request: remote access error"]
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        ("no-receive", [*["receive: success, 104 bytes"] * 3, *["request: success"] * 6]),
+        ("other-key", ["receive: success, 104 bytes", *["request: success"] * 2]),
+        ("no-queue-pair", ["receive: success, 104 bytes", *["request: success"] * 2]),
+        ("no-process", ["receive: success, 104 bytes", *["request: success"] * 2]),
+        ("too-long", ["request: Work Request Flushed Error", "request: local length error"]),
+        ("short-receive", ["receive: local length error", "request: success"]),
+        ("write", ["request: local QP operation error"]),
+        (
+            "calls",
+            [
+                "global address: Invalid argument",
+                "inline: Invalid argument",
+                "no address: Invalid argument",
+            ],
+        ),
+    ],
+)
+def test_datagrams_that_go_astray_are_lost_and_wrong_ones_are_told(case, told):
+    result, said = run("datagrams", case, set={"interfaces.verbs.mtu": "256B"})
+    assert sorted(said) == told
+    astray = case in ("other-key", "no-queue-pair", "no-process")
+    counted = {"verbs_datagrams_lost": 3 if case == "no-receive" else 0}
+    counted |= {"verbs_packets_dropped": int(astray), "verbs_acknowledgements_sent": 0}
+    totals = dict(result.statistics.group_by("name").agg(pl.col("value").sum()).iter_rows())
+    assert {name: totals[name] for name in counted} == counted
+
+
+@pytest.mark.parametrize("interface", ["Verbs", "Verbs on io-bus"])
+def test_datagrams_arrive_behind_40_bytes_of_room_and_name_their_sender(interface):
+    machine = "isca96" if "io-bus" in interface else "hpca98"
+    small = {"machine": machine, "interface": interface, "set": {"interfaces.verbs.mtu": "256B"}}
+    said = run("datagrams", "lengths", **small)[1]
+    lengths = (0, 1, 32, 33, 64, 188, 255, 256)
+    assert said[::2] == ["request: success"] * len(lengths)
+    told = [f"receive: success, {40 + each} bytes" for each in lengths]
+    assert said[1::2] == [each + ", immediate" * (at % 2) for at, each in enumerate(told)]
+
+
+def test_one_queue_pair_sends_datagrams_to_many_processes():
+    result, _ = run("verbs-datagrams", 64, 30, 6, nodes=4)
+    assert result.value("datagram latency") > 0
+    # The others have one packet each of three, and nobody acknowledges any.
+    packets = result.statistics.filter(pl.col("name") == "verbs_packets_received")["value"]
+    assert packets.sum() >= 2 * 36
+    with pytest.raises(NarthexError, match="a datagram has at most 256 bytes here, not 300"):
+        run("verbs-datagrams", 300, nodes=2, set={"interfaces.verbs.mtu": "256B"})
+
+
+def test_datagrams_are_linked_into_programs_that_have_them_alone():
+    def has_addresses(program):
+        return b"\0ibv_create_ah\0" in find(program).elf(interface="Verbs")
+
+    assert has_addresses("verbs-datagrams")
+    assert not has_addresses("verbs-latency")
 
 
 def test_a_completion_queue_that_overflows_ends_the_run():

@@ -223,6 +223,27 @@ static void close_all(void) {
     printf("closed\n");
 }
 
+static uint32_t told_key;
+
+static void on_key(int source, const void *payload, size_t length) {
+    (void)source, (void)length;
+    memcpy(&told_key, payload, sizeof told_key);
+}
+
+/* Process 1 registers one region more than process 0 has, and tells its key. */
+static uint32_t others_key(void) {
+    enum { KEYS = 1 };
+    narthex_register_handler(KEYS, on_key);
+    if (narthex_node() == 1) {
+        struct ibv_mr *own = ibv_reg_mr(domain, data, REGION, IBV_ACCESS_LOCAL_WRITE | ALL);
+        narthex_send(0, KEYS, &own->rkey, sizeof own->rkey);
+        exit(0);
+    }
+    while (told_key == 0)
+        narthex_poll();
+    return told_key;
+}
+
 static void run_case(const char *name) {
     uintptr_t target = (uintptr_t)data + REGION / 2;
     struct ibv_sge part = part_of(0, 64);
@@ -239,6 +260,10 @@ static void run_case(const char *name) {
         post(IBV_WR_RDMA_WRITE, part, target, memory->rkey + 256, 0);
     } else if (strcmp(name, "remote-length") == 0) {
         post(IBV_WR_RDMA_WRITE, part, (uintptr_t)data + REGION - 63, memory->rkey, 0);
+    } else if (strcmp(name, "long-read") == 0) {
+        post(IBV_WR_RDMA_READ, part, (uintptr_t)data + REGION - 63, memory->rkey, 0);
+    } else if (strcmp(name, "key-of-another-process") == 0) {
+        post(IBV_WR_RDMA_WRITE, part, target, others_key(), 0);
     } else if (strcmp(name, "no-right") == 0) {
         struct ibv_mr *own = ibv_reg_mr(domain, data, REGION, IBV_ACCESS_LOCAL_WRITE);
         post(IBV_WR_RDMA_WRITE, part, target, own->rkey, 0);

@@ -44,7 +44,10 @@
 //! those that this interface carries out, one at a time; a processor's store to the word in between is lost, as with
 //! `IBV_ATOMIC_HCA` in hardware.
 //!
-//! Left out, and refused: datagrams, events instead of polling, several paths.
+//! **Datagrams** go from one queue pair to any other one, without a connection: a request has an address of three
+//! segments, a packet names its sender, and nobody acknowledges or sends again.
+//!
+//! Left out, and refused: events instead of polling, several paths.
 
 use narthex_kernel::Duration;
 use narthex_kernel::quantity::Bytes;

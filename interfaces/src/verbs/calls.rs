@@ -294,7 +294,7 @@ impl Function {
         let peer = context.network.job().process(Rank(rank)).ok_or(CallError::Absent)?;
         let pair = self.queue_pairs.get_mut(number).ok_or(CallError::Absent)?;
         let is_sound = (256..=4096).contains(&mtu) && mtu.is_power_of_two();
-        if pair.state != State::Initialised || !is_sound || served > MOST_FETCHES {
+        if pair.state != State::Initialised || pair.is_datagram || !is_sound || served > MOST_FETCHES {
             return Err(CallError::Invalid);
         }
         let first = first as u32 % NUMBERS;
@@ -307,15 +307,20 @@ impl Function {
         Ok(())
     }
 
-    /// Queue pair, state; to send: number of the first packet, exponent of the timeout, retries for want
-    /// of an answer, of a receive, reads and atomic operations under way at most.
+    /// Queue pair, state; to initialise one for datagrams: its queue key; to send: number of the first packet,
+    /// exponent of the timeout, retries for want of an answer, of a receive, reads and atomic operations under
+    /// way at most. One for datagrams becomes ready to receive by this, others by being connected.
     fn set_state(&mut self, words: &Words) -> Done {
         let [number, state, first, timeout, answers, receives, fetches, ..] = *words;
+        let mtu = self.parameters.mtu;
         let pair = self.queue_pairs.get_mut(number).ok_or(CallError::Absent)?;
-        let all = [State::Initialised, State::ReadyToSend, State::Error];
+        let all = [State::Initialised, State::ReadyToReceive, State::ReadyToSend, State::Error];
         let wanted = all.into_iter().find(|&known| known as u64 == state).ok_or(CallError::Invalid)?;
         match (pair.state, wanted) {
-            (State::Reset, State::Initialised) => pair.state = wanted,
+            (State::Reset, State::Initialised) => (pair.queue_key, pair.state) = (first as u32, wanted),
+            (State::Initialised, State::ReadyToReceive) if pair.is_datagram => {
+                (pair.mtu, pair.state) = (mtu, wanted);
+            }
             (State::ReadyToReceive, State::ReadyToSend)
                 if timeout < 32 && answers.max(receives) < 8 && fetches <= MOST_FETCHES =>
             {
@@ -340,6 +345,8 @@ impl QueuePair {
     fn new(ring: Memory, domain: u64, queues: [u32; 2], receives: u32, flags: u64) -> Self {
         QueuePair {
             state: State::Reset,
+            is_datagram: flags & 4 != 0,
+            queue_key: 0,
             domain,
             ring,
             queues,

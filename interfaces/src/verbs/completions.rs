@@ -49,16 +49,32 @@ impl Function {
         let kind = if status == Status::Success { completion::REQUEST } else { completion::REQUEST_ERROR };
         let queue = pair.queues[0];
         let index = index as u16;
-        let ended =
-            Completion { kind, status, queue_pair: number, index, bytes, immediate: 0, payload: None };
+        let ended = Completion {
+            kind,
+            status,
+            queue_pair: number,
+            index,
+            bytes,
+            immediate: 0,
+            payload: None,
+            source: None,
+        };
         self.complete(queue, ended);
     }
 
     /// A receive has failed.
     pub(super) fn fail_receive(&mut self, (number, queue): (u32, u32), index: u16, status: Status) {
         let kind = completion::RECEIVE_ERROR;
-        let failed =
-            Completion { kind, status, queue_pair: number, index, bytes: 0, immediate: 0, payload: None };
+        let failed = Completion {
+            kind,
+            status,
+            queue_pair: number,
+            index,
+            bytes: 0,
+            immediate: 0,
+            payload: None,
+            source: None,
+        };
         self.complete(queue, failed);
     }
 }

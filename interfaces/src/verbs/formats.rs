@@ -5,8 +5,9 @@
 //!   work request   [ control 16 ][ remote address 16 ][ data 16 ]...       in basic blocks of 64 bytes
 //!                  [ control 16 ][ remote address 16 ][ inline: length 4, payload, rounded to 16 ]
 //!                  [ control 16 ][ remote address 16 ][ atomic: swap or add 8, compare 8 ][ data 16 ]
+//!   datagram       [ control 16 ][ address 48 ][ data 16 ]..., or inline
 //!   receive        [ data 16 ]...
-//!   completion     [ payload 32 ][ immediate, length, queue pair, index, status, ..., opcode and owner ]
+//!   completion     [ payload 32 ][ immediate, length, queue pair, index, status, source, opcode and owner ]
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,12 @@ use serde::{Deserialize, Serialize};
 pub const BASIC_BLOCK: usize = 64;
 /// Bytes of a segment.
 pub const SEGMENT: usize = 16;
+/// Bytes of a datagram's segments that say where it goes: mlx5's address vector.
+pub const ADDRESS: usize = 48;
+/// Bytes before the payload of a datagram in its receive: room for InfiniBand's global route header.
+pub const ROUTE_HEADER: u64 = 40;
+/// The bit of a work request's queue key that says that the queue pair's own is meant.
+pub const OWN_QUEUE_KEY: u32 = 1 << 31;
 /// Most segments of a work request: its control segment counts them in six bits.
 pub const MOST_SEGMENTS: usize = 63;
 /// Bytes of a completion.
@@ -153,6 +160,25 @@ impl Data {
     }
 }
 
+/// Where a datagram goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Address {
+    /// The key that its queue pair has to have.
+    pub queue_key: u32,
+    /// The queue pair.
+    pub queue_pair: u32,
+    /// The process, by its number in the job.
+    pub lid: u16,
+}
+
+impl Address {
+    /// Of its segments.
+    fn of(segments: &[u8]) -> Self {
+        let lid = u16::from_le_bytes([segments[14], segments[15]]);
+        Address { queue_key: word32(segments, 0), queue_pair: word32(segments, 8), lid }
+    }
+}
+
 /// A work request of the send queue.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct WorkRequest {
@@ -164,6 +190,8 @@ pub struct WorkRequest {
     pub immediate: u32,
     /// The memory of the other end.
     pub remote: Option<Data>,
+    /// Where it goes, if it is a datagram.
+    pub address: Option<Address>,
     /// What an atomic operation swaps or adds, and what it compares with.
     pub operands: [u64; 2],
     /// The memory to be gathered; for what is fetched, where it goes.
@@ -173,8 +201,9 @@ pub struct WorkRequest {
 }
 
 impl WorkRequest {
-    /// Takes a work request's bytes apart; none if they make no sense.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    /// Takes apart the bytes of a work request, of a queue pair for datagrams or of a connection; none if they
+    /// make no sense.
+    pub fn of(bytes: &[u8], is_datagram: bool) -> Option<Self> {
         let control = Control::of(word64(bytes, 0));
         let end = usize::from(control.segments) * SEGMENT;
         if !(SEGMENT..=bytes.len()).contains(&end) {
@@ -187,19 +216,24 @@ impl WorkRequest {
             is_signalled,
             immediate,
             remote: None,
+            address: None,
             operands: [0; 2],
             gathered: Vec::new(),
             inline: None,
         };
         let mut at = SEGMENT;
         match control.opcode {
+            opcode::SEND | opcode::SEND_IMMEDIATE if is_datagram => {
+                request.address = Some(Address::of(bytes[at..end].get(..ADDRESS)?));
+                at += ADDRESS;
+            }
             opcode::NOP | opcode::SEND | opcode::SEND_IMMEDIATE => {}
             code @ (opcode::WRITE
             | opcode::WRITE_IMMEDIATE
             | opcode::READ
             | opcode::COMPARE_SWAP
             | opcode::FETCH_ADD)
-                if at + SEGMENT <= end =>
+                if at + SEGMENT <= end && !is_datagram =>
             {
                 let (address, key) = (word64(bytes, at), word32(bytes, at + 8));
                 request.remote = Some(Data { bytes: 0, key, address });
@@ -252,6 +286,8 @@ pub struct Completion {
     pub immediate: u32,
     /// The payload, if it is in the completion.
     pub payload: Option<Vec<u8>>,
+    /// Of a datagram: the queue pair and the process that sent it.
+    pub source: Option<(u32, u16)>,
 }
 
 impl Completion {
@@ -266,6 +302,10 @@ impl Completion {
         bytes[40..44].copy_from_slice(&self.queue_pair.to_le_bytes());
         bytes[44..46].copy_from_slice(&self.index.to_le_bytes());
         bytes[46] = self.status as u8;
+        if let Some((queue_pair, lid)) = self.source {
+            bytes[48..52].copy_from_slice(&queue_pair.to_le_bytes());
+            bytes[52..54].copy_from_slice(&lid.to_le_bytes());
+        }
         bytes[63] = self.kind << 4 | u8::from(self.payload.is_some()) << 2 | u8::from(owner);
         bytes
     }

@@ -44,9 +44,10 @@ narthex_kernel::statistics! {
         received: Counter, "verbs_packets_received", "packets", "packets of messages that were taken";
         repeated: Counter, "verbs_packets_repeated", "packets", "packets that had come before";
         out_of_turn: Counter, "verbs_packets_out_of_turn", "packets", "packets before which another one was missing";
-        not_ready: Counter, "verbs_receivers_not_ready", "packets", "packets for which no receive was posted";
+        not_ready: Counter, "verbs_receivers_not_ready", "packets", "packets of connections for which no receive was posted";
+        datagrams_lost: Counter, "verbs_datagrams_lost", "datagrams", "datagrams for which no receive was posted";
         gone_back: Counter, "verbs_gone_back", "times", "times that a queue pair went back to send again";
-        dropped: Counter, "verbs_packets_dropped", "packets", "packets for no queue pair of the process";
+        dropped: Counter, "verbs_packets_dropped", "packets", "packets for no process, for no queue pair of theirs, and datagrams with another queue key";
         completions: Counter, "verbs_completions", "completions", "completions written";
         scattered: Counter, "verbs_scattered", "completions", "those of them that brought their payload";
     }
@@ -77,6 +78,8 @@ pub(super) struct Outgoing {
     pub queue_pair: u32,
     /// Of a request: the pass of its queue pair.
     pub pass: Option<u8>,
+    /// Of a datagram: the process that it goes to, by its number in the job.
+    pub lid: Option<u16>,
     pub bytes: Vec<u8>,
     /// Where the payload begins in it.
     pub payload_at: usize,
@@ -336,7 +339,8 @@ impl Function {
         let Some(pair) = self.queue_pairs.get_mut(queue_pair) else { return };
         pair.placed = number;
         let queue = pair.queues[1];
-        if is_last {
+        let is_acknowledged = is_last && !pair.is_datagram;
+        if is_acknowledged {
             pair.owed.acknowledgement = true;
         }
         if let Some(completion) = completion {

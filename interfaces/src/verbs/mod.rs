@@ -13,10 +13,12 @@
 //! | [`requester`] | what sends |
 //! | [`responder`] | what receives |
 //! | [`responses`] | what fetches: RDMA reads and atomic operations, on both sides |
+//! | [`datagrams`] | what receives without a connection |
 //! | [`device`] | the device as its node has it |
 
 pub mod calls;
 mod completions;
+mod datagrams;
 pub mod device;
 pub mod formats;
 pub mod function;
@@ -32,7 +34,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::programming::{Constant, Register};
 use calls::{WORDS, request};
-use formats::{BASIC_BLOCK, FENCED, INLINE, NO_KEY, SCATTERED, SEGMENT, SIGNALLED, opcode};
+use formats::{
+    ADDRESS, BASIC_BLOCK, FENCED, INLINE, NO_KEY, ROUTE_HEADER, SCATTERED, SEGMENT, SIGNALLED, opcode,
+};
 
 /// A store of a control segment's first doubleword tells of its work request and those before it.
 pub const DOORBELL: u64 = 0x100;
@@ -54,6 +58,8 @@ pub const CONSTANTS: &[Constant] = &[
     ("VERBS_SEGMENT", SEGMENT as u64, "Bytes of a segment of a work request."),
     ("VERBS_BLUE_FLAME_HALF", BLUE_FLAME_HALF as u64, "Bytes of a half of the BlueFlame register."),
     ("VERBS_FIRST_QUEUE_PAIR", FIRST_QUEUE_PAIR as u64, "The number of a process's first queue pair."),
+    ("VERBS_ADDRESS", ADDRESS as u64, "Bytes of a datagram's segments that say where it goes."),
+    ("VERBS_ROUTE_HEADER", ROUTE_HEADER, "Bytes before the payload of a datagram in its receive."),
     ("VERBS_SCATTERED", SCATTERED as u64, "The most bytes of payload in a completion."),
     ("VERBS_INLINE", INLINE as u64, "Length of an inline segment: the bit that tells it from others."),
     ("VERBS_NO_KEY", NO_KEY as u64, "The local key that ends the segments of a receive."),
@@ -97,7 +103,7 @@ pub const CONSTANTS: &[Constant] = &[
         "VERBS_CREATE_QUEUE_PAIR",
         request::CREATE_QUEUE_PAIR,
         "ioctl: address, logarithm of blocks, completion queues of sends and receives, receive queue, domain, \
-         flags: 1 for payload in completions, 2 for whole blocks of what is received -> queue pair.",
+         flags: 1 for payload in completions, 2 for whole blocks of what is received, 4 for datagrams -> queue pair.",
     ),
     ("VERBS_DESTROY_QUEUE_PAIR", request::DESTROY_QUEUE_PAIR, "ioctl: queue pair."),
     (
@@ -109,8 +115,8 @@ pub const CONSTANTS: &[Constant] = &[
     (
         "VERBS_SET_STATE",
         request::SET_STATE,
-        "ioctl: queue pair, state; to send: first packet, timeout, retries, retries for want of a receive, reads and \
-         atomics under way.",
+        "ioctl: queue pair, state; to initialise one for datagrams: its queue key; to send: first packet, timeout, \
+         retries, retries for want of a receive, reads and atomics under way.",
     ),
     ("VERBS_QUERY_QUEUE_PAIR", request::QUERY_QUEUE_PAIR, "ioctl: queue pair -> state."),
 ];

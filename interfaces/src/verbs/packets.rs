@@ -6,6 +6,7 @@
 //!   atomic      [ base 12 ][ address 8, key 4, swap or add 8, compare 8 ][ check 4 ]
 //!   response    [ base 12 ][ acknowledgement 4 ][ payload ][ check 4 ]
 //!   other       [ base 12 ][ acknowledgement 4 ][ check 4 ]
+//!   datagram    [ base 12 ][ queue key 4, source 4 ][ immediate 4 ][ payload ][ check 4 ]
 //! ```
 //!
 //! RDMA headers are in the first packet of a message, immediate data in the last one, an acknowledgement's
@@ -37,6 +38,15 @@ pub enum Body {
         is_first: bool,
         /// It is the last.
         is_last: bool,
+    },
+    /// A message of a queue pair that has no connection.
+    Datagram {
+        /// The key that the receiving queue pair has to have.
+        queue_key: u32,
+        /// The queue pair that sent it.
+        source: u32,
+        /// Four bytes beside the payload.
+        immediate: Option<u32>,
     },
     /// All packets before this packet number have come.
     Acknowledgement,
@@ -75,6 +85,7 @@ const REMOTE: usize = 16;
 /// What an atomic operation has of it: address and key.
 const ATOMIC_REMOTE: usize = 12;
 const ACKNOWLEDGED: usize = 4;
+const DATAGRAM: usize = 8;
 const CHECK: usize = 4;
 /// The most bytes that a packet has beside its payload.
 pub const HEADERS: usize = BASE + REMOTE + 4 + CHECK;
@@ -87,6 +98,9 @@ const OUT_OF_TURN: u8 = 0x41;
 const NOT_READY: u8 = 0x42;
 const REFUSED: u8 = 0x43;
 const RESPONSE: u8 = 0x44;
+/// InfiniBand's codes of datagrams.
+const DATAGRAM_SEND: u8 = 0x64;
+const DATAGRAM_IMMEDIATE: u8 = 0x65;
 
 fn flags<const N: usize>(all: [(bool, u8); N]) -> u8 {
     all.into_iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum()
@@ -101,6 +115,8 @@ impl Transport {
                 (opcode, flags([(is_first, FIRST), (is_last, LAST), (remote.is_some(), HAS_REMOTE)]))
             }
             Body::Response { is_first, is_last } => (RESPONSE, flags([(is_first, FIRST), (is_last, LAST)])),
+            Body::Datagram { immediate: None, .. } => (DATAGRAM_SEND, 0),
+            Body::Datagram { .. } => (DATAGRAM_IMMEDIATE, 0),
             Body::Acknowledgement => (ACKNOWLEDGEMENT, 0),
             Body::OutOfTurn => (OUT_OF_TURN, 0),
             Body::NotReady(_) => (NOT_READY, 0),
@@ -120,6 +136,11 @@ impl Transport {
                 }
                 if is_last && has_immediate(opcode) {
                     bytes.extend_from_slice(&immediate.to_le_bytes());
+                }
+            }
+            Body::Datagram { queue_key, source, immediate } => {
+                for word in [Some(queue_key), Some(source), immediate].into_iter().flatten() {
+                    bytes.extend_from_slice(&word.to_le_bytes());
                 }
             }
             Body::Response { is_first: false, is_last: false } => {}
@@ -146,6 +167,16 @@ impl Transport {
                 let (is_first, is_last) = (flags & FIRST != 0, flags & LAST != 0);
                 let header = if is_first || is_last { ACKNOWLEDGED } else { 0 };
                 (Body::Response { is_first, is_last }, rest.get(header..)?)
+            }
+            code @ (DATAGRAM_SEND | DATAGRAM_IMMEDIATE) => {
+                let (header, mut payload) = rest.split_at_checked(DATAGRAM)?;
+                let mut immediate = None;
+                if code == DATAGRAM_IMMEDIATE {
+                    let (word, behind) = payload.split_at_checked(4)?;
+                    (immediate, payload) = (Some(word32(word, 0)), behind);
+                }
+                let (queue_key, source) = (word32(header, 0), word32(header, 4));
+                (Body::Datagram { queue_key, source, immediate }, payload)
             }
             opcode => {
                 let (remote, rest) = match flags & HAS_REMOTE != 0 {

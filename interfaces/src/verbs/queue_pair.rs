@@ -157,6 +157,10 @@ pub const ALWAYS: u8 = 7;
 pub struct QueuePair {
     /// Its state.
     pub state: State,
+    /// It sends and receives datagrams, and has no connection.
+    pub is_datagram: bool,
+    /// The key that datagrams for it have to have.
+    pub queue_key: u32,
     /// Its protection domain.
     pub domain: u64,
     /// The ring of basic blocks.
@@ -171,11 +175,11 @@ pub struct QueuePair {
     pub pads: bool,
     /// What its peer may do with this process's memory.
     pub access: u64,
-    /// The process and queue pair at the other end.
+    /// The process and queue pair at the other end; of datagrams, the process that the one in the engine goes to.
     pub peer: Rank,
     /// See `peer`.
     pub peer_number: u32,
-    /// Bytes of payload in a packet.
+    /// Most bytes of payload in a packet.
     pub mtu: u64,
     /// How it tries again.
     pub retries: Retries,

@@ -1,13 +1,14 @@
-//! What sends: work requests become packets, and acknowledgements end them.
+//! What sends: work requests become packets, and acknowledgements end them. A datagram's ends when it has left.
 
-use narthex_fabrics::Header;
+use narthex_fabrics::{Header, Rank};
 
 use super::formats::{
-    ATOMIC, BASIC_BLOCK, Control, Data, Status, WorkRequest, fetches, is_atomic, opcode, word64,
+    ATOMIC, Address, BASIC_BLOCK, Control, Data, OWN_QUEUE_KEY, Status, WorkRequest, fetches, has_immediate,
+    is_atomic, opcode, word64,
 };
 use super::function::{Function, Outgoing, Payload, Purpose};
 use super::objects::{Regions, access};
-use super::packets::{Body, Transport, ahead};
+use super::packets::{Body, NUMBERS, Transport, ahead};
 use super::queue_pair::{ALWAYS, Fetched, Message, QueuePair, State, Unacknowledged};
 use crate::half::Context;
 use crate::host_memory::{Piece, take};
@@ -55,9 +56,12 @@ impl Function {
             self.leaving = None;
             return true;
         };
-        let peer = pair.peer;
-        if !context.network.can_send_to(peer) {
-            return false;
+        let found = packet.lid.map_or(Some(pair.peer), |lid| context.network.job().process(Rank(lid)));
+        if let Some(peer) = found {
+            pair.peer = peer;
+            if !context.network.can_send_to(peer) {
+                return false;
+            }
         }
         let timeout = pair.retries.timeout;
         let mut deadline = None;
@@ -66,10 +70,25 @@ impl Function {
             pair.answer_by = deadline;
         }
         let (packet, _) = self.leaving.take().expect("it is there");
-        context.network.send_unrecorded(peer, Header::default(), packet.bytes);
-        self.statistics.packets.increment();
+        match found {
+            Some(peer) => {
+                context.network.send_unrecorded(peer, Header::default(), packet.bytes);
+                self.statistics.packets.increment();
+            }
+            None => self.statistics.dropped.increment(),
+        }
         deadline.into_iter().for_each(|at| self.call_at(context, at));
+        if packet.lid.is_some() {
+            self.has_left(context, number);
+        }
         true
+    }
+
+    /// A datagram has left, and nobody acknowledges it.
+    fn has_left(&mut self, context: &mut Context<'_>, number: u32) {
+        let Some(pair) = self.queue_pairs.get(number) else { return };
+        let next = (pair.told + 1) % NUMBERS;
+        self.acknowledge(context, number, next);
     }
 
     /// A queue pair has its turn: its next packet is gathered, or its next work request read.
@@ -100,9 +119,9 @@ impl Function {
             Some(control) if !pair.may_begin(control, word64(&pair.here, 8)) => {}
             Some(control) if pair.here.len() >= control.blocks() as usize * BASIC_BLOCK => {
                 let bytes: Vec<u8> = pair.here.drain(..control.blocks() as usize * BASIC_BLOCK).collect();
-                let index = pair.next;
+                let (index, is_datagram) = (pair.next, pair.is_datagram);
                 pair.next = index.wrapping_add(control.blocks());
-                self.begin(number, index, WorkRequest::of(&bytes));
+                self.begin(number, index, WorkRequest::of(&bytes, is_datagram));
             }
             _ if pair.is_reading => {}
             _ => {
@@ -188,12 +207,20 @@ impl Function {
         let Message { request, bytes, .. } = message;
         let is_last = start + payload == *bytes;
         let remote = request.remote.filter(|_| start == 0);
-        let body = Body::Part {
-            opcode: request.control.opcode,
-            is_first: start == 0,
-            is_last,
-            remote: remote.map(|remote| Data { bytes: *bytes as u32, ..remote }),
-            immediate: request.immediate,
+        let (opcode, address) = (request.control.opcode, request.address);
+        let body = match address {
+            Some(Address { queue_key, .. }) => Body::Datagram {
+                queue_key: if queue_key & OWN_QUEUE_KEY == 0 { queue_key } else { pair.queue_key },
+                source: number,
+                immediate: has_immediate(opcode).then_some(request.immediate),
+            },
+            None => Body::Part {
+                opcode,
+                is_first: start == 0,
+                is_last,
+                remote: remote.map(|remote| Data { bytes: *bytes as u32, ..remote }),
+                immediate: request.immediate,
+            },
         };
         let payload = match &request.inline {
             Some(inline) => Payload::Here(inline[start as usize..][..payload as usize].to_vec()),
@@ -202,11 +229,11 @@ impl Function {
         if is_last {
             pair.message = None;
         }
-        let transport =
-            Transport { queue_pair: pair.peer_number, number: pair.number, pass: pair.pass, body };
+        let queue_pair = address.map_or(pair.peer_number, |address| address.queue_pair);
+        let transport = Transport { queue_pair, number: pair.number, pass: pair.pass, body };
         pair.count_packets(1);
-        let pass = Some(pair.pass);
-        self.line_up((number, pass), transport, payload);
+        let (pass, lid) = (Some(pair.pass), address.map(|address| address.lid));
+        self.line_up((number, pass, lid), transport, payload);
         self.has_something_to_send(number);
     }
 
@@ -227,14 +254,14 @@ impl Function {
             Transport { queue_pair: pair.peer_number, number: pair.number, pass: pair.pass, body };
         pair.count_packets(pair.packets(rest));
         let pass = Some(pair.pass);
-        self.line_up((number, pass), transport, payload);
+        self.line_up((number, pass, None), transport, payload);
         self.has_something_to_send(number);
     }
 
     /// A packet of a queue pair leaves behind those that wait, when its payload is here.
     pub(super) fn line_up(
         &mut self,
-        (queue_pair, pass): (u32, Option<u8>),
+        (queue_pair, pass, lid): (u32, Option<u8>, Option<u16>),
         transport: Transport,
         payload: Payload,
     ) {
@@ -249,7 +276,7 @@ impl Function {
                 is_whole = false;
             }
         }
-        self.gathered.push_back(Outgoing { queue_pair, pass, bytes, payload_at, is_whole });
+        self.gathered.push_back(Outgoing { queue_pair, pass, lid, bytes, payload_at, is_whole });
     }
 
     /// The peer has all packets before this one.
@@ -376,7 +403,8 @@ fn checked(regions: &Regions, pair: &QueuePair, request: &WorkRequest) -> Result
     if fetches && (request.inline.is_some() || pair.most_fetches == 0) {
         return Err(Status::LocalOperation);
     }
-    if bytes > MOST_BYTES || is_atomic(opcode) && bytes != ATOMIC {
+    let most = if pair.is_datagram { pair.mtu } else { MOST_BYTES };
+    if bytes > most || is_atomic(opcode) && bytes != ATOMIC {
         return Err(Status::LocalLength);
     }
     let access = if fetches { access::LOCAL_WRITE } else { 0 };

@@ -1,6 +1,8 @@
 //! What receives: packets are taken in their turn, their payload goes to memory, and their sender is
 //! told.
 
+use std::borrow::Cow;
+
 use narthex_fabrics::{Header, Rank};
 
 use super::formats::{
@@ -56,8 +58,12 @@ impl Function {
             self.statistics.dropped.increment();
             return true;
         };
+        if matches!(transport.body, Body::Datagram { .. }) {
+            return self.handle_datagram(context, packet.source, transport, payload);
+        }
         let number = transport.queue_pair;
-        let state = self.queue_pairs.get(number).map(|pair| (pair.state, pair.peer));
+        let pair = self.queue_pairs.get(number).filter(|pair| !pair.is_datagram);
+        let state = pair.map(|pair| (pair.state, pair.peer));
         match state {
             None if !self.has_receiver => false,
             Some((State::Reset | State::Initialised, _)) => false,
@@ -96,7 +102,7 @@ impl Function {
                 pair.refused = Some((packet, status));
                 self.end_refused(number);
             }
-            Body::Acknowledgement | Body::Part { .. } | Body::Response { .. } => {}
+            Body::Acknowledgement | Body::Part { .. } | Body::Response { .. } | Body::Datagram { .. } => {}
         }
     }
 
@@ -140,16 +146,21 @@ impl Function {
             Err(Problem::Refused(told, ended)) => {
                 let pair = self.queue_pairs.get_mut(number).expect("it has been found");
                 pair.owed.refused = Some((pass, told));
-                let queue = pair.queues[1];
-                let receive = pair.arriving.take().and_then(|arriving| arriving.receive);
-                if let Some(receive) = receive {
-                    self.fail_receive((number, queue), receive.index, ended);
-                }
                 self.owes(number);
-                self.fail(number);
+                self.refuse(number, ended);
             }
         }
         true
+    }
+
+    /// What arrives is refused: its receive fails, and the queue pair with it.
+    pub(super) fn refuse(&mut self, number: u32, ended: Status) {
+        let pair = self.queue_pairs.get_mut(number).expect("it has been found");
+        let queue = pair.queues[1];
+        if let Some(receive) = pair.arriving.take().and_then(|arriving| arriving.receive) {
+            self.fail_receive((number, queue), receive.index, ended);
+        }
+        self.fail(number);
     }
 
     /// Puts a packet's payload where it belongs.
@@ -180,18 +191,8 @@ impl Function {
         let pair = self.queue_pairs.get(number).expect("it has been found");
         let arriving = pair.arriving.as_ref().expect("it has begun");
         let (start, bytes) = (arriving.bytes, payload.len() as u64);
-        let mut pieces = self.pieces_of(number, (start, bytes))?;
-        let mut payload = std::borrow::Cow::Borrowed(payload);
         let is_small = is_first && is_last && !is_write && pair.scatters && payload.len() <= SCATTERED;
-        if is_last && !is_write && pair.pads {
-            let end = pieces.last().map_or(0, |piece| piece.address + piece.bytes as u64);
-            let rest = end.next_multiple_of(self.parameters.block_bytes) - end;
-            // As far as the receive's memory goes.
-            if let Ok(padded) = self.pieces_of(number, (start, bytes + rest)) {
-                pieces = padded;
-                payload.to_mut().resize((bytes + rest) as usize, 0);
-            }
-        }
+        let (pieces, payload) = self.padded(number, start, payload, is_last && !is_write && pair.pads)?;
         let completion = arriving.receive.as_ref().filter(|_| is_last).map(|receive| {
             Box::new(Completion {
                 kind: match (is_write, has_immediate(opcode)) {
@@ -205,6 +206,7 @@ impl Function {
                 bytes: (start + bytes) as u32,
                 immediate,
                 payload: is_small.then(|| payload[..bytes as usize].to_vec()),
+                source: None,
             })
         });
         let pair = self.queue_pairs.get_mut(number).expect("it has been found");
@@ -218,8 +220,32 @@ impl Function {
         Ok(())
     }
 
+    /// Where a packet's payload goes in its message; whole blocks of it, with zeros behind it, if it `pads`.
+    pub(super) fn padded<'a>(
+        &self,
+        number: u32,
+        start: u64,
+        payload: &'a [u8],
+        pads: bool,
+    ) -> Result<(Vec<Piece>, Cow<'a, [u8]>), Problem> {
+        let bytes = payload.len() as u64;
+        let pieces = self.pieces_of(number, (start, bytes))?;
+        let end = pieces.last().filter(|_| pads).map_or(0, |piece| piece.address + piece.bytes as u64);
+        let rest = end.next_multiple_of(self.parameters.block_bytes) - end;
+        if rest == 0 {
+            return Ok((pieces, payload.into()));
+        }
+        // As far as the receive's memory goes.
+        let Ok(padded) = self.pieces_of(number, (start, bytes + rest)) else {
+            return Ok((pieces, payload.into()));
+        };
+        let mut whole = payload.to_vec();
+        whole.resize((bytes + rest) as usize, 0);
+        Ok((padded, whole.into()))
+    }
+
     /// Writes payload; its purpose comes with the last byte.
-    fn write_payload(&mut self, pieces: Vec<Piece>, payload: &[u8], placed: Purpose) {
+    pub(super) fn write_payload(&mut self, pieces: Vec<Piece>, payload: &[u8], placed: Purpose) {
         let Some((last, others)) = pieces.split_last() else {
             return self.dma.write(Some(placed), 0, Vec::new());
         };
@@ -232,7 +258,7 @@ impl Function {
     }
 
     /// Makes sure that a receive is here.
-    fn find_receive(&mut self, number: u32) -> Result<(), Problem> {
+    pub(super) fn find_receive(&mut self, number: u32) -> Result<(), Problem> {
         let receives = self.queue_pairs.get(number).expect("it has been found").receives;
         let Some(queue) = self.receive_queues.get(receives) else { return Err(Problem::NotReady) };
         if !queue.here.is_empty() {
@@ -254,7 +280,7 @@ impl Function {
     }
 
     /// A message takes the next receive; more are read before they run out.
-    fn take_receive(&mut self, number: u32) {
+    pub(super) fn take_receive(&mut self, number: u32) {
         let pair = self.queue_pairs.get_mut(number).expect("it has been found");
         let receives = pair.receives;
         let queue = self.receive_queues.get_mut(receives).expect("it has a receive");

@@ -204,7 +204,7 @@ impl Function {
         let body = Body::Response { is_first, is_last };
         let transport = Transport { queue_pair: pair.peer_number, number, pass, body };
         self.statistics.responses.increment();
-        self.line_up((queue_pair, None), transport, payload);
+        self.line_up((queue_pair, None, None), transport, payload);
         true
     }
 

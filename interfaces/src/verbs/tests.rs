@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
 use proptest::prelude::*;
 
-use super::formats::{Control, Data, WorkRequest, is_atomic, opcode};
+use super::formats::{Address, Control, Data, WorkRequest, is_atomic, opcode};
 use super::objects::{Memory, Regions, access};
 use super::packets::{Body, NUMBERS, Transport, ahead};
 use super::queue_pair::Owed;
@@ -49,6 +49,23 @@ fn a_region_gives_what_its_key_domain_and_rights_allow() {
 }
 
 #[test]
+fn a_datagram_says_where_it_goes_and_asks_for_nothing_but_a_send() {
+    let mut bytes = vec![0; 128];
+    bytes[..8].copy_from_slice(&(u64::from(opcode::SEND) | 5 << 32).to_le_bytes());
+    bytes[16..20].copy_from_slice(&77_u32.to_le_bytes());
+    bytes[24..28].copy_from_slice(&0x41_u32.to_le_bytes());
+    bytes[30..32].copy_from_slice(&3_u16.to_le_bytes());
+    bytes[64..68].copy_from_slice(&9_u32.to_le_bytes());
+    let request = WorkRequest::of(&bytes, true).expect("it makes sense");
+    assert_eq!(request.address, Some(Address { queue_key: 77, queue_pair: 0x41, lid: 3 }));
+    assert_eq!((request.bytes(), request.gathered.len()), (9, 1));
+    bytes[4] = 3;
+    assert_eq!(WorkRequest::of(&bytes, true), None, "its address is cut off");
+    bytes[..5].copy_from_slice(&[opcode::WRITE, 0, 0, 0, 5]);
+    assert_eq!(WorkRequest::of(&bytes, true), None);
+}
+
+#[test]
 fn packet_numbers_are_compared_modulo_their_number() {
     assert_eq!([ahead(5, 3), ahead(3, 5), ahead(0, NUMBERS - 1), ahead(NUMBERS - 1, 0)], [2, -2, 1, -1]);
 }
@@ -56,8 +73,11 @@ fn packet_numbers_are_compared_modulo_their_number() {
 proptest! {
     /// Whatever a program writes is a request or none.
     #[test]
-    fn any_bytes_are_taken_apart(bytes in proptest::collection::vec(any::<u8>(), 64..256)) {
-        if let Some(request) = WorkRequest::of(&bytes) {
+    fn any_bytes_are_taken_apart(
+        bytes in proptest::collection::vec(any::<u8>(), 64..256),
+        is_datagram in any::<bool>(),
+    ) {
+        if let Some(request) = WorkRequest::of(&bytes, is_datagram) {
             prop_assert!(usize::from(request.control.segments) * 16 <= bytes.len());
             prop_assert!(request.inline.is_none_or(|payload| payload.len() <= bytes.len()));
         }
@@ -80,9 +100,11 @@ proptest! {
         let immediate = if immediate && is_last { 77 } else { 0 };
         let body = Body::Part { opcode, is_first, is_last, remote, immediate };
         let response = Body::Response { is_first, is_last };
-        for body in [body, response, Body::NotReady(key), Body::OutOfTurn] {
+        let datagram = |immediate| Body::Datagram { queue_key: key, source: number, immediate };
+        let datagrams = [datagram(None), datagram(Some(immediate))];
+        for body in [body, response, Body::NotReady(key), Body::OutOfTurn].into_iter().chain(datagrams) {
             let made = Transport { queue_pair, number, pass: 3, body };
-            let is_part = matches!(body, Body::Part { .. } | Body::Response { .. });
+            let is_part = !matches!(body, Body::NotReady(_) | Body::OutOfTurn);
             let payload = if is_part { &payload[..] } else { &[] };
             let (mut packet, at) = made.packet(payload.len());
             packet[at..at + payload.len()].copy_from_slice(payload);

@@ -187,11 +187,14 @@ impl Bench {
         }
     }
 
+    /// The device works and the driver takes, so often.
+    fn go_on(&mut self, times: usize) {
+        [2, 3, 4, 1].into_iter().cycle().take(times).for_each(|step| self.step(step));
+    }
+
     /// Everything comes to rest.
     fn rest(&mut self) {
-        for _ in 0..2_000 {
-            [2, 3, 4, 1].into_iter().for_each(|step| self.step(step));
-        }
+        self.go_on(8_000);
         assert!(self.queue.rests());
         assert_eq!((self.given.len(), self.free.len()), (0, SIZE as usize), "a chain waits for ever");
     }
@@ -207,6 +210,27 @@ proptest! {
         let mut bench = Bench::new(merges_there, event_index, prefetch);
         steps.into_iter().for_each(|choice| bench.step(choice));
         bench.rest();
+    }
+}
+
+/// The driver makes a second chain available at each moment around that at which the device asks for a kick.
+#[test]
+fn a_device_that_does_not_look_again_forgets_a_chain_of_which_no_kick_tells() {
+    for event_index in [false, true] {
+        let forgotten = |rests_at_once| {
+            let forgets = |moment: &usize| {
+                let mut bench = Bench::new(false, event_index, 4);
+                bench.queue.rests_at_once = rests_at_once;
+                bench.give(1);
+                bench.go_on(*moment);
+                bench.give(1);
+                bench.go_on(200);
+                !bench.given.is_empty()
+            };
+            (0..100).filter(forgets).count()
+        };
+        assert_eq!(forgotten(false), 0);
+        assert!(forgotten(true) > 0);
     }
 }
 

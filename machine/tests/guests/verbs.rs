@@ -29,15 +29,25 @@ fn call(request: u64, words: &[&str]) -> String {
 /// A queue pair that is connected to itself, with a receive of 64 bytes posted. Send queue, receives
 /// and completions are at s3, s10 and s11; the payload is 0x5000 behind s2.
 fn prepared() -> String {
+    prepared_with(
+        "1",
+        [
+            call(13, &["0x40", "1"]),                                         // to INIT
+            call(12, &["0x40", "0", "0x40", "0", "4096", "0", "10000", "0"]), // to RTR
+            call(13, &["0x40", "3", "0", "0", "7", "7", "0"]),                // to RTS
+        ],
+    )
+}
+
+/// A queue pair with these flags, in the states of these calls.
+fn prepared_with(flags: &str, states: [String; 3]) -> String {
     let calls = [
-        call(2, &[]),                                                     // protection domain 1
-        call(4, &["@0x5000", "0x2000", "1", "1"]),                        // key 0x101
-        call(6, &["@0x3000", "2", "@0x4000"]),                            // completion queue 1
-        call(8, &["@0x2000", "2", "0", "@0x4040", "1"]),                  // receive queue 1
-        call(10, &["@0x1000", "2", "1", "1", "1", "1", "1"]),             // queue pair 0x40
-        call(13, &["0x40", "1"]),                                         // to INIT
-        call(12, &["0x40", "0", "0x40", "0", "4096", "0", "10000", "0"]), // to RTR
-        call(13, &["0x40", "3", "0", "0", "7", "7", "0"]),                // to RTS
+        call(2, &[]),                                           // protection domain 1
+        call(4, &["@0x5000", "0x2000", "1", "1"]),              // key 0x101
+        call(6, &["@0x3000", "2", "@0x4000"]),                  // completion queue 1
+        call(8, &["@0x2000", "2", "0", "@0x4040", "1"]),        // receive queue 1
+        call(10, &["@0x1000", "2", "1", "1", "1", "1", flags]), // queue pair 0x40
+        states.concat(),
     ];
     format!(
         "
@@ -124,6 +134,34 @@ fn a_message_of_24_bytes_inline_takes_a_read_and_a_write_less() {
     assert_eq!(statistic(&document, 0, "verbs_scattered"), 1);
 }
 
+/// Its address takes a block more of the request, and the 40 bytes before the payload put that into parts of two blocks.
+#[test]
+fn a_datagram_of_64_bytes_takes_three_reads_and_a_write_more_than_a_message_and_no_acknowledgement() {
+    let request = RunRequest { nodes: Some(1), ..fixed_hpca98("Verbs") };
+    let states = ["1", "2", "3"].map(|state| call(13, &["0x40", state, "7"])); // queue key 7
+    let gather = "
+        li   t6, 0x40050000000a     # send, five segments, queue pair 0x40
+        sd   t6, 0(s3)
+        sd   zero, 8(s3)
+        li   t0, 7
+        sd   t0, 16(s3)             # queue key
+        li   t0, 0x40
+        sd   t0, 24(s3)             # of queue pair 0x40 of process 0
+        li   t0, 0x10100000040
+        sd   t0, 64(s3)
+        sd   t2, 72(s3)
+        li   t0, 0x10100000080      # receive of 128 bytes
+        sd   t0, 0(s10)
+        mv   s3, s8";
+    let (cycles, document) = measure(&request, &format!("{}{gather}", prepared_with("4", states)), SEND, 0);
+    let to_memory = 16 + 120;
+    // The rest of both blocks is read from memory first.
+    let arrived = 96 + 3 * 28 + 40 + 40 + 40 + 2 * 28 + 2 * to_memory + 3 * to_memory + to_memory;
+    assert_eq!(cycles, arrived + 2);
+    let counts = ["bus_single_reads", "bus_block_writes", "verbs_completions", "verbs_acknowledgements_sent"];
+    assert_eq!(counts.map(|name| statistic(&document, 0, name)), [7, 3, 1, 0]);
+}
+
 #[test]
 fn messages_pass_through_queue_pairs_of_each_place_and_of_each_process() {
     for (machine, interface) in PLACES {
@@ -149,6 +187,28 @@ fn a_receiver_without_a_buffer_is_sent_to_again() {
     assert!(statistic(&document, 0, "verbs_receivers_not_ready") > 0);
     assert!(statistic(&document, 1, "verbs_gone_back") > 0);
     assert_eq!(statistic(&document, 0, "verbs_packets_received"), 240);
+}
+
+/// The request in memory has two blocks, and the doorbell tells of one: local QP operation error.
+#[test]
+fn a_request_with_more_segments_than_were_posted_fails() {
+    let request = RunRequest { nodes: Some(1), ..request("hpca98", "Verbs") };
+    let program = format!(
+        "li s2, 0x100000\n li s4, 0x50000000\n ld s4, 40(s4)\n {}
+        li   t6, 0x40050000000a     # send, five segments, queue pair 0x40
+        sd   t6, 0(s3)
+        sd   zero, 8(s3)
+        li   t6, 0x40020000000a
+        fence
+        {SEND}
+        lbu  a0, 46(s11)
+        addi a0, a0, -2
+        sltu a0, zero, a0
+        li   a7, 93
+        ecall",
+        prepared()
+    );
+    result(&request, &program);
 }
 
 #[test]

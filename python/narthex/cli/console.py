@@ -74,8 +74,7 @@ def examples(*lines: str) -> str:
 
 def split_names(given: str | Iterable[str]) -> list[str]:
     """Read names with commas between them, in one text or several."""
-    texts = [given] if isinstance(given, str) else given
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
+    return arguments.separated([given] if isinstance(given, str) else given)
 
 
 def read_numbers(

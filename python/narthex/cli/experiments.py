@@ -108,9 +108,7 @@ def experiment(
 
     target, page = JsonTarget(json_file), ReportTarget(report, opens=open_)
     names = _all_that_can_be() if names == [ALL] else names
-    interfaces = split_names(interface)
-    if [name.casefold() for name in interfaces] == [ALL]:
-        interfaces = []
+    interfaces = [] if [name.strip().casefold() for name in interface] == [ALL] else interface
     parameters = split_names(parameter) if parameter else []
     if parameters and not sensitivity:
         raise NarthexError("--parameter chooses among those of --sensitivity: give both", USAGE)

@@ -83,7 +83,7 @@ def experiment(
     """
     definition = only(
         load(name, machine),
-        arguments.interfaces(interfaces),
+        arguments.names("interfaces", interfaces),
         arguments.names("workloads", workloads),
     )
     settings = arguments.settings(set)

@@ -63,12 +63,14 @@ def only(
 ) -> Experiment:
     """Return the part of an experiment that needs no other interfaces and workloads than these.
 
-    Empty lists leave it whole. A claim is looked at where it still can be; a
-    derived row needs all of its workloads, or it would be another.
+    Empty lists leave it whole. Interfaces may stand in one text with commas
+    between them. A claim is looked at where it still can be; a derived row needs
+    all of its workloads, or it would be another.
     """
     if not interfaces and not workloads:
         return experiment
-    kept = _kept("interface", experiment, interfaces, experiment.interface_names)
+    known = experiment.interface_names
+    kept = _kept("interface", experiment, arguments.separated(interfaces, known), known)
     at = _kept("workload", experiment, workloads, experiment.workload_names)
     part = replace(
         experiment,

@@ -4,7 +4,7 @@
  *
  * A process is a port of its own: its LID is its number, `narthex_node()`. Calls that return int
  * return 0 or an error number, those that return a pointer NULL and errno. Not in the subset, so
- * that a program that wants them does not compile: datagrams, events, memory windows, multicast.
+ * that a program that wants them does not compile: events, memory windows, multicast.
  * What is in it and refused at run time is said at the call. */
 #ifndef INFINIBAND_VERBS_H
 #define INFINIBAND_VERBS_H
@@ -117,16 +117,21 @@ enum ibv_wc_opcode {
     IBV_WC_RECV = 1 << 7,
     IBV_WC_RECV_RDMA_WITH_IMM,
 };
-enum ibv_wc_flags { IBV_WC_WITH_IMM = 1 << 1 };
+enum ibv_wc_flags { IBV_WC_GRH = 1, IBV_WC_WITH_IMM = 1 << 1 };
 
 /* Of one with an error, wr_id, status and qp_num are valid; byte_len of receives, RDMA reads and
- * atomics. */
+ * atomics; src_qp and slid, the sender's queue pair and process, of datagrams. */
 struct ibv_wc {
     uint64_t wr_id;
     enum ibv_wc_status status;
     enum ibv_wc_opcode opcode;
-    uint32_t vendor_err, byte_len, imm_data, qp_num;
+    union {
+        uint32_t vendor_err;
+        uint16_t slid;
+    };
+    uint32_t byte_len, imm_data, qp_num;
     unsigned wc_flags;
+    uint32_t src_qp;
 };
 
 struct ibv_cq {
@@ -142,6 +147,40 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 int ibv_destroy_cq(struct ibv_cq *cq);
 /* Takes up to `num_entries` completions: how many. */
 int ibv_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+
+/* Datagrams: messages of one packet from a queue pair of the type IBV_QPT_UD to any other one. A
+ * receive has 40 bytes of room before the payload, which its byte_len counts. Within a subnet, as
+ * all processes are here, packets have no global route header: wc_flags does not say IBV_WC_GRH,
+ * and the 40 bytes stay as they were. */
+
+union ibv_gid {
+    uint8_t raw[16];
+    struct {
+        uint64_t subnet_prefix, interface_id;
+    } global;
+};
+
+struct ibv_grh {
+    uint32_t version_tclass_flow;
+    uint16_t paylen;
+    uint8_t next_hdr, hop_limit;
+    union ibv_gid sgid, dgid;
+};
+
+struct ibv_ah_attr {
+    uint16_t dlid; /* the number of the process at the other end */
+    uint8_t sl, port_num, is_global;
+};
+
+struct ibv_ah {
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    uint32_t handle;
+};
+/* EINVAL: a global address, or another port than 1. That there is a process with this number is not
+ * checked: the network drops what goes to none. */
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int ibv_destroy_ah(struct ibv_ah *ah);
 
 /* Work requests */
 
@@ -186,6 +225,12 @@ struct ibv_send_wr {
             uint64_t remote_addr, compare_add, swap;
             uint32_t rkey;
         } atomic;
+        /* The other end's queue pair has to have this queue key. With the highest bit set it is the
+         * own queue pair's that is sent. */
+        struct {
+            struct ibv_ah *ah;
+            uint32_t remote_qpn, remote_qkey;
+        } ud;
     } wr;
 };
 
@@ -216,7 +261,8 @@ int ibv_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_re
 
 /* Queue pairs */
 
-enum ibv_qp_type { IBV_QPT_RC = 2 };
+/* Reliable connections and unreliable datagrams. */
+enum ibv_qp_type { IBV_QPT_RC = 2, IBV_QPT_UD = 4 };
 enum ibv_qp_state {
     IBV_QPS_RESET,
     IBV_QPS_INIT,
@@ -231,6 +277,7 @@ enum ibv_qp_attr_mask {
     IBV_QP_ACCESS_FLAGS = 1 << 3,
     IBV_QP_PKEY_INDEX = 1 << 4,
     IBV_QP_PORT = 1 << 5,
+    IBV_QP_QKEY = 1 << 6,
     IBV_QP_AV = 1 << 7,
     IBV_QP_PATH_MTU = 1 << 8,
     IBV_QP_TIMEOUT = 1 << 9,
@@ -257,16 +304,14 @@ struct ibv_qp_init_attr {
     int sq_sig_all;
 };
 
-struct ibv_ah_attr {
-    uint16_t dlid; /* the number of the process at the other end */
-    uint8_t sl, port_num, is_global;
-};
-
 struct ibv_qp_attr {
     enum ibv_qp_state qp_state;
     enum ibv_mtu path_mtu;
     uint32_t rq_psn, sq_psn, dest_qp_num;
-    unsigned qp_access_flags;
+    union { /* to INIT: of a connection, and of datagrams */
+        unsigned qp_access_flags;
+        uint32_t qkey; /* that datagrams for it have to have */
+    };
     struct ibv_ah_attr ah_attr;
     uint16_t pkey_index;
     uint8_t port_num;
@@ -312,7 +357,7 @@ struct ibv_qp_init_attr_ex {
 struct ibv_qp *ibv_create_qp_ex(struct ibv_context *context,
                                 struct ibv_qp_init_attr_ex *qp_init_attr_ex);
 /* RESET to INIT to RTR to RTS; to ERR from any. EINVAL: another change, or an attribute that it
- * needs is not in the mask. */
+ * needs is not in the mask. For datagrams it needs IBV_QP_QKEY to INIT and IBV_QP_SQ_PSN to RTS. */
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 /* State and capabilities. */
 int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
