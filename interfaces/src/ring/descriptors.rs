@@ -187,6 +187,10 @@ impl Ring {
             RingRegister::Base => self.store_base(value),
             RingRegister::Size => self.store_size(value),
             RingRegister::Head => Err(format!("{value}; the interface alone moves the head")),
+            RingRegister::Tail if self.watched.is_some() => {
+                let place = self.memory.tail();
+                Err(format!("{value}; the interface reads the ring's tail in memory, at {place:#x}"))
+            }
             RingRegister::Tail => self.store_tail(value, whole_blocks),
             RingRegister::Thresholds => Err(format!("{value:#x}; the machine's file says what they are")),
         }
