@@ -231,8 +231,11 @@ impl Config {
     /// The send half; its tail is in memory if the interface has a cache for it.
     pub(super) fn send_half(&self, setup: &Setup<'_>, tail_copy: Option<Copies>) -> Built {
         self.check_send(setup)?;
-        let thresholds =
-            SendThresholds { burst: self.send_burst, report: self.report_threshold, free: self.free_threshold };
+        let thresholds = SendThresholds {
+            burst: self.send_burst,
+            report: self.report_threshold,
+            free: self.free_threshold,
+        };
         let ring = (setup.addresses.send_queue(), self.send_ring);
         Ok(Box::new(RingSend::new(self.parts(setup, ring, thresholds.word(), tail_copy), self.reads as u8)))
     }

@@ -263,12 +263,7 @@ impl Ring {
 
     /// The block with the tail has come; whether the driver has moved the tail. A wrong tail is a fault,
     /// and the ring is given up.
-    pub fn take_in_tail(
-        &mut self,
-        context: &mut Context<'_>,
-        block: &BlockData,
-        whole_blocks: bool,
-    ) -> bool {
+    pub fn take_in_tail(&mut self, context: &mut Context<'_>, block: &BlockData, whole_blocks: bool) -> bool {
         let value = self.watched.as_mut().expect("the tail is in memory").take_in(block);
         if self.size == 0 {
             return false;

@@ -123,8 +123,16 @@ pub struct RingReceive {
 impl RingReceive {
     /// A half without descriptors. Its thresholds are the number that the driver hands over together.
     pub fn new(parts: Parts, write_back: WriteBack) -> Self {
-        let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time, tail_copy } =
-            parts;
+        let Parts {
+            agent,
+            memory,
+            block_bytes,
+            prefetch,
+            thresholds,
+            register_delay,
+            engine_time,
+            tail_copy,
+        } = parts;
         RingReceive {
             agent,
             ring: Ring::new(memory, block_bytes, prefetch, thresholds, tail_copy),

@@ -92,8 +92,16 @@ pub struct RingSend {
 impl RingSend {
     /// A half with nothing to send, and with so many reads under way at most.
     pub fn new(parts: Parts, reads: u8) -> Self {
-        let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time, tail_copy } =
-            parts;
+        let Parts {
+            agent,
+            memory,
+            block_bytes,
+            prefetch,
+            thresholds,
+            register_delay,
+            engine_time,
+            tail_copy,
+        } = parts;
         RingSend {
             agent,
             ring: Ring::new(memory, block_bytes, prefetch, thresholds, tail_copy),

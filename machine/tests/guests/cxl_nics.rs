@@ -64,7 +64,8 @@ fn messages_pass_through_rings_with_watched_tails_in_each_place_and_of_each_proc
 fn behind_cxl_a_message_takes_no_mmio() {
     let messages = |turns| {
         let request = RunRequest { nodes: Some(2), ..request(cxl::MACHINE, "CxlNic") };
-        result(&request, &ping_pong(turns, 64).over("CxlNic"))["nodes"][0]["statistics"]["cxl_messages"].clone()
+        result(&request, &ping_pong(turns, 64).over("CxlNic"))["nodes"][0]["statistics"]["cxl_messages"]
+            .clone()
     };
     let (few, many) = (messages(4), messages(8));
     let names = ["MemWr", "RdOwn", "SnpInv", "RspIFwdM", "ItoMWr"];
@@ -79,7 +80,10 @@ fn behind_cxl_a_message_takes_no_mmio() {
 fn a_wrong_tail_ends_the_program_with_its_place_and_value() {
     let request = RunRequest { nodes: Some(1), ..request("hpca98", "CxlNic") };
     for (wrong, told) in [
-        ("sd t6, 0x98(s4)", "SEND_RING_TAIL is stored with 1; the interface reads the ring's tail in memory, at 0x"),
+        (
+            "sd t6, 0x98(s4)",
+            "SEND_RING_TAIL is stored with 1; the interface reads the ring's tail in memory, at 0x",
+        ),
         ("li t6, 64\n sd t6, 0(s10)", "is 64, beyond the ring, whose descriptors are 0 to 63"),
         ("li t6, -1\n sd t6, 0(s10)", "beyond the ring"),
         ("li t1, 0x22000\n add t1, t1, s7\n li t6, 6\n sd t6, 0(t1)", "in multiples of 4"),
