@@ -41,8 +41,8 @@ impl WatchedTail {
 
     /// The block with the tail, if the interface has no copy of it and has not asked for one.
     pub fn block_to_read(&self) -> Option<u64> {
-        let reads = !self.is_asked_for && !(self.reads_once && self.is_known);
-        (reads && self.copy.latest(self.block).is_none()).then_some(self.block)
+        let stays_away = self.is_asked_for || self.reads_once && self.is_known;
+        (!stays_away && self.copy.latest(self.block).is_none()).then_some(self.block)
     }
 
     /// The block is being read.
