@@ -9,7 +9,7 @@ use crate::timing::measure;
 use narthex_machine::{Failure, RunRequest};
 
 /// Where the interface is.
-pub const CXL_NICS: [(&str, &str); 4] =
+const CXL_NICS: [(&str, &str); 4] =
     [("hpca98", "CxlNic"), ("isca96", "CxlNic"), ("chip", "CxlNic"), (cxl::MACHINE, "CxlNic")];
 
 /// As for `Ring`, but the receive ring's tail is stored to memory, behind 512 descriptors and buffers; s10

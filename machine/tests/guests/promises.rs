@@ -11,7 +11,6 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 use crate::coherent_rings::COHERENT_RINGS;
-use crate::cxl_nics::CXL_NICS;
 use crate::pio_coherent::PIO_COHERENT;
 use crate::support::exchange::{Exchange, exchange};
 use crate::support::{request, result, with};
@@ -81,7 +80,8 @@ proptest! {
         let of_rings = RINGS.into_iter().chain([(pcie::MACHINE, "Ring")]);
         let of_verbs = [("hpca98", "Verbs"), (pcie::MACHINE, "Verbs")];
         let of_virtio = VIRTIO.into_iter().chain([(pcie::MACHINE, "Virtio")]);
-        let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT).chain(of_virtio).chain(CXL_NICS);
+        let of_cxl_nics = [("hpca98", "CxlNic"), (crate::cxl::MACHINE, "CxlNic")];
+        let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT).chain(of_virtio).chain(of_cxl_nics);
         let driven_apart = driven_apart.map(|place| (place, conversation(&rounds).over(place.1)));
         for ((machine, interface), guest) in all.chain(driven_apart) {
             let mut run = with(request(machine, interface), "data_cache.size=4KiB");
