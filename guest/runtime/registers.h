@@ -50,6 +50,9 @@
 /* Descriptor rings and doorbells. */
 #define DRIVER_RING UINT64_C(0xb25c4c1ff8a15b0b)
 
+/* Descriptor rings whose tails the interface watches in memory. */
+#define DRIVER_CXL_NIC UINT64_C(0xdbfa08f6a25c1d53)
+
 /* Queue pairs. */
 #define DRIVER_VERBS UINT64_C(0xe6d215b730981b09)
 

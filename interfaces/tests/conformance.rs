@@ -88,6 +88,7 @@ fn models() -> impl Iterator<Item = Variant> {
         "(PioCoherent)S(CNI4Q)R",
         "(NI2w)S(PioCoherent)R",
         "(Ring)S(Virtio)R",
+        "(CxlNic)S(Ring)R",
     ];
     let pairs = || MODELS.iter().filter(|model| !model.makes_devices());
     let examples = pairs().flat_map(|model| model.examples).copied();
@@ -100,6 +101,7 @@ fn models() -> impl Iterator<Item = Variant> {
         ("CNI4Qm", "MESI"),
         ("CNI4Qm", "MOESI"),
         ("CoherentRing", "MESI"),
+        ("CxlNic", "MOESI"),
         ("PioCoherent", "MOESI"),
     ];
     let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm", "Ring", "Virtio"];

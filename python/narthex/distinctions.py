@@ -28,6 +28,7 @@ INTERFACES = {
     "CoherentRing": "rings of buffers in coherent memory, and flags in their descriptors",
     "PcieBench": "a card that reads and writes the host's memory, and times it",
     "Ring": "descriptor rings in main memory, and registers for their tails",
+    "CxlNic": "descriptor rings in main memory, whose tails it watches there",
     "Virtio": "split virtqueues in main memory, and kicks when the interface asks for them",
     "Verbs": "queue pairs, completions and registered memory",
     "SARC": "a message for a full queue is an error: senders know the room",

@@ -66,6 +66,7 @@ DRIVERS_APART = {
         flags=("-DRDMA",),
     ),
     "RING": DriverApart(interfaces=("Ring",), goes_with_others=("RING",)),
+    "CXL_NIC": DriverApart(interfaces=("CxlNic",), goes_with_others=("CXL_NIC",)),
     "COHERENT_RING": DriverApart(interfaces=("CoherentRing",), goes_with_others=("COHERENT_RING",)),
     "PIO_COHERENT": DriverApart(interfaces=("PioCoherent",), goes_with_others=("PIO_COHERENT",)),
     "VIRTIO": DriverApart(interfaces=("Virtio",), goes_with_others=("VIRTIO",)),
@@ -73,7 +74,7 @@ DRIVERS_APART = {
     "PCIE_BENCH": DriverApart(interfaces=("PcieBench",), carries_messages=False),
     "MOST": DriverApart(
         interfaces=(),
-        goes_with_others=("RING", "COHERENT_RING", "PIO_COHERENT", "VIRTIO", "VERBS"),
+        goes_with_others=("RING", "CXL_NIC", "COHERENT_RING", "PIO_COHERENT", "VIRTIO", "VERBS"),
     ),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides

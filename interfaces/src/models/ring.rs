@@ -51,6 +51,7 @@ use serde_json::json;
 
 use super::{Built, Makes, Model, NO_COHERENCE, Problem, Setup, check_under_way};
 use crate::attachment::Attachment;
+use crate::cachable_queue::copies::Copies;
 use crate::name::Reading;
 use crate::programming::{Driver, Firmware, Programming};
 use crate::registers::LARGEST_QUEUE_BYTES;
@@ -207,37 +208,53 @@ impl Config {
         }
     }
 
-    fn parts(&self, setup: &Setup<'_>, (start, entries): (u64, u64), thresholds: u64) -> Parts {
+    fn parts(
+        &self,
+        setup: &Setup<'_>,
+        (start, entries): (u64, u64),
+        thresholds: u64,
+        tail_copy: Option<Copies>,
+    ) -> Parts {
+        let tail_bytes = if tail_copy.is_some() { setup.block_bytes } else { 0 };
         Parts {
             agent: setup.agent,
-            memory: RingMemory { start, entries, buffer_bytes: setup.packet_bytes },
+            memory: RingMemory { start, entries, buffer_bytes: setup.packet_bytes, tail_bytes },
             block_bytes: setup.block_bytes,
             prefetch: self.prefetch,
             thresholds,
             register_delay: self.register_access_time,
             engine_time: self.engine_time,
+            tail_copy,
         }
+    }
+
+    /// The send half; its tail is in memory if the interface has a cache for it.
+    pub(super) fn send_half(&self, setup: &Setup<'_>, tail_copy: Option<Copies>) -> Built {
+        self.check_send(setup)?;
+        let thresholds = SendThresholds {
+            burst: self.send_burst,
+            report: self.report_threshold,
+            free: self.free_threshold,
+        };
+        let ring = (setup.addresses.send_queue(), self.send_ring);
+        Ok(Box::new(RingSend::new(self.parts(setup, ring, thresholds.word(), tail_copy), self.reads as u8)))
+    }
+
+    /// The receive half; its tail is in memory if the interface has a cache for it.
+    pub(super) fn receive_half(&self, setup: &Setup<'_>, tail_copy: Option<Copies>) -> Built {
+        self.check_receive(setup)?;
+        let ring = (setup.addresses.receive_queue(), self.receive_ring);
+        let write_back = WriteBack { batch: self.write_back_batch, time: self.write_back_time };
+        Ok(Box::new(RingReceive::new(self.parts(setup, ring, self.refill_threshold, tail_copy), write_back)))
     }
 }
 
 fn send(setup: &Setup<'_>) -> Built {
-    let config: Config = super::config(setup)?;
-    config.check_send(setup)?;
-    let thresholds = SendThresholds {
-        burst: config.send_burst,
-        report: config.report_threshold,
-        free: config.free_threshold,
-    };
-    let ring = (setup.addresses.send_queue(), config.send_ring);
-    Ok(Box::new(RingSend::new(config.parts(setup, ring, thresholds.word()), config.reads as u8)))
+    super::config::<Config>(setup)?.send_half(setup, None)
 }
 
 fn receive(setup: &Setup<'_>) -> Built {
-    let config: Config = super::config(setup)?;
-    config.check_receive(setup)?;
-    let ring = (setup.addresses.receive_queue(), config.receive_ring);
-    let write_back = WriteBack { batch: config.write_back_batch, time: config.write_back_time };
-    Ok(Box::new(RingReceive::new(config.parts(setup, ring, config.refill_threshold), write_back)))
+    super::config::<Config>(setup)?.receive_half(setup, None)
 }
 
 /// Interfaces with descriptor rings.

@@ -4,11 +4,13 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use narthex_memory::BlockData;
+use narthex_memory::{AgentId, BlockData, Kind, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::RingMemory;
-use crate::half::RegisterFault;
+use super::tail::WatchedTail;
+use crate::cachable_queue::copies::Copies;
+use crate::half::{Context, RegisterFault};
 
 /// Bytes of a descriptor: an address, and a doubleword of control.
 pub const DESCRIPTOR_BYTES: u64 = 16;
@@ -81,7 +83,7 @@ impl Fetch {
 }
 
 /// A ring.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Ring {
     memory: RingMemory,
     block_bytes: u64,
@@ -101,12 +103,23 @@ pub struct Ring {
     held: VecDeque<Descriptor>,
     /// Blocks that have come before others that were asked for earlier.
     early: Vec<(Fetch, BlockData)>,
+    /// Its tail, where that is in memory.
+    pub(super) watched: Option<WatchedTail>,
 }
 
 impl Ring {
-    /// A ring whose place and size the driver has still to store.
-    pub fn new(memory: RingMemory, block_bytes: u64, prefetch: u64, thresholds: u64) -> Self {
+    /// A ring whose place and size the driver has still to store, with a copy of its tail if that is in
+    /// memory.
+    pub fn new(
+        memory: RingMemory,
+        block_bytes: u64,
+        prefetch: u64,
+        thresholds: u64,
+        tail_copy: Option<Copies>,
+    ) -> Self {
+        let watched = tail_copy.map(|copy| WatchedTail::new(memory.tail(), copy));
         Ring {
+            watched,
             memory,
             block_bytes,
             prefetch,
@@ -174,6 +187,10 @@ impl Ring {
             RingRegister::Base => self.store_base(value),
             RingRegister::Size => self.store_size(value),
             RingRegister::Head => Err(format!("{value}; the interface alone moves the head")),
+            RingRegister::Tail if self.watched.is_some() => {
+                let place = self.memory.tail();
+                Err(format!("{value}; the interface reads the ring's tail in memory, at {place:#x}"))
+            }
             RingRegister::Tail => self.store_tail(value, whole_blocks),
             RingRegister::Thresholds => Err(format!("{value:#x}; the machine's file says what they are")),
         }
@@ -228,6 +245,36 @@ impl Ring {
         }
         self.tail += value.wrapping_sub(self.tail) & (self.size - 1);
         Ok(())
+    }
+
+    /// The block with the tail, if the interface has to read that: it knows of no more descriptors to
+    /// be fetched.
+    pub fn tail_to_read(&self) -> Option<u64> {
+        let watched = self.watched.as_ref()?;
+        let is_idle = self.base != 0 && self.size != 0 && self.asked == self.tail;
+        if is_idle { watched.block_to_read() } else { None }
+    }
+
+    /// The transaction that reads the block with the tail.
+    pub fn ask_for_tail(&mut self, agent: AgentId, block: u64) -> Transaction {
+        self.watched.as_mut().expect("the tail is in memory").ask();
+        Transaction::block(agent, Kind::ReadExclusive, block)
+    }
+
+    /// The block with the tail has come; whether the driver has moved the tail. A wrong tail is a fault,
+    /// and the ring is given up.
+    pub fn take_in_tail(&mut self, context: &mut Context<'_>, block: &BlockData, whole_blocks: bool) -> bool {
+        let value = self.watched.as_mut().expect("the tail is in memory").take_in(block);
+        if self.size == 0 {
+            return false;
+        }
+        let before = self.tail;
+        if let Err(problem) = self.store_tail(value, whole_blocks) {
+            let place = self.memory.tail();
+            context.faults.push(RegisterFault(format!("the ring's tail at {place:#x} is {problem}")));
+            self.give_up();
+        }
+        self.tail != before
     }
 
     /// The address of the block with this descriptor.

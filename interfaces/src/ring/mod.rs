@@ -18,6 +18,7 @@ pub mod descriptors;
 pub mod leaving;
 pub mod receive;
 pub mod send;
+pub mod tail;
 
 use std::ops::Range;
 
@@ -26,6 +27,7 @@ use narthex_memory::{AgentId, Kind};
 use serde::{Deserialize, Serialize};
 
 use crate::address_names::{Region, RegionParts};
+use crate::cachable_queue::copies::Copies;
 use crate::description::Layout;
 use crate::half::RegisterFault;
 use crate::programming::Register;
@@ -107,10 +109,12 @@ pub struct Parts {
     pub register_delay: Duration,
     /// The time that the engine works on a packet.
     pub engine_time: Duration,
+    /// The interface's copy of the tail, where that is in memory and no register.
+    pub tail_copy: Option<Copies>,
 }
 
-/// The memory that a process and its interface use for a ring: its descriptors, and behind them a
-/// buffer for each.
+/// The memory that a process and its interface use for a ring: its descriptors, behind them a
+/// buffer for each, and behind those the tail, if that is in memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct RingMemory {
     /// Where it begins.
@@ -119,6 +123,8 @@ pub struct RingMemory {
     pub entries: u64,
     /// Bytes of a buffer: a packet.
     pub buffer_bytes: u64,
+    /// Bytes of the block with the tail; 0 if that is a register.
+    pub tail_bytes: u64,
 }
 
 impl RingMemory {
@@ -126,25 +132,38 @@ impl RingMemory {
         self.start + self.entries * DESCRIPTOR_BYTES
     }
 
-    /// All of its addresses.
-    pub fn range(&self) -> Range<u64> {
-        self.start..self.buffers() + self.entries * self.buffer_bytes
+    /// Where the block with the tail begins.
+    fn tail(&self) -> u64 {
+        self.buffers() + self.entries * self.buffer_bytes
     }
 
-    /// The layout that a half gives of it, with the names of the ring and of its buffers.
-    fn layout(&self, ring: &'static str, buffers: &'static str) -> Layout {
+    /// All of its addresses.
+    pub fn range(&self) -> Range<u64> {
+        self.start..self.tail() + self.tail_bytes
+    }
+
+    /// The layout that a half gives of it, with the names of the ring, of its buffers and of the tail.
+    fn layout(&self, [ring, buffers, tail]: [&'static str; 3]) -> Layout {
         let descriptors =
             Region { name: ring, addresses: self.start..self.buffers(), parts: RegionParts::Blocks };
         let packets = Region {
             name: buffers,
-            addresses: self.buffers()..self.range().end,
+            addresses: self.buffers()..self.tail(),
             parts: RegionParts::Entries(self.buffer_bytes),
         };
+        let mut regions = vec![descriptors, packets];
+        let mut transactions =
+            vec![Kind::UncachedLoad, Kind::UncachedStore, Kind::ReadOnce, Kind::WriteBlock];
+        if self.tail_bytes > 0 {
+            let addresses = self.tail()..self.range().end;
+            regions.push(Region { name: tail, addresses, parts: RegionParts::Blocks });
+            transactions.push(Kind::ReadExclusive);
+        }
         Layout {
             cachable: vec![self.range()],
             entries: self.entries,
-            regions: vec![descriptors, packets],
-            transactions: vec![Kind::UncachedLoad, Kind::UncachedStore, Kind::ReadOnce, Kind::WriteBlock],
+            regions,
+            transactions,
             ..Layout::default()
         }
     }

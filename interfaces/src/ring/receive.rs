@@ -17,10 +17,11 @@
 use narthex_fabrics::{Header, Packet};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction};
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::descriptors::{DONE, Fetch, Ring};
+use super::tail::READ_AGAIN;
 use super::{Parts, RECEIVE_REGISTERS, ring_register, store_to_register};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
@@ -48,6 +49,8 @@ pub const BUFFER_FIRST: &str = "buffer-first";
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Job {
     Descriptors(Fetch),
+    /// The block with the tail.
+    Tail(u64),
     /// The next block of the packet's buffer.
     Buffer,
     /// A block of descriptors that are done up to this number.
@@ -120,10 +123,19 @@ pub struct RingReceive {
 impl RingReceive {
     /// A half without descriptors. Its thresholds are the number that the driver hands over together.
     pub fn new(parts: Parts, write_back: WriteBack) -> Self {
-        let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time } = parts;
+        let Parts {
+            agent,
+            memory,
+            block_bytes,
+            prefetch,
+            thresholds,
+            register_delay,
+            engine_time,
+            tail_copy,
+        } = parts;
         RingReceive {
             agent,
-            ring: Ring::new(memory, block_bytes, prefetch, thresholds),
+            ring: Ring::new(memory, block_bytes, prefetch, thresholds, tail_copy),
             block_bytes,
             register_delay,
             engine_time,
@@ -209,7 +221,11 @@ impl RingReceive {
             return Some(Job::WriteBack { until: self.ring.block_to_write().2 });
         }
         let writes = self.deposit.as_ref().is_some_and(|deposit| deposit.is_prepared);
-        if writes { Some(Job::Buffer) } else { self.ring.next_fetch().map(Job::Descriptors) }
+        if writes {
+            return Some(Job::Buffer);
+        }
+        let fetch = self.ring.next_fetch().map(Job::Descriptors);
+        fetch.or_else(|| self.ring.tail_to_read().map(Job::Tail))
     }
 }
 
@@ -246,6 +262,14 @@ impl InterfaceHalf for RingReceive {
         self.register_delay
     }
 
+    fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        self.ring.watched.as_mut()?.push(transaction)
+    }
+
+    fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        self.ring.watched.as_mut().map_or_else(SnoopReply::default, |tail| tail.snoop(transaction))
+    }
+
     /// The engine works on a packet before it is written.
     fn time_to_interconnect(&self) -> Duration {
         self.engine_time
@@ -263,6 +287,7 @@ impl InterfaceHalf for RingReceive {
                 self.ring.ask(fetch);
                 return Some(Transaction::block(self.agent, Kind::ReadOnce, fetch.address));
             }
+            Job::Tail(block) => return Some(self.ring.ask_for_tail(self.agent, block)),
             Job::Buffer => {
                 let deposit = self.deposit.as_ref().expect("a deposit is under way");
                 (deposit.next, deposit.block(self.block_bytes as usize))
@@ -281,6 +306,11 @@ impl InterfaceHalf for RingReceive {
                 self.ring.take_in(fetch, response.data.as_ref().expect("a read brings data"));
                 self.statistics.descriptor_blocks.increment();
                 self.statistics.descriptors.add(fetch.count());
+            }
+            Job::Tail(_) => {
+                let block = response.data.as_ref().expect("a read brings data");
+                let is_doorbell = self.ring.take_in_tail(context, block, true);
+                self.statistics.doorbells.add(is_doorbell.into());
             }
             Job::Buffer => self.block_written(context),
             Job::WriteBack { until } => {
@@ -309,17 +339,21 @@ impl InterfaceHalf for RingReceive {
 }
 
 impl HalfDescription for RingReceive {
+    fn peek(&self, address: u64) -> Option<&[u8]> {
+        self.ring.watched.as_ref()?.peek(address)
+    }
+
     fn layout(&self) -> Layout {
-        self.ring.memory().layout("receive ring", "receive buffers")
+        self.ring.memory().layout(["receive ring", "receive buffers", "receive tail"])
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {
-        vec![BUFFER_FIRST]
+        std::iter::once(BUFFER_FIRST).chain(self.ring.watched.as_ref().map(|_| READ_AGAIN)).collect()
     }
 
     fn leave_out(&mut self, rule: &str) -> bool {
-        self.done_first = rule == BUFFER_FIRST;
-        self.done_first
+        self.done_first |= rule == BUFFER_FIRST;
+        rule == BUFFER_FIRST || self.ring.watched.as_mut().is_some_and(|tail| tail.leave_out(rule))
     }
 
     fn statistics(&self) -> &dyn StatisticSet {
@@ -346,6 +380,7 @@ impl HalfDescription for RingReceive {
     fn engine(&self, _now: Time) -> Option<Engine> {
         let doing = match self.job {
             Some(Job::Descriptors(_)) => Some("reads descriptors"),
+            Some(Job::Tail(_)) => Some("reads the tail"),
             Some(Job::Buffer) => Some("writes a buffer"),
             Some(Job::WriteBack { .. }) => Some("writes descriptors back"),
             None if self.next_job().is_some() => Some("waits for the bus"),

@@ -20,11 +20,12 @@ use std::collections::VecDeque;
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
-use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction, TransactionTag};
+use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction, TransactionTag};
 use serde::{Deserialize, Serialize};
 
 use super::descriptors::{DONE, Fetch, REPORT, Ring};
 use super::leaving::Leaving;
+use super::tail::READ_AGAIN;
 use super::{Parts, SEND_REGISTERS, ring_register, store_to_register};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend, Trigger};
@@ -46,6 +47,8 @@ narthex_kernel::statistics! {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Job {
     Descriptors(Fetch),
+    /// The block with the tail.
+    Tail(u64),
     /// A block of the buffer of the descriptor with this number.
     Buffer {
         number: u64,
@@ -89,10 +92,19 @@ pub struct RingSend {
 impl RingSend {
     /// A half with nothing to send, and with so many reads under way at most.
     pub fn new(parts: Parts, reads: u8) -> Self {
-        let Parts { agent, memory, block_bytes, prefetch, thresholds, register_delay, engine_time } = parts;
+        let Parts {
+            agent,
+            memory,
+            block_bytes,
+            prefetch,
+            thresholds,
+            register_delay,
+            engine_time,
+            tail_copy,
+        } = parts;
         RingSend {
             agent,
-            ring: Ring::new(memory, block_bytes, prefetch, thresholds),
+            ring: Ring::new(memory, block_bytes, prefetch, thresholds, tail_copy),
             block_bytes,
             register_delay,
             engine_time,
@@ -178,7 +190,10 @@ impl RingSend {
         }
         match self.gathering.iter().find(|packet| packet.asked < packet.bytes.len()) {
             Some(&Gathering { number, asked, .. }) => Some(Job::Buffer { number, offset: asked }),
-            None => self.ring.next_fetch().map(Job::Descriptors),
+            None => {
+                let fetch = self.ring.next_fetch().map(Job::Descriptors);
+                fetch.or_else(|| self.ring.tail_to_read().map(Job::Tail))
+            }
         }
     }
 
@@ -223,14 +238,27 @@ impl InterfaceHalf for RingSend {
         ring_register(&SEND_REGISTERS, access.offset).map(|_| false)
     }
 
-    /// An empty ring fills by a store to its tail. The engine works on every packet before it leaves.
+    /// An empty ring fills by a store to its tail, which has to be read if it is in memory. The engine
+    /// works on every packet before it leaves.
     fn time_to_send(&self) -> TimeToSend {
-        let cause = if self.ring.left() == 0 { Trigger::Access } else { Trigger::Anything };
+        let cause = match (self.ring.left(), &self.ring.watched) {
+            (0, None) => Trigger::Access,
+            (0, Some(_)) if self.jobs.iter().all(Option::is_none) => Trigger::BlockToRead,
+            _ => Trigger::Anything,
+        };
         TimeToSend { time: self.engine_time, cause, awaits_room: self.leaving.is_some() }
     }
 
     fn register_delay(&self) -> Duration {
         self.register_delay
+    }
+
+    fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
+        self.ring.watched.as_mut()?.push(transaction)
+    }
+
+    fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
+        self.ring.watched.as_mut().map_or_else(SnoopReply::default, |tail| tail.snoop(transaction))
     }
 
     /// When a packet that waits has left, its report may be written at once, and the next buffer read.
@@ -251,6 +279,7 @@ impl InterfaceHalf for RingSend {
                 self.ring.ask(fetch);
                 Transaction::block(self.agent, Kind::ReadOnce, fetch.address)
             }
+            Job::Tail(block) => self.ring.ask_for_tail(self.agent, block),
             Job::Buffer { number, offset } => {
                 let next = offset + self.block_bytes as usize;
                 let packet = self.packet(number).expect("it is gathered");
@@ -274,6 +303,10 @@ impl InterfaceHalf for RingSend {
                 self.statistics.descriptor_blocks.increment();
                 self.statistics.descriptors.add(fetch.count());
             }
+            Job::Tail(_) => {
+                let is_doorbell = self.ring.take_in_tail(context, data(), false);
+                self.statistics.doorbells.add(is_doorbell.into());
+            }
             Job::Buffer { number, offset } => self.take_in(number, offset, data()),
             Job::Report { until } => {
                 self.ring.mark_written(until);
@@ -294,8 +327,20 @@ impl InterfaceHalf for RingSend {
 }
 
 impl HalfDescription for RingSend {
+    fn peek(&self, address: u64) -> Option<&[u8]> {
+        self.ring.watched.as_ref()?.peek(address)
+    }
+
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        self.ring.watched.iter().map(|_| READ_AGAIN).collect()
+    }
+
+    fn leave_out(&mut self, rule: &str) -> bool {
+        self.ring.watched.as_mut().is_some_and(|tail| tail.leave_out(rule))
+    }
+
     fn layout(&self) -> Layout {
-        self.ring.memory().layout("send ring", "send buffers")
+        self.ring.memory().layout(["send ring", "send buffers", "send tail"])
     }
 
     fn statistics(&self) -> &dyn StatisticSet {
@@ -314,6 +359,7 @@ impl HalfDescription for RingSend {
     fn engine(&self, now: Time) -> Option<Engine> {
         let doing = match self.jobs.iter().flatten().next() {
             Some(Job::Descriptors(_)) => Some("reads descriptors"),
+            Some(Job::Tail(_)) => Some("reads the tail"),
             Some(Job::Buffer { .. }) => Some("reads a buffer"),
             Some(Job::Report { .. }) => Some("reports what is sent"),
             None if self.next_job().is_some() => Some("waits for the bus"),

@@ -9,11 +9,11 @@ const SIZE: u64 = 16;
 const OF_BLOCK: u64 = 4;
 
 fn memory() -> RingMemory {
-    RingMemory { start: START, entries: SIZE, buffer_bytes: 256 }
+    RingMemory { start: START, entries: SIZE, buffer_bytes: 256, tail_bytes: 0 }
 }
 
 fn ring(prefetch: u64) -> Ring {
-    let mut ring = Ring::new(memory(), 64, prefetch, 0);
+    let mut ring = Ring::new(memory(), 64, prefetch, 0, None);
     ring.store(RingRegister::Base, START, false).unwrap();
     ring.store(RingRegister::Size, SIZE, false).unwrap();
     ring
@@ -35,7 +35,7 @@ fn registers_refuse_what_is_no_ring_and_what_is_beyond_it() {
         assert!(refusal.contains(told), "{refusal}");
     }
     assert!(refusal(RingRegister::Tail, 6, true).contains("in multiples of 4"));
-    let unnamed = Ring::new(memory(), 64, 8, 0).store(RingRegister::Tail, 1, false).unwrap_err();
+    let unnamed = Ring::new(memory(), 64, 8, 0, None).store(RingRegister::Tail, 1, false).unwrap_err();
     assert!(unnamed.contains("before the ring's place"), "{unnamed}");
     let mut used = ring(8);
     used.store(RingRegister::Tail, 4, false).unwrap();

@@ -132,6 +132,7 @@ fn several_processes_a_node_go_on_from_any_instant() {
     }
     check(&request("hpca98", "Ring"), &ping_pong(TURNS, 64).over_ring());
     check(&request(crate::pcie::MACHINE, "Ring"), &ping_pong(TURNS, 248).over_ring());
+    check(&request(crate::cxl::MACHINE, "CxlNic"), &ping_pong(TURNS, 64).over("CxlNic"));
     check(&request("hpca98", "Verbs"), &ping_pong(TURNS, 248).over("Verbs"));
     check(&request(crate::cxl::MACHINE, "CNI512Q"), &ping_pong(TURNS, 64));
 }

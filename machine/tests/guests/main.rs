@@ -14,6 +14,7 @@ mod coherence;
 mod coherent_rings;
 mod cxl;
 mod cxl_memory;
+mod cxl_nics;
 mod determinism;
 mod directory;
 mod dma;

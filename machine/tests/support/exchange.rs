@@ -20,6 +20,9 @@ static PROGRAM_OF_COHERENT_RING: LazyLock<Vec<u8>> =
 /// The same with the driver of PioCoherent.
 static PROGRAM_OF_PIO_COHERENT: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("PioCoherent", "tests/exchange.c"));
+/// The same with the driver of CxlNic.
+static PROGRAM_OF_CXL_NIC: LazyLock<Vec<u8>> =
+    LazyLock::new(|| compiled_guest_for("CxlNic", "tests/exchange.c"));
 /// The same with the driver of Virtio.
 static PROGRAM_OF_VIRTIO: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("Virtio", "tests/exchange.c"));
@@ -50,6 +53,7 @@ impl Exchange {
             _ if interface.contains("CoherentRing") => &PROGRAM_OF_COHERENT_RING,
             _ if interface.contains("Ring") => &PROGRAM_OF_RING,
             _ if interface.contains("PioCoherent") => &PROGRAM_OF_PIO_COHERENT,
+            _ if interface.contains("CxlNic") => &PROGRAM_OF_CXL_NIC,
             _ if interface.contains("Virtio") => &PROGRAM_OF_VIRTIO,
             _ if interface.contains("Verbs") => &PROGRAM_OF_VERBS,
             _ => &PROGRAM,

@@ -39,7 +39,7 @@ impl Bench {
             networks::NetworkContext { nodes: 2, in_one_partition_from: 2, seed: 0, packet_bytes: 256 };
         let placement = Placement { nodes: 2, processes: 1 };
         let (flow, network) = (flow.build(placement), network.build(NodeId(0), &around));
-        let memory = RingMemory { start: START, entries: ENTRIES, buffer_bytes: BUFFER_BYTES };
+        let memory = RingMemory { start: START, entries: ENTRIES, buffer_bytes: BUFFER_BYTES, tail_bytes: 0 };
         let bytes = (memory.range().end - START) as usize;
         let parts = Parts {
             agent: AgentId(1),
@@ -49,6 +49,7 @@ impl Bench {
             thresholds: 0,
             register_delay: Duration::ZERO,
             engine_time: ENGINE_TIME,
+            tail_copy: None,
         };
         Bench {
             half: RingSend::new(parts, reads),
