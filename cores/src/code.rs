@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use narthex_kernel::{Archive, Archived, Damage};
 
-use crate::decode::decode;
+use crate::decode::{decode, decode_mapped};
 use crate::extensions::{LEAVE, UNDECODED};
 use crate::operation::{ALL_IN_ONE_LINE, Cursor, FETCH_BLOCK_BYTES, Operation};
 
@@ -127,39 +127,80 @@ impl Code {
 #[derive(Clone, Debug)]
 pub(crate) struct CodeView {
     shared: std::sync::Arc<Code>,
-    pages: HashMap<u64, Block>,
-    /// The bits of what is decoded in them, by address.
-    decoded: BTreeMap<u64, u32>,
+    ordinary: Pages,
+    /// All code as it is decoded while two registers are the network's.
+    mapped: Pages,
+    is_mapped: bool,
     /// The port's count of removals of code.
     removals: u64,
+}
+
+/// Code that a processor has decoded itself.
+#[derive(Clone, Debug, Default)]
+struct Pages {
+    blocks: HashMap<u64, Block>,
+    /// The bits of what is decoded in them, by address.
+    decoded: BTreeMap<u64, u32>,
+}
+
+impl Pages {
+    fn block(&mut self, pc: u64) -> &Block {
+        self.blocks.entry(page(pc)).or_insert_with_key(|&base| Block::undecoded(base))
+    }
+
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.decoded.clear();
+    }
 }
 
 impl CodeView {
     /// A view on `shared` without own pages.
     pub fn new(shared: std::sync::Arc<Code>) -> Self {
-        CodeView { shared, pages: HashMap::new(), decoded: BTreeMap::new(), removals: 0 }
+        let (ordinary, mapped) = Default::default();
+        CodeView { shared, ordinary, mapped, is_mapped: false, removals: 0 }
+    }
+
+    /// Whether code is seen as while two registers are the network's.
+    pub fn is_mapped(&self) -> bool {
+        self.is_mapped
+    }
+
+    /// From now on code is seen so; windows on it are to be made anew.
+    pub fn set_mapped(&mut self, is_mapped: bool) {
+        self.is_mapped = is_mapped;
     }
 
     /// The block that has the code at `pc`.
     pub fn block(&mut self, pc: u64) -> &Block {
+        if self.is_mapped {
+            return self.mapped.block(pc);
+        }
         match self.shared.block(pc) {
             Some(block) => block,
-            None => self.pages.entry(page(pc)).or_insert_with_key(|&base| Block::undecoded(base)),
+            None => self.ordinary.block(pc),
         }
     }
 
     /// Decodes the instruction at `pc`, whose bits are `bits`, in its page.
     pub fn decode(&mut self, pc: u64, bits: u32) {
-        let Some(block) = self.pages.get_mut(&page(pc)) else { return };
+        let (pages, decode): (_, fn(_, _, &_, _) -> _) = match self.is_mapped {
+            true => (&mut self.mapped, decode_mapped),
+            false => (&mut self.ordinary, decode),
+        };
+        let Some(block) = pages.blocks.get_mut(&page(pc)) else { return };
         let addresses = block.addresses();
         let slot = pc.wrapping_sub(block.base) / 2;
         block.operations[slot as usize] = decode(bits, pc, &addresses, self.shared.line_bytes);
-        self.decoded.insert(pc, bits);
+        pages.decoded.insert(pc, bits);
     }
 
     /// What has been decoded at `pc`, if anything has.
     pub fn decoded(&self, pc: u64) -> Option<Operation> {
-        let block = self.shared.block(pc).or_else(|| self.pages.get(&page(pc)))?;
+        let block = match self.is_mapped {
+            true => self.mapped.blocks.get(&page(pc)),
+            false => self.shared.block(pc).or_else(|| self.ordinary.blocks.get(&page(pc))),
+        }?;
         Some(block.operations[(pc.wrapping_sub(block.base) / 2) as usize])
     }
 
@@ -179,8 +220,8 @@ impl CodeView {
     #[cold]
     pub fn forget(&mut self) {
         self.drop_shared();
-        self.pages.clear();
-        self.decoded.clear();
+        self.ordinary.clear();
+        self.mapped.clear();
     }
 
     fn drop_shared(&mut self) {
@@ -192,21 +233,29 @@ impl CodeView {
 /// others by now, which are executed after the next fence only.
 impl Archived for CodeView {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let CodeView { shared, pages, decoded, removals } = &mut *self;
+        let CodeView { shared, ordinary, mapped, is_mapped, removals } = &mut *self;
         let mut is_shared = !shared.blocks.is_empty();
         archive.value(&mut is_shared)?;
-        archive.value(decoded)?;
+        for pages in [&mut *ordinary, &mut *mapped] {
+            archive.value(&mut pages.decoded)?;
+            let is_even = pages.decoded.keys().all(|pc| pc % 2 == 0);
+            archive.ensure(is_even, "code was decoded at an odd address")?;
+            pages.blocks.clear();
+        }
+        archive.value(is_mapped)?;
         archive.value(removals)?;
-        archive.ensure(decoded.keys().all(|pc| pc % 2 == 0), "code was decoded at an odd address")?;
-        pages.clear();
-        let decoded = decoded.clone();
+        let (decoded, is_mapped) = ([ordinary.decoded.clone(), mapped.decoded.clone()], *is_mapped);
         if !is_shared {
             self.drop_shared();
         }
-        for (pc, bits) in decoded {
-            self.block(pc);
-            self.decode(pc, bits);
+        for (decoded, is_mapped) in decoded.into_iter().zip([false, true]) {
+            self.is_mapped = is_mapped;
+            for (pc, bits) in decoded {
+                self.block(pc);
+                self.decode(pc, bits);
+            }
         }
+        self.is_mapped = is_mapped;
         Ok(())
     }
 }
