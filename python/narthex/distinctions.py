@@ -29,6 +29,7 @@ INTERFACES = {
     "PcieBench": "a card that reads and writes the host's memory, and times it",
     "Ring": "descriptor rings in main memory, and registers for their tails",
     "Virtio": "split virtqueues in main memory, and kicks when the interface asks for them",
+    "RegisterFile": "queues behind two general registers of the processor",
     "Verbs": "queue pairs, completions and registered memory",
     "SARC": "a message for a full queue is an error: senders know the room",
     "SARC+Nack": "a message for a full queue comes back and is sent again",

@@ -273,7 +273,7 @@ pub static MODEL: Model = Model {
     examples: &["RegisterFile"],
     read: |text| Reading::exactly(text, "RegisterFile"),
     programming: &Programming {
-        driver: Driver::new("register_file", "Two registers of the processor that are the network's."),
+        driver: Driver::apart("register_file", "Two registers of the processor that are the network's."),
         registers: &[&fifo::REGISTERS],
         constants: &[("CSR_NETMAP", 0x801, "the control register that says whose x30 and x31 are")],
         facts: &[],
