@@ -89,8 +89,8 @@ fn moved(operation: Operation) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use narthex_kernel::{Archive, Time};
     use crate::linux::{GuestMemory, Protection};
+    use narthex_kernel::{Archive, Time};
 
     use crate::{Code, Config, FlatMemory, Functional, Processor, Stop, assemble};
 
@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn an_instruction_that_is_no_move_is_illegal_there() {
-        for wrong in ["add a0, a0, t5", "addi t6, t5, 0", "addi t5, a0, 0", "addi a0, t6, 0", "ld t6, 0(t0)"] {
+        for wrong in ["add a0, a0, t5", "addi t6, t5, 0", "addi t5, a0, 0", "addi a0, t6, 0", "ld t6, 0(t0)"]
+        {
             let (processor, ..) = run(&format!("csrrw zero, 0x801, t0\n csrrsi zero, 0x801, 1\n {wrong}"));
             assert_eq!((processor.pc(), processor.retired()), (0x1008, 2), "{wrong}");
         }

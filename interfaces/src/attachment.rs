@@ -53,7 +53,8 @@ impl Attachment {
 
     /// Where an interface is of which no place is said.
     pub fn usual(name: &Name) -> Attachment {
-        let allows = |place| [name.send, name.receive].iter().all(|half| (half.model.attaches)(place).is_ok());
+        let allows =
+            |place| [name.send, name.receive].iter().all(|half| (half.model.attaches)(place).is_ok());
         let first = Attachment::ALL.iter().find(|&&(place, _)| allows(place));
         first.map_or(Attachment::MemoryBus, |&(place, _)| place)
     }
@@ -206,7 +207,13 @@ mod tests {
     #[test]
     fn an_interface_and_its_place_print_as_they_are_written() {
         assert_eq!("registerfile".parse::<Attached>().unwrap().attachment, Attachment::Register);
-        for text in ["NI2w", "RegisterFile", "NI2w on io-bus", "(NI16w+Blkbuf)S(CNI0Qm)R on cache-bus", "CNI4 on register"] {
+        for text in [
+            "NI2w",
+            "RegisterFile",
+            "NI2w on io-bus",
+            "(NI16w+Blkbuf)S(CNI0Qm)R on cache-bus",
+            "CNI4 on register",
+        ] {
             assert_eq!(text.parse::<Attached>().unwrap().to_string(), text);
         }
         for text in ["ni2w@cache-bus", " NI2W  ON  Cache-Bus ", "NI2w @ cache-bus"] {

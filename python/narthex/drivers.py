@@ -70,13 +70,18 @@ DRIVERS_APART = {
     "PIO_COHERENT": DriverApart(interfaces=("PioCoherent",), goes_with_others=("PIO_COHERENT",)),
     "VIRTIO": DriverApart(interfaces=("Virtio",), goes_with_others=("VIRTIO",)),
     "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
-    "REGISTER_FILE": DriverApart(
-        interfaces=("RegisterFile",), goes_with_others=("REGISTER_FILE",)
-    ),
+    "REGISTER_FILE": DriverApart(interfaces=("RegisterFile",), goes_with_others=("REGISTER_FILE",)),
     "PCIE_BENCH": DriverApart(interfaces=("PcieBench",), carries_messages=False),
     "MOST": DriverApart(
         interfaces=(),
-        goes_with_others=("RING", "COHERENT_RING", "PIO_COHERENT", "VIRTIO", "VERBS", "REGISTER_FILE"),
+        goes_with_others=(
+            "RING",
+            "COHERENT_RING",
+            "PIO_COHERENT",
+            "VIRTIO",
+            "VERBS",
+            "REGISTER_FILE",
+        ),
     ),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides

@@ -101,7 +101,9 @@ impl Send {
     /// The processor writes the next doubleword of a packet; what is beyond its end does not count.
     fn push(&mut self, context: &mut Context<'_>, word: u64) -> Result<(), RegisterFault> {
         if !self.has_room() {
-            return Err(RegisterFault("a write of x31 while STATUS shows no room in the transmit queue".into()));
+            return Err(RegisterFault(
+                "a write of x31 while STATUS shows no room in the transmit queue".into(),
+            ));
         }
         let (header, mut payload) = match self.writing.take() {
             None => {
@@ -262,8 +264,7 @@ fn receive(setup: &Setup<'_>) -> Built {
 }
 
 /// Why it is nowhere else.
-const IN_THE_REGISTERS: &str =
-    "its queues are behind two registers of the processor (nanoPU), not on an interconnect: attach it to register";
+const IN_THE_REGISTERS: &str = "its queues are behind two registers of the processor (nanoPU), not on an interconnect: attach it to register";
 
 /// An interface in the register file.
 pub static MODEL: Model = Model {

@@ -81,6 +81,7 @@ proptest! {
         let of_verbs = [("hpca98", "Verbs"), (pcie::MACHINE, "Verbs")];
         let of_virtio = VIRTIO.into_iter().chain([(pcie::MACHINE, "Virtio")]);
         let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT).chain(of_virtio);
+        let driven_apart = driven_apart.chain([("hpca98", "RegisterFile")]);
         let driven_apart = driven_apart.map(|place| (place, conversation(&rounds).over(place.1)));
         for ((machine, interface), guest) in all.chain(driven_apart) {
             let mut run = with(request(machine, interface), "data_cache.size=4KiB");
