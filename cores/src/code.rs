@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use narthex_kernel::{Archive, Archived, Damage};
 
@@ -16,6 +17,9 @@ use crate::operation::{ALL_IN_ONE_LINE, Cursor, FETCH_BLOCK_BYTES, Operation};
 
 /// The size of a page of privately decoded code.
 const PAGE_BYTES: u64 = 4096;
+
+/// From bits, address, the block's addresses and the bytes of a line to an operation.
+type Decode = fn(u32, u64, &Range<u64>, u64) -> Operation;
 
 /// A stretch of decoded code: a slot for each halfword and two more that leave
 /// the block, for instructions that run into its end.
@@ -34,7 +38,7 @@ impl Block {
     ///
     /// What begins at the last halfword and does not end there is left out: it is
     /// decoded from memory, with what stands behind it.
-    fn decoded(base: u64, bytes: &[u8], line_bytes: u64) -> Option<Self> {
+    fn decoded(base: u64, bytes: &[u8], line_bytes: u64, decode: Decode) -> Option<Self> {
         let odd = (base % 2) as usize;
         let (base, bytes) = (base.wrapping_add(odd as u64), bytes.get(odd..)?);
         let halfwords: Vec<u32> =
@@ -85,6 +89,10 @@ impl Block {
 #[derive(Clone, Debug)]
 pub struct Code {
     blocks: Vec<Block>,
+    /// The same as it is decoded while two registers are the network's; decoded when it is first so.
+    mapped: OnceLock<Vec<Block>>,
+    /// What both are decoded from.
+    segments: Vec<(u64, Box<[u8]>)>,
     line_bytes: u64,
 }
 
@@ -104,8 +112,16 @@ impl Code {
     pub fn for_lines<'a>(line_bytes: u64, segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
         debug_assert!(line_bytes.is_power_of_two());
         debug_assert!(line_bytes <= FETCH_BLOCK_BYTES || line_bytes == ALL_IN_ONE_LINE);
-        let decoded = |(base, bytes)| Block::decoded(base, bytes, line_bytes);
-        Code { blocks: segments.into_iter().filter_map(decoded).collect(), line_bytes }
+        let segments = segments.into_iter().map(|(base, bytes)| (base, bytes.into())).collect();
+        let mut code = Code { blocks: Vec::new(), mapped: OnceLock::new(), segments, line_bytes };
+        code.blocks = code.decoded(decode);
+        code
+    }
+
+    fn decoded(&self, decode: Decode) -> Vec<Block> {
+        let decoded =
+            |(base, bytes): &(u64, Box<[u8]>)| Block::decoded(*base, bytes, self.line_bytes, decode);
+        self.segments.iter().filter_map(decoded).collect()
     }
 
     /// No code: everything is decoded when it is executed.
@@ -118,8 +134,12 @@ impl Code {
         self.line_bytes
     }
 
-    fn block(&self, pc: u64) -> Option<&Block> {
-        self.blocks.iter().find(|block| block.addresses().contains(&pc))
+    fn block(&self, pc: u64, is_mapped: bool) -> Option<&Block> {
+        let blocks = match is_mapped {
+            true => self.mapped.get_or_init(|| self.decoded(decode_mapped)),
+            false => &self.blocks,
+        };
+        blocks.iter().find(|block| block.addresses().contains(&pc))
     }
 }
 
@@ -128,7 +148,7 @@ impl Code {
 pub(crate) struct CodeView {
     shared: std::sync::Arc<Code>,
     ordinary: Pages,
-    /// All code as it is decoded while two registers are the network's.
+    /// The same while two registers are the network's.
     mapped: Pages,
     is_mapped: bool,
     /// The port's count of removals of code.
@@ -173,18 +193,16 @@ impl CodeView {
 
     /// The block that has the code at `pc`.
     pub fn block(&mut self, pc: u64) -> &Block {
-        if self.is_mapped {
-            return self.mapped.block(pc);
-        }
-        match self.shared.block(pc) {
+        match self.shared.block(pc, self.is_mapped) {
             Some(block) => block,
+            None if self.is_mapped => self.mapped.block(pc),
             None => self.ordinary.block(pc),
         }
     }
 
     /// Decodes the instruction at `pc`, whose bits are `bits`, in its page.
     pub fn decode(&mut self, pc: u64, bits: u32) {
-        let (pages, decode): (_, fn(_, _, &_, _) -> _) = match self.is_mapped {
+        let (pages, decode): (_, Decode) = match self.is_mapped {
             true => (&mut self.mapped, decode_mapped),
             false => (&mut self.ordinary, decode),
         };
@@ -197,10 +215,8 @@ impl CodeView {
 
     /// What has been decoded at `pc`, if anything has.
     pub fn decoded(&self, pc: u64) -> Option<Operation> {
-        let block = match self.is_mapped {
-            true => self.mapped.blocks.get(&page(pc)),
-            false => self.shared.block(pc).or_else(|| self.ordinary.blocks.get(&page(pc))),
-        }?;
+        let pages = if self.is_mapped { &self.mapped } else { &self.ordinary };
+        let block = self.shared.block(pc, self.is_mapped).or_else(|| pages.blocks.get(&page(pc)))?;
         Some(block.operations[(pc.wrapping_sub(block.base) / 2) as usize])
     }
 
@@ -225,7 +241,7 @@ impl CodeView {
     }
 
     fn drop_shared(&mut self) {
-        self.shared = Code { blocks: Vec::new(), line_bytes: self.shared.line_bytes }.into();
+        self.shared = Code::for_lines(self.shared.line_bytes, []).into();
     }
 }
 
@@ -271,7 +287,8 @@ mod tests {
 
     #[test]
     fn a_block_has_whole_instructions_at_even_addresses_alone() {
-        let block = |base, bytes: &[u8]| Block::decoded(base, bytes, 64).map(|block| block.addresses());
+        let block =
+            |base, bytes: &[u8]| Block::decoded(base, bytes, 64, decode).map(|block| block.addresses());
         let (nop, cut) = ([0x01, 0x00], [0x13, 0x00]);
         assert_eq!(block(0x1000, &[nop, cut].concat()), Some(0x1000..0x1002));
         assert_eq!(block(0x1000, &[cut, nop].concat()), Some(0x1000..0x1004));
@@ -286,7 +303,7 @@ mod tests {
     proptest! {
         #[test]
         fn only_the_last_two_slots_leave_a_block(base in 0x1000u64..0x1010, bytes: Vec<u8>) {
-            if let Some(block) = Block::decoded(base, &bytes, 64) {
+            if let Some(block) = Block::decoded(base, &bytes, 64, decode) {
                 let leaving = block.operations.iter().map(|operation| operation.code == LEAVE);
                 let last_two = (1..=block.operations.len()).map(|slot| slot > block.operations.len() - 2);
                 prop_assert!(leaving.eq(last_two));
