@@ -7,15 +7,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use narthex_kernel::{Archive, Archived, Damage};
 
-use crate::decode::decode;
+use crate::decode::{decode, decode_mapped};
 use crate::extensions::{LEAVE, UNDECODED};
 use crate::operation::{ALL_IN_ONE_LINE, Cursor, FETCH_BLOCK_BYTES, Operation};
 
 /// The size of a page of privately decoded code.
 const PAGE_BYTES: u64 = 4096;
+
+/// From bits, address, the block's addresses and the bytes of a line to an operation.
+type Decode = fn(u32, u64, &Range<u64>, u64) -> Operation;
 
 /// A stretch of decoded code: a slot for each halfword and two more that leave
 /// the block, for instructions that run into its end.
@@ -34,7 +38,7 @@ impl Block {
     ///
     /// What begins at the last halfword and does not end there is left out: it is
     /// decoded from memory, with what stands behind it.
-    fn decoded(base: u64, bytes: &[u8], line_bytes: u64) -> Option<Self> {
+    fn decoded(base: u64, bytes: &[u8], line_bytes: u64, decode: Decode) -> Option<Self> {
         let odd = (base % 2) as usize;
         let (base, bytes) = (base.wrapping_add(odd as u64), bytes.get(odd..)?);
         let halfwords: Vec<u32> =
@@ -85,6 +89,10 @@ impl Block {
 #[derive(Clone, Debug)]
 pub struct Code {
     blocks: Vec<Block>,
+    /// The same as it is decoded while two registers are the network's; decoded when it is first so.
+    mapped: OnceLock<Vec<Block>>,
+    /// What both are decoded from.
+    segments: Vec<(u64, Box<[u8]>)>,
     line_bytes: u64,
 }
 
@@ -104,8 +112,16 @@ impl Code {
     pub fn for_lines<'a>(line_bytes: u64, segments: impl IntoIterator<Item = (u64, &'a [u8])>) -> Self {
         debug_assert!(line_bytes.is_power_of_two());
         debug_assert!(line_bytes <= FETCH_BLOCK_BYTES || line_bytes == ALL_IN_ONE_LINE);
-        let decoded = |(base, bytes)| Block::decoded(base, bytes, line_bytes);
-        Code { blocks: segments.into_iter().filter_map(decoded).collect(), line_bytes }
+        let segments = segments.into_iter().map(|(base, bytes)| (base, bytes.into())).collect();
+        let mut code = Code { blocks: Vec::new(), mapped: OnceLock::new(), segments, line_bytes };
+        code.blocks = code.decoded(decode);
+        code
+    }
+
+    fn decoded(&self, decode: Decode) -> Vec<Block> {
+        let decoded =
+            |(base, bytes): &(u64, Box<[u8]>)| Block::decoded(*base, bytes, self.line_bytes, decode);
+        self.segments.iter().filter_map(decoded).collect()
     }
 
     /// No code: everything is decoded when it is executed.
@@ -118,8 +134,12 @@ impl Code {
         self.line_bytes
     }
 
-    fn block(&self, pc: u64) -> Option<&Block> {
-        self.blocks.iter().find(|block| block.addresses().contains(&pc))
+    fn block(&self, pc: u64, is_mapped: bool) -> Option<&Block> {
+        let blocks = match is_mapped {
+            true => self.mapped.get_or_init(|| self.decoded(decode_mapped)),
+            false => &self.blocks,
+        };
+        blocks.iter().find(|block| block.addresses().contains(&pc))
     }
 }
 
@@ -127,39 +147,76 @@ impl Code {
 #[derive(Clone, Debug)]
 pub(crate) struct CodeView {
     shared: std::sync::Arc<Code>,
-    pages: HashMap<u64, Block>,
-    /// The bits of what is decoded in them, by address.
-    decoded: BTreeMap<u64, u32>,
+    ordinary: Pages,
+    /// The same while two registers are the network's.
+    mapped: Pages,
+    is_mapped: bool,
     /// The port's count of removals of code.
     removals: u64,
+}
+
+/// Code that a processor has decoded itself.
+#[derive(Clone, Debug, Default)]
+struct Pages {
+    blocks: HashMap<u64, Block>,
+    /// The bits of what is decoded in them, by address.
+    decoded: BTreeMap<u64, u32>,
+}
+
+impl Pages {
+    fn block(&mut self, pc: u64) -> &Block {
+        self.blocks.entry(page(pc)).or_insert_with_key(|&base| Block::undecoded(base))
+    }
+
+    fn clear(&mut self) {
+        self.blocks.clear();
+        self.decoded.clear();
+    }
 }
 
 impl CodeView {
     /// A view on `shared` without own pages.
     pub fn new(shared: std::sync::Arc<Code>) -> Self {
-        CodeView { shared, pages: HashMap::new(), decoded: BTreeMap::new(), removals: 0 }
+        let (ordinary, mapped) = Default::default();
+        CodeView { shared, ordinary, mapped, is_mapped: false, removals: 0 }
+    }
+
+    /// Whether code is seen as while two registers are the network's.
+    pub fn is_mapped(&self) -> bool {
+        self.is_mapped
+    }
+
+    /// From now on code is seen so; windows on it are to be made anew.
+    pub fn set_mapped(&mut self, is_mapped: bool) {
+        self.is_mapped = is_mapped;
     }
 
     /// The block that has the code at `pc`.
     pub fn block(&mut self, pc: u64) -> &Block {
-        match self.shared.block(pc) {
+        match self.shared.block(pc, self.is_mapped) {
             Some(block) => block,
-            None => self.pages.entry(page(pc)).or_insert_with_key(|&base| Block::undecoded(base)),
+            None if self.is_mapped => self.mapped.block(pc),
+            None => self.ordinary.block(pc),
         }
     }
 
     /// Decodes the instruction at `pc`, whose bits are `bits`, in its page.
     pub fn decode(&mut self, pc: u64, bits: u32) {
-        let Some(block) = self.pages.get_mut(&page(pc)) else { return };
+        let (pages, decode): (_, Decode) = match self.is_mapped {
+            true => (&mut self.mapped, decode_mapped),
+            false => (&mut self.ordinary, decode),
+        };
+        let Some(block) = pages.blocks.get_mut(&page(pc)) else { return };
         let addresses = block.addresses();
         let slot = pc.wrapping_sub(block.base) / 2;
         block.operations[slot as usize] = decode(bits, pc, &addresses, self.shared.line_bytes);
-        self.decoded.insert(pc, bits);
+        pages.decoded.insert(pc, bits);
     }
 
     /// What has been decoded at `pc`, if anything has.
     pub fn decoded(&self, pc: u64) -> Option<Operation> {
-        let block = self.shared.block(pc).or_else(|| self.pages.get(&page(pc)))?;
+        let pages = if self.is_mapped { &self.mapped } else { &self.ordinary };
+        let block = self.shared.block(pc, self.is_mapped).or_else(|| pages.blocks.get(&page(pc)))?;
         Some(block.operations[(pc.wrapping_sub(block.base) / 2) as usize])
     }
 
@@ -179,12 +236,12 @@ impl CodeView {
     #[cold]
     pub fn forget(&mut self) {
         self.drop_shared();
-        self.pages.clear();
-        self.decoded.clear();
+        self.ordinary.clear();
+        self.mapped.clear();
     }
 
     fn drop_shared(&mut self) {
-        self.shared = Code { blocks: Vec::new(), line_bytes: self.shared.line_bytes }.into();
+        self.shared = Code::for_lines(self.shared.line_bytes, []).into();
     }
 }
 
@@ -192,21 +249,29 @@ impl CodeView {
 /// others by now, which are executed after the next fence only.
 impl Archived for CodeView {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let CodeView { shared, pages, decoded, removals } = &mut *self;
+        let CodeView { shared, ordinary, mapped, is_mapped, removals } = &mut *self;
         let mut is_shared = !shared.blocks.is_empty();
         archive.value(&mut is_shared)?;
-        archive.value(decoded)?;
+        for pages in [&mut *ordinary, &mut *mapped] {
+            archive.value(&mut pages.decoded)?;
+            let is_even = pages.decoded.keys().all(|pc| pc % 2 == 0);
+            archive.ensure(is_even, "code was decoded at an odd address")?;
+            pages.blocks.clear();
+        }
+        archive.value(is_mapped)?;
         archive.value(removals)?;
-        archive.ensure(decoded.keys().all(|pc| pc % 2 == 0), "code was decoded at an odd address")?;
-        pages.clear();
-        let decoded = decoded.clone();
+        let (decoded, is_mapped) = ([ordinary.decoded.clone(), mapped.decoded.clone()], *is_mapped);
         if !is_shared {
             self.drop_shared();
         }
-        for (pc, bits) in decoded {
-            self.block(pc);
-            self.decode(pc, bits);
+        for (decoded, is_mapped) in decoded.into_iter().zip([false, true]) {
+            self.is_mapped = is_mapped;
+            for (pc, bits) in decoded {
+                self.block(pc);
+                self.decode(pc, bits);
+            }
         }
+        self.is_mapped = is_mapped;
         Ok(())
     }
 }
@@ -222,7 +287,8 @@ mod tests {
 
     #[test]
     fn a_block_has_whole_instructions_at_even_addresses_alone() {
-        let block = |base, bytes: &[u8]| Block::decoded(base, bytes, 64).map(|block| block.addresses());
+        let block =
+            |base, bytes: &[u8]| Block::decoded(base, bytes, 64, decode).map(|block| block.addresses());
         let (nop, cut) = ([0x01, 0x00], [0x13, 0x00]);
         assert_eq!(block(0x1000, &[nop, cut].concat()), Some(0x1000..0x1002));
         assert_eq!(block(0x1000, &[cut, nop].concat()), Some(0x1000..0x1004));
@@ -237,7 +303,7 @@ mod tests {
     proptest! {
         #[test]
         fn only_the_last_two_slots_leave_a_block(base in 0x1000u64..0x1010, bytes: Vec<u8>) {
-            if let Some(block) = Block::decoded(base, &bytes, 64) {
+            if let Some(block) = Block::decoded(base, &bytes, 64, decode) {
                 let leaving = block.operations.iter().map(|operation| operation.code == LEAVE);
                 let last_two = (1..=block.operations.len()).map(|slot| slot > block.operations.len() - 2);
                 prop_assert!(leaving.eq(last_two));

@@ -10,6 +10,7 @@ use std::ops::Range;
 use crate::compressed;
 use crate::extensions::{FAR_BRANCH, FAR_JUMP, ILLEGAL, LEAVE};
 use crate::instruction::{Immediate, Instruction, find};
+use crate::network_registers;
 use crate::operation::Operation;
 
 /// Added to the number of a handler for the 32-bit form of an instruction.
@@ -24,10 +25,26 @@ pub(crate) const ENTERS_LINE: u16 = 512;
 /// is compressed) are `bits`. `block` are the addresses of the block that the
 /// operation will be part of, and lines have `line_bytes`.
 pub(crate) fn decode(bits: u32, pc: u64, block: &Range<u64>, line_bytes: u64) -> Operation {
+    decode_as(bits, pc, block, line_bytes, |_, operation| operation)
+}
+
+/// The same while two registers are the network's.
+pub(crate) fn decode_mapped(bits: u32, pc: u64, block: &Range<u64>, line_bytes: u64) -> Operation {
+    decode_as(bits, pc, block, line_bytes, network_registers::mapped)
+}
+
+/// The same, where `meaning` says what an instruction's ordinary operation becomes.
+fn decode_as(
+    bits: u32,
+    pc: u64,
+    block: &Range<u64>,
+    line_bytes: u64,
+    meaning: fn(&Instruction, Operation) -> Operation,
+) -> Operation {
     let compressed = bits & 3 != 3;
     let long = if compressed { compressed::expand(bits as u16) } else { Some(bits) };
     let mut operation = match long.and_then(|bits| find(bits).map(|found| (found, bits))) {
-        Some((instruction, bits)) => operation(instruction, bits, pc, block),
+        Some((instruction, bits)) => meaning(instruction, operation(instruction, bits, pc, block)),
         None => Operation::bare(ILLEGAL),
     };
     operation.code += if compressed { SHORT } else { LONG };

@@ -30,6 +30,7 @@ mod extensions;
 mod flat_memory;
 mod float;
 pub mod follow;
+pub mod network_registers;
 mod operation;
 mod processor;
 mod reorder;

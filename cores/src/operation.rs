@@ -6,9 +6,10 @@
 //! jump there would execute. So the slot of an address is found by arithmetic,
 //! and a branch is an addition to a pointer.
 //!
-//! All registers live in one file of 256 words, of which 65 are used: 0 to 31
-//! are x0 to x31, 32 to 63 are f0 to f31, and 64 is the *sink*, where writes to
-//! x0 go. An operand is a byte, so that no access to the file needs a bounds
+//! All registers live in one file of 256 words, of which 66 are used: 0 to 31
+//! are x0 to x31, 32 to 63 are f0 to f31, 64 is the *sink*, where writes to
+//! x0 go, and 65 the address of the network's registers
+//! ([`network_registers`](crate::network_registers)). An operand is a byte, so that no access to the file needs a bounds
 //! check, and no handler asks whether its destination is x0.
 
 /// Where a [`Cursor`] finds the floating-point registers in the register file.

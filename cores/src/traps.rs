@@ -93,6 +93,8 @@ pub(crate) struct TrapRegisters {
     asserted_lines: u64,
     is_enabled: bool,
     was_enabled: bool,
+    /// Whether two registers were the network's when the trap was taken.
+    pub was_mapped: bool,
     /// What the handler is at work for, while the registers tell of it.
     handling: Option<Trapped>,
 }

@@ -56,6 +56,9 @@
 /* Queue pairs. */
 #define DRIVER_VERBS UINT64_C(0xe6d215b730981b09)
 
+/* Two registers of the processor that are the network's. */
+#define DRIVER_REGISTER_FILE UINT64_C(0xf960200fcf4f76ab)
+
 /* STATUS: a packet can be sent. */
 #define STATUS_ROOM UINT64_C(0x1)
 
@@ -659,6 +662,9 @@
 
 /* ioctl: queue pair -> state. */
 #define VERBS_QUERY_QUEUE_PAIR UINT64_C(0xe)
+
+/* the control register that says whose x30 and x31 are */
+#define CSR_NETMAP UINT64_C(0x801)
 
 /* store: the address of the window */
 #define REGISTER_BENCH_WINDOW UINT64_C(0x0)

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A run chooses an interface and its place together: `NI2w on cache-bus`, or
-//! `NI2w@cache-bus`. An interface of which no place is said is on the memory bus.
+//! `NI2w@cache-bus`. An interface of which no place is said is on the memory bus; one that cannot be
+//! there is in the first place of [`Attachment::ALL`] where it can.
 //!
 //! Hardware may stand in the place of its model ([`crate::rtl`]): `NI2w@rtl`, or a folder, as in
 //! `NI2w@./mine on cache-bus`. To the machine it is the same choice; which hardware it is the run's
@@ -49,6 +50,14 @@ impl Attachment {
         (Attachment::CacheBus, "cache-bus"),
         (Attachment::Register, "register"),
     ];
+
+    /// Where an interface is of which no place is said.
+    pub fn usual(name: &Name) -> Attachment {
+        let allows =
+            |place| [name.send, name.receive].iter().all(|half| (half.model.attaches)(place).is_ok());
+        let first = Attachment::ALL.iter().find(|&&(place, _)| allows(place));
+        first.map_or(Attachment::MemoryBus, |&(place, _)| place)
+    }
 }
 
 /// The transactions of others of which a coherent interface is told.
@@ -138,7 +147,8 @@ impl FromStr for Attached {
         let (model, named) = hardware(text);
         let is_hardware = named.is_some();
         let Some((name, place)) = split(&model) else {
-            return Ok(Attached { name: model.parse()?, attachment: Attachment::MemoryBus, is_hardware });
+            let name: Name = model.parse()?;
+            return Ok(Attached { name, attachment: Attachment::usual(&name), is_hardware });
         };
         let attachment = place
             .parse()
@@ -175,7 +185,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
 impl fmt::Display for Attached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.attachment {
-            Attachment::MemoryBus => write!(f, "{}", self.name),
+            usual if usual == Attachment::usual(&self.name) => write!(f, "{}", self.name),
             elsewhere => write!(f, "{} on {elsewhere}", self.name),
         }
     }
@@ -196,7 +206,14 @@ mod tests {
 
     #[test]
     fn an_interface_and_its_place_print_as_they_are_written() {
-        for text in ["NI2w", "NI2w on io-bus", "(NI16w+Blkbuf)S(CNI0Qm)R on cache-bus", "CNI4 on register"] {
+        assert_eq!("registerfile".parse::<Attached>().unwrap().attachment, Attachment::Register);
+        for text in [
+            "NI2w",
+            "RegisterFile",
+            "NI2w on io-bus",
+            "(NI16w+Blkbuf)S(CNI0Qm)R on cache-bus",
+            "CNI4 on register",
+        ] {
             assert_eq!(text.parse::<Attached>().unwrap().to_string(), text);
         }
         for text in ["ni2w@cache-bus", " NI2W  ON  Cache-Bus ", "NI2w @ cache-bus"] {

@@ -395,13 +395,14 @@ pub(crate) mod tests {
     pub(crate) fn build_for(name: &str, processes: u8) -> Interface {
         let sections: Map<String, Value> =
             MODELS.iter().map(|model| (model.section.to_owned(), (model.sample)())).collect();
+        let name = name.parse().expect("a name");
         let node = Surroundings {
             sections: &sections,
             nodes: 2,
             processes,
             share: Share::WHOLE,
             first_agent: AgentId(1),
-            attachment: Attachment::MemoryBus,
+            attachment: Attachment::usual(&name),
             hearing: Hearing::All,
             overlaps: false,
             merges_writes: false,
@@ -413,7 +414,7 @@ pub(crate) mod tests {
             dma_engine: None,
             chip: Chip::ALONE,
         };
-        Interface::build(name.parse().expect("a name"), &node).expect("a sound interface")
+        Interface::build(name, &node).expect("a sound interface")
     }
 
     #[test]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from narthex import files, prebuilt
 from narthex.assets import GUEST
-from narthex.drivers import DRIVERS_APART, MOST_INTERFACES, driver_apart
+from narthex.drivers import DRIVERS_APART, MOST_INTERFACES, RESERVED_REGISTERS, driver_apart
 from narthex.errors import NarthexError, unknown
 from narthex.toolchain import (
     CXX_SUFFIXES,
@@ -312,7 +312,7 @@ def _library_sources() -> list[Path]:
 
 def _key(compiler: Compiler | None, inputs: Iterable[Path]) -> str:
     """Hash everything that decides what is compiled."""
-    digest = hashlib.sha256(repr((compiler, _FLAGS)).encode())
+    digest = hashlib.sha256(repr((compiler, _FLAGS, RESERVED_REGISTERS)).encode())
     for path in inputs:
         digest.update(f"\0{path.relative_to(GUEST)}\0".encode())
         digest.update(path.read_bytes())
@@ -335,7 +335,7 @@ def _library(compiler: Compiler, progress: Progress | None) -> Path:
         objects = [str(Path(scratch) / name) for name in names]
         flags = [*_FLAGS, *_includes()]
         run_all(
-            ([*compiler.c, *flags, "-c", _relative(source), "-o", target]
+            ([*compiler.c, *flags, *_reserved(source), "-c", _relative(source), "-o", target]
              for source, target in zip(sources, objects, strict=True)),
             GUEST,
         )  # fmt: skip
@@ -343,6 +343,11 @@ def _library(compiler: Compiler, progress: Progress | None) -> Path:
         run([*compiler.archiver, "rcs", str(unfinished), *objects], GUEST)
         unfinished.replace(archive)
     return archive
+
+
+def _reserved(source: Path) -> Sequence[str]:
+    """Return the flags of a source of the library that leaves registers to the hardware."""
+    return RESERVED_REGISTERS.get(f"{source.parent.name}/{source.name}", ())
 
 
 def _linked(compiler: Compiler, driver: str | None, progress: Progress | None) -> list[Path]:

@@ -30,6 +30,7 @@ INTERFACES = {
     "Ring": "descriptor rings in main memory, and registers for their tails",
     "CxlNic": "descriptor rings in main memory, whose tails it watches there",
     "Virtio": "split virtqueues in main memory, and kicks when the interface asks for them",
+    "RegisterFile": "queues behind two general registers of the processor",
     "Verbs": "queue pairs, completions and registered memory",
     "SARC": "a message for a full queue is an error: senders know the room",
     "SARC+Nack": "a message for a full queue comes back and is sent again",

@@ -71,14 +71,25 @@ DRIVERS_APART = {
     "PIO_COHERENT": DriverApart(interfaces=("PioCoherent",), goes_with_others=("PIO_COHERENT",)),
     "VIRTIO": DriverApart(interfaces=("Virtio",), goes_with_others=("VIRTIO",)),
     "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
+    "REGISTER_FILE": DriverApart(interfaces=("RegisterFile",), goes_with_others=("REGISTER_FILE",)),
     "PCIE_BENCH": DriverApart(interfaces=("PcieBench",), carries_messages=False),
     "MOST": DriverApart(
         interfaces=(),
-        goes_with_others=("RING", "CXL_NIC", "COHERENT_RING", "PIO_COHERENT", "VIRTIO", "VERBS"),
+        goes_with_others=(
+            "RING",
+            "CXL_NIC",
+            "COHERENT_RING",
+            "PIO_COHERENT",
+            "VIRTIO",
+            "VERBS",
+            "REGISTER_FILE",
+        ),
     ),
 }
 """What only programs for some interfaces have, by the driver's name: what all programs link decides
 where the data of all of them lie."""
+RESERVED_REGISTERS = {"messaging/driver_register_file.c": ("-ffixed-x30", "-ffixed-x31")}
+"""Flags of the files that leave registers to the hardware."""
 MOST_INTERFACES = "MOST"
 """For what a program is linked that is to run over any interface but those that are linked apart:
 its drivers go with those of all others."""

@@ -12,6 +12,7 @@ use crate::extensions::{Kind, LEAVE, kind_of};
 use crate::float::Flags;
 use crate::float::HostRounds;
 use crate::float::host::host_fuses;
+use crate::network_registers::{IS_MAPPED, NETWORK, WAS_MAPPED};
 use crate::operation::{Cursor, Operation, SINK};
 use crate::reorder::NEVER;
 use crate::stop::{Fault, FaultKind, Stop};
@@ -393,6 +394,30 @@ impl<T: Timing> Core<T> {
         let fcsr = self.fcsr | flags.bits();
         if fcsr != self.fcsr {
             self.set_fcsr(fcsr);
+        }
+    }
+
+    /// Whose the network registers are ([`network_registers`](crate::network_registers)).
+    pub fn netmap(&self) -> u64 {
+        let flags = [(self.code.is_mapped(), IS_MAPPED), (self.trap.was_mapped, WAS_MAPPED)];
+        let set: u64 = flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit).sum();
+        self.registers[NETWORK as usize] | set
+    }
+
+    /// Writes netmap. The window stays, for the place of the instruction that does so; behind it the
+    /// processor looks up its code.
+    pub fn set_netmap(&mut self, value: u64) {
+        self.registers[NETWORK as usize] = value & !(IS_MAPPED | WAS_MAPPED);
+        self.trap.was_mapped = value & WAS_MAPPED != 0;
+        self.code.set_mapped(value & IS_MAPPED != 0);
+    }
+
+    /// Two registers are the network's where the processor goes on, or are not.
+    #[inline]
+    pub fn map_network(&mut self, is_mapped: bool) {
+        if self.code.is_mapped() != is_mapped {
+            self.code.set_mapped(is_mapped);
+            self.window = Window::none();
         }
     }
 

@@ -6,11 +6,12 @@
 //! simulator's own, in the place that the manual leaves to such: `tag`, 0x800.
 //! Written with a block's address and, in the lowest four bits, the number of a
 //! tag, it sets the block's access tag; read, it gives the bytes in a block of
-//! tagged memory, zero where the process has none.
+//! tagged memory, zero where the process has none. Another is `netmap`, 0x801: whether two registers are
+//! the network's ([`crate::network_registers`]).
 
 use narthex_memory::Port;
 
-use crate::execute::{Context, Core, Exit, instructions};
+use crate::execute::{Context, Core, Exit, Window, instructions};
 use crate::operation::Operation;
 use crate::stop::FaultKind;
 use crate::timing::{Class, Timing, Unit};
@@ -27,6 +28,7 @@ const UCAUSE: i64 = 0x042;
 const UTVAL: i64 = 0x043;
 const UIP: i64 = 0x044;
 const TAG: i64 = 0x800;
+const NETMAP: i64 = 0x801;
 const CYCLE: i64 = 0xc00;
 const TIME: i64 = 0xc01;
 const INSTRET: i64 = 0xc02;
@@ -65,6 +67,7 @@ fn read<P: Port, T: Timing>(core: &mut Core<T>, port: &P, number: i64, at: u64, 
         UCAUSE => core.trap.ucause,
         UTVAL => core.trap.utval,
         TAG => port.tag_block_bytes(),
+        NETMAP => core.netmap(),
         CYCLE | TIME if core.clock_stands => 0,
         CYCLE => at / core.timing.width(),
         TIME => core.slots.edge(at).as_ps() / 1_000,
@@ -98,6 +101,7 @@ fn write<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P, number: i64, valu
                 return false;
             }
         }
+        NETMAP => core.set_netmap(value),
         _ => {
             core.fault(FaultKind::IllegalInstruction, pc);
             return false;
@@ -106,7 +110,7 @@ fn write<P: Port, T: Timing>(core: &mut Core<T>, port: &mut P, number: i64, valu
     true
 }
 
-impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
+impl<'a, P: Port, T: Timing, const LENGTH: usize> Context<'a, P, T, LENGTH> {
     #[inline(always)]
     fn csr(self, always: bool, f: fn(u64, u64) -> u64) {
         let Operation { rs1, .. } = self.cursor.get();
@@ -143,6 +147,9 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
             if immediate == TAG {
                 self.core.timing.occupy_with_tag_change(at);
             }
+            if immediate == NETMAP {
+                return self.finish_before_other_code(at, rd, old);
+            }
             if matches!(immediate, USTATUS | UIE) && self.core.trap.is_due() {
                 return self.finish_before_interrupt(at, rd, old);
             }
@@ -153,11 +160,22 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     /// The end of an instruction that enables an interrupt which is asserted: the
     /// processor's loop takes it before the next instruction.
     fn finish_before_interrupt(self, at: u64, rd: u8, value: u64) {
+        self.leave_behind(at, rd, value).exit = Exit::Enabled;
+    }
+
+    /// The end of an instruction that changes how code is decoded: the processor's loop looks it up.
+    fn finish_before_other_code(self, at: u64, rd: u8, value: u64) {
+        let core = self.leave_behind(at, rd, value);
+        (core.window, core.exit) = (Window::none(), Exit::Continue);
+    }
+
+    /// Leaves the thread of handlers behind this instruction.
+    fn leave_behind(self, at: u64, rd: u8, value: u64) -> &'a mut Core<T> {
         self.core.registers[rd as usize] = value;
         self.core.timing.produce(rd, at, Class::Integer);
         self.core.save(self.cursor, at + 1, T::retire(self.count));
         self.core.pc = self.core.pc.wrapping_add(LENGTH as u64);
-        self.core.exit = Exit::Enabled;
+        self.core
     }
 
     /// Stops here: no instruction of user mode.

@@ -55,6 +55,8 @@ impl<P: Port, T: Timing, const LENGTH: usize> Context<'_, P, T, LENGTH> {
     fn return_from_trap(mut self) {
         let at = self.issue_jump(SINK, 0);
         let target = self.core.trap.leave();
+        let was_mapped = std::mem::take(&mut self.core.trap.was_mapped);
+        self.core.map_network(was_mapped);
         if self.core.trap.is_due() {
             let t = self.core.timing.redirect(self.t, at, Jump::Direct);
             self.core.t = self.core.timing.settle(t);

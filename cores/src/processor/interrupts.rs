@@ -112,6 +112,8 @@ impl<T: Timing> Processor<T> {
     /// A trap was taken: its handler is next.
     fn enter_handler<F: Follower>(&mut self, follower: &mut F) {
         let handler = self.core.trap.utvec;
+        self.core.trap.was_mapped = self.core.code.is_mapped();
+        self.core.map_network(false);
         self.set_pc(handler);
         if F::LISTENS {
             let (stack, result) = (self.x(2), self.x(10));

@@ -62,9 +62,12 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// One that holds loads is on a directory.
+    /// One that holds loads is on a directory, and the processor's registers are a place of their own.
     pub fn plain(name: &'static str) -> Self {
-        let attachment = Attachment::MemoryBus;
+        let attachment = match name.contains("RegisterFile") {
+            true => Attachment::Register,
+            false => Attachment::MemoryBus,
+        };
         let directory = name.contains("PioCoherent").then_some("MESI");
         Variant { name, attachment, directory, setting: None, process: 0, hardware: None }
     }

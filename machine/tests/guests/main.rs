@@ -47,6 +47,7 @@ mod processes;
 mod promises;
 mod refusals;
 mod regions;
+mod register_file;
 mod reorder;
 mod rings;
 mod sarc;

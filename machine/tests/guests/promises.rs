@@ -80,8 +80,9 @@ proptest! {
         let of_rings = RINGS.into_iter().chain([(pcie::MACHINE, "Ring")]);
         let of_verbs = [("hpca98", "Verbs"), (pcie::MACHINE, "Verbs")];
         let of_virtio = VIRTIO.into_iter().chain([(pcie::MACHINE, "Virtio")]);
-        let of_cxl_nics = [("hpca98", "CxlNic"), (crate::cxl::MACHINE, "CxlNic")];
-        let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT).chain(of_virtio).chain(of_cxl_nics);
+        let others = [("hpca98", "CxlNic"), (crate::cxl::MACHINE, "CxlNic"), ("hpca98", "RegisterFile")];
+        let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT);
+        let driven_apart = driven_apart.chain(of_virtio).chain(others);
         let driven_apart = driven_apart.map(|place| (place, conversation(&rounds).over(place.1)));
         for ((machine, interface), guest) in all.chain(driven_apart) {
             let mut run = with(request(machine, interface), "data_cache.size=4KiB");

@@ -29,6 +29,9 @@ static PROGRAM_OF_VIRTIO: LazyLock<Vec<u8>> =
 /// The same with the driver of Verbs.
 static PROGRAM_OF_VERBS: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("Verbs", "tests/exchange.c"));
+/// The same with the driver of RegisterFile.
+static PROGRAM_OF_REGISTER_FILE: LazyLock<Vec<u8>> =
+    LazyLock::new(|| compiled_guest_for("RegisterFile", "tests/exchange.c"));
 
 /// Nodes that send to node 0 in [`all_to_one`].
 pub const SENDERS: u64 = 4;
@@ -56,6 +59,7 @@ impl Exchange {
             _ if interface.contains("CxlNic") => &PROGRAM_OF_CXL_NIC,
             _ if interface.contains("Virtio") => &PROGRAM_OF_VIRTIO,
             _ if interface.contains("Verbs") => &PROGRAM_OF_VERBS,
+            _ if interface.contains("RegisterFile") => &PROGRAM_OF_REGISTER_FILE,
             _ => &PROGRAM,
         };
         Exchange { program, ..self }
