@@ -5,10 +5,14 @@
  * This file alone is compiled without the two registers (-ffixed-x30, -ffixed-x31), and gives them
  * back whenever it leaves: all other code uses them as ever. So no function is called in between.
  *
- * Ranks on the host have other registers, and no such interface. */
+ * Ranks on the host link it with all others, and have no such interface. */
 #include "messaging/driver.h"
 
 #ifdef __riscv
+#define NETWORK(...) __asm__ volatile(__VA_ARGS__ : "memory")
+#else
+#define NETWORK(...) ((void)0)
+#endif
 
 static uintptr_t registers;
 
@@ -19,24 +23,25 @@ static inline uint64_t status(void) {
 /* The address of the register page stands above the lowest bit, which maps the registers. */
 static void start(const struct narthex_information *machine) {
     registers = machine->register_page;
-    __asm__ volatile("csrw 0x801, %0" : : "r"(registers) : "memory");
+    NETWORK("csrw 0x801, %0" : : "r"(registers));
 }
 
 static inline void map(void) {
-    __asm__ volatile("csrsi 0x801, 1" : : : "memory");
+    NETWORK("csrsi 0x801, 1" : :);
 }
 
 static inline void unmap(void) {
-    __asm__ volatile("csrci 0x801, 1" : : : "memory");
+    NETWORK("csrci 0x801, 1" : :);
 }
 
 static inline void push(uint64_t value) {
-    __asm__ volatile("mv x31, %0" : : "r"(value) : "memory");
+    (void)value;
+    NETWORK("mv x31, %0" : : "r"(value));
 }
 
 static inline uint64_t pop(void) {
-    uint64_t value;
-    __asm__ volatile("mv %0, x30" : "=r"(value) : : "memory");
+    uint64_t value = 0;
+    NETWORK("mv %0, x30" : "=r"(value) :);
     return value;
 }
 
@@ -111,5 +116,3 @@ static inline void receive(void *payload, size_t bytes, size_t extra) {
 
 SEND_DRIVER(send_register_file, start, has_room, send);
 RECEIVE_DRIVER(receive_register_file, start, arrived, receive, NULL);
-
-#endif

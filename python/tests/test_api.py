@@ -136,7 +136,7 @@ def test_all_interfaces_are_those_that_the_machine_can_have():
     tables = [f"[interfaces.{section}]" for section in sections]
     devices = {name for name in left_out if any(table in left_out[name] for table in tables)}
     assert {"EDT", "PIO", "Voyager-hybrid"} <= devices
-    assert {*left_out} - devices == {"NI16w+Blkbuf", "NI64w+Udma", "PioCoherent"}
+    assert {*left_out} - devices == {"NI16w+Blkbuf", "NI64w+Udma", "PioCoherent", "RegisterFile"}
     assert left_out["NI64w+Udma"].startswith("isca96: the machine's file has no [interfaces.ni_iw_")
     found = narthex.compare("roundtrip", 8, 4, 1, machine="isca96", nodes=2)
     status = dict(found.frame.select("interface", "status").iter_rows())

@@ -35,7 +35,10 @@ ONE_PART = [
     ],
     *[
         HPCA98 | {"interface": name, "nodes": 2}
-        for name in ("NI16w+Blkbuf", "NI64w+Udma", "Ring", "Virtio", "CoherentRing", "Verbs")
+        for name in (
+            *("NI16w+Blkbuf", "NI64w+Udma", "Ring", "CxlNic", "Virtio", "CoherentRing", "Verbs"),
+            "RegisterFile",
+        )
     ],
     {"machine": "chip", "interface": "PioCoherent", "nodes": 2},
     *[

@@ -9,6 +9,7 @@ use super::Observation;
 use super::growth::{Comparison, Growing, Growth};
 use crate::extensions::{COUNTERS, FAR_BRANCH, FAR_JUMP, FIRST_NUMBER};
 use crate::instruction::{Instruction, instructions};
+use crate::network_registers::NETWORK;
 use crate::operation::{Operation, SINK};
 
 /// What an instruction will have done once it is executed.
@@ -118,6 +119,9 @@ pub(super) fn foresee<P: Port>(
     port: &mut P,
 ) -> Option<Effect> {
     let Operation { rs1, rs2, rs3, immediate, .. } = *operation;
+    if rs1 == NETWORK {
+        return None;
+    }
     let growing = |register: u8| (registers[register as usize], turn.growth.of(register));
     let address = registers[rs1 as usize].wrapping_add_signed(immediate);
     let (first, second) = (growing(rs1), growing(rs2));

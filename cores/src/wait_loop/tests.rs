@@ -141,6 +141,8 @@ fn what_only_looks_like_a_wait_loop_is_none() {
         "wait: rdcycle a0\n xori a0, a0, 1\n j wait",
         "li a2, 5\n wait: addi a1, a1, 3\n ld a0, 0(s0)\n mul a1, a1, a2\n j wait",
         "wait: amoadd.d zero, zero, (s0)\n j wait",
+        // What is popped comes from the network.
+        "csrrw zero, 0x801, s0\n csrrsi zero, 0x801, 1\n wait: addi a0, t5, 0\n beqz a0, wait",
         "mv s1, s0\n wait: ld a0, 0(s1)\n addi s1, s1, 8\n beqz a0, wait",
     ] {
         assert_eq!(assert_same(source, 100), None, "{source}");

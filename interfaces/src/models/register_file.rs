@@ -258,12 +258,12 @@ fn send(setup: &Setup<'_>) -> Built {
 }
 
 /// Words of 4 bytes at the receive queue's head that can be looked at, as in `NI2w`.
-const DOUBLEWORD_SHOWN: u32 = 2;
+const WORDS_SHOWN: u32 = 2;
 
 fn receive(setup: &Setup<'_>) -> Built {
     let Config { send_time, receive_time, .. } = super::config(setup)?;
     let times = Times { register_access: Duration::ZERO, send: send_time, receive: receive_time };
-    Ok(Box::new(ReceiveFifo::new(times, DOUBLEWORD_SHOWN)))
+    Ok(Box::new(ReceiveFifo::new(times, WORDS_SHOWN)))
 }
 
 /// Why it is nowhere else.

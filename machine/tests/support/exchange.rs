@@ -33,6 +33,9 @@ static PROGRAM_OF_VERBS: LazyLock<Vec<u8>> =
 static PROGRAM_OF_REGISTER_FILE: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("RegisterFile", "tests/exchange.c"));
 
+/// The same with all of these.
+static PROGRAM_OF_MOST: LazyLock<Vec<u8>> = LazyLock::new(|| compiled_guest_for("MOST", "tests/exchange.c"));
+
 /// Nodes that send to node 0 in [`all_to_one`].
 pub const SENDERS: u64 = 4;
 /// Messages of each.
@@ -50,17 +53,24 @@ impl Exchange {
         self.over("Ring")
     }
 
-    /// The same steps with the drivers that an interface needs.
+    /// The same steps with the drivers that an interface, or each of its halves, needs.
     pub fn over(self, interface: &str) -> Self {
-        let program = match interface {
-            _ if interface.contains("CoherentRing") => &PROGRAM_OF_COHERENT_RING,
-            _ if interface.contains("Ring") => &PROGRAM_OF_RING,
-            _ if interface.contains("PioCoherent") => &PROGRAM_OF_PIO_COHERENT,
-            _ if interface.contains("CxlNic") => &PROGRAM_OF_CXL_NIC,
-            _ if interface.contains("Virtio") => &PROGRAM_OF_VIRTIO,
-            _ if interface.contains("Verbs") => &PROGRAM_OF_VERBS,
-            _ if interface.contains("RegisterFile") => &PROGRAM_OF_REGISTER_FILE,
-            _ => &PROGRAM,
+        let apart: [(&str, &'static LazyLock<Vec<u8>>); 7] = [
+            ("CoherentRing", &PROGRAM_OF_COHERENT_RING),
+            ("Ring", &PROGRAM_OF_RING),
+            ("PioCoherent", &PROGRAM_OF_PIO_COHERENT),
+            ("CxlNic", &PROGRAM_OF_CXL_NIC),
+            ("Virtio", &PROGRAM_OF_VIRTIO),
+            ("Verbs", &PROGRAM_OF_VERBS),
+            ("RegisterFile", &PROGRAM_OF_REGISTER_FILE),
+        ];
+        let halves = interface.trim_start_matches('(').split(")S(");
+        let needs = |name: &str| halves.clone().any(|half| half.starts_with(name));
+        let mut needed = apart.into_iter().filter(|(name, _)| needs(name)).map(|(_, program)| program);
+        let program = match (needed.next(), needed.next()) {
+            (None, _) => &PROGRAM,
+            (Some(one), None) => one,
+            (Some(_), Some(_)) => &PROGRAM_OF_MOST,
         };
         Exchange { program, ..self }
     }
