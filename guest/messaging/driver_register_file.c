@@ -23,15 +23,15 @@ static inline uint64_t status(void) {
 /* The address of the register page stands above the lowest bit, which maps the registers. */
 static void start(const struct narthex_information *machine) {
     registers = machine->register_page;
-    NETWORK("csrw 0x801, %0" : : "r"(registers));
+    NETWORK("csrw %1, %0" : : "r"(registers), "i"(CSR_NETMAP));
 }
 
 static inline void map(void) {
-    NETWORK("csrsi 0x801, 1" : :);
+    NETWORK("csrsi %0, 1" : : "i"(CSR_NETMAP));
 }
 
 static inline void unmap(void) {
-    NETWORK("csrci 0x801, 1" : :);
+    NETWORK("csrci %0, 1" : : "i"(CSR_NETMAP));
 }
 
 static inline void push(uint64_t value) {
