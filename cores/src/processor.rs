@@ -252,6 +252,9 @@ impl<T: Timing> Processor<T> {
     pub fn deliver(&mut self, miss_register: u8, value: u64, time: Time) {
         let slot = self.core.slot_at(time);
         let core = &mut *self.core;
+        if let Some(window) = core.timing.window() {
+            window.value_came();
+        }
         let expected = core.expected[usize::from(miss_register)].take();
         let Some(Expected { rd, extension }) = expected else {
             // Lookahead has asked for the block, and no load for its value.

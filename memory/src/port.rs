@@ -211,9 +211,14 @@ pub trait Port {
     /// Fetches the block of a load without making the access. [`Outcome::Done`] and
     /// [`Outcome::Filling`]: its value is known; [`Outcome::Wait`]: a miss has begun, and the owner
     /// has to be told of it; [`Outcome::UnderWay`]: its value is not known yet, and nothing has
-    /// begun.
+    /// begun; [`Outcome::Fault`]: looking ahead ends here for now.
     fn bring(&mut self, _address: u64, _size: usize) -> Outcome<u64> {
         Outcome::Fault(AccessFault::Unmapped)
+    }
+
+    /// How many blocks other agents have taken from the data cache of a processor that looks ahead.
+    fn taken_blocks(&self) -> u64 {
+        0
     }
 
     /// Whether the first level has the block of an access.

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use narthex_memory::Port;
 use narthex_memory::port::{AccessFault, CacheBlockOperation, LowerLevelLatency, Outcome};
+use serde::{Deserialize, Serialize};
 
 use super::{Core, Exit, Handler, Table};
 use crate::decode::SHORT;
@@ -25,8 +26,10 @@ const MOST_STORES: usize = 256;
 const MARKER: u16 = number_of("marker");
 
 /// A store that stays in the [`AheadPort`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Store {
+    /// Instructions retired before it.
+    count: u64,
     address: u64,
     size: usize,
     /// None if it is not known.
@@ -37,28 +40,51 @@ pub(crate) struct Store {
 pub(crate) struct AheadPort<'a, P> {
     pub port: &'a mut P,
     stores: VecDeque<Store>,
-    /// A bit for each word to which any of them may have stored, by the end of its number: nearly all
-    /// loads are of others, and need not search the stores.
-    words: u64,
+    /// A bit for each piece of 64 bytes to which any of them may have stored, by a hash of its number: nearly
+    /// all loads are of others, and need not search the stores.
+    pieces: u64,
+    /// Instructions retired before the one that is executed.
+    count: u64,
     /// A miss has begun.
     pub has_begun: bool,
+    /// An access, or the direction of a branch, was left out for want of a value.
+    pub depends: bool,
 }
 
-/// The bits of the words of an access, of at most 8 bytes.
-fn words(address: u64, size: usize) -> u64 {
-    let bit = |address: u64| 1 << (address >> 3 & 63);
+/// The bits of the pieces of an access. The multiplier spreads numbers (Knuth, The Art of Computer Programming,
+/// Volume 3, Section 6.4).
+fn pieces(address: u64, size: usize) -> u64 {
+    let bit = |address: u64| 1 << ((address >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58);
     bit(address) | bit(address.wrapping_add(size as u64 - 1))
 }
 
 impl<'a, P: Port> AheadPort<'a, P> {
-    /// One without stores, in front of `port`; `buffer` is room for them.
-    pub fn new(port: &'a mut P, mut buffer: VecDeque<Store>) -> Self {
-        buffer.clear();
-        AheadPort { port, stores: buffer, words: 0, has_begun: false }
+    /// One in front of `port`, with the stores that were executed ahead.
+    pub fn new(port: &'a mut P, stores: VecDeque<Store>) -> Self {
+        AheadPort { port, stores, pieces: 0, count: 0, has_begun: false, depends: false }
     }
 
-    /// The room for stores, to be used again.
-    pub fn into_buffer(self) -> VecDeque<Store> {
+    /// It goes on at a place ahead of a processor that has retired `count` instructions: the stores before it
+    /// have been made. `depends` says what was left out before.
+    pub fn go_on(&mut self, count: u64, depends: bool) {
+        self.depends = depends;
+        while self.stores.front().is_some_and(|store| store.count < count) {
+            self.stores.pop_front();
+        }
+        self.pieces = self.stores.iter().fold(0, |all, store| all | pieces(store.address, store.size));
+    }
+
+    /// It begins at the instruction with which the processor waits.
+    pub fn begin(&mut self) {
+        self.stores.clear();
+        (self.pieces, self.depends) = (0, false);
+    }
+
+    /// The stores before the instruction that is executed when this many have retired.
+    pub fn into_stores(mut self, count: u64) -> VecDeque<Store> {
+        while self.stores.back().is_some_and(|store| store.count >= count) {
+            self.stores.pop_back();
+        }
         self.stores
     }
 
@@ -67,7 +93,7 @@ impl<'a, P: Port> AheadPort<'a, P> {
         if self.stores.len() == MOST_STORES {
             self.stores.pop_front();
         }
-        self.words |= words(store.address, store.size);
+        self.pieces |= pieces(store.address, store.size);
         self.stores.push_back(store);
     }
 
@@ -75,7 +101,7 @@ impl<'a, P: Port> AheadPort<'a, P> {
     /// is not known.
     #[inline(never)]
     fn stored(&self, address: u64, size: usize) -> Option<Option<u64>> {
-        if self.words & words(address, size) == 0 {
+        if self.pieces & pieces(address, size) == 0 {
             return None;
         }
         let overlaps = |store: &&Store| {
@@ -98,7 +124,7 @@ impl<P: Port> Port for AheadPort<'_, P> {
 
     #[inline(always)]
     fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
-        self.remember(Store { address, size: SIZE, value: Some(value) });
+        self.remember(Store { count: self.count, address, size: SIZE, value: Some(value) });
         true
     }
 
@@ -160,6 +186,10 @@ impl<P: Port> Port for AheadPort<'_, P> {
         None
     }
 
+    fn taken_blocks(&self) -> u64 {
+        self.port.taken_blocks()
+    }
+
     fn is_at_hand(&self, address: u64, size: usize) -> bool {
         self.stored(address, size).is_some() || self.port.is_at_hand(address, size)
     }
@@ -187,6 +217,7 @@ fn ahead<'a, P: Port, T: Timing>(
     if t >= core.outside_until {
         return super::horizon(core, cursor, port, t, count, table);
     }
+    port.count = count;
     let number = operation.code & (SHORT - 1);
     if number == MARKER {
         return table.dispatch(core, cursor.advance(4), port, t, count);
@@ -224,18 +255,23 @@ pub(crate) fn pass<P: Port, T: Timing>(
     let kind = kind_of(code);
     let mut next = cursor.advance(bytes);
     match kind {
-        Kind::Compute | Kind::Load => {}
-        Kind::Store if core.timing.is_expected(rs1) => {}
+        Kind::Compute => {}
+        Kind::Load => port.depends |= core.timing.is_expected(rs1),
+        Kind::Store if core.timing.is_expected(rs1) => port.depends = true,
         Kind::Store => {
             let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
-            port.remember(Store { address, size: 8, value: None });
+            port.remember(Store { count: port.count, address, size: 8, value: None });
         }
         Kind::Branch => {
+            port.depends = true;
             if core.timing.window()?.guess(pc) {
                 next = cursor.jump(immediate);
             }
         }
-        Kind::Jump | Kind::Atomic | Kind::Other => return None,
+        Kind::Jump | Kind::Atomic | Kind::Other => {
+            port.depends = true;
+            return None;
+        }
     }
     if rd != SINK && matches!(kind, Kind::Compute | Kind::Load) {
         core.timing.expect(rd);

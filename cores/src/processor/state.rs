@@ -41,6 +41,9 @@ impl<T: Timing> Processor<T> {
     pub fn set_pc(&mut self, pc: u64) {
         self.core.pc = pc & !1;
         self.core.entering = true;
+        if let Some(window) = self.core.timing.window() {
+            window.forget_ahead();
+        }
     }
 
     /// The integer register x0 to x31.

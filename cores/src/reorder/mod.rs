@@ -24,7 +24,8 @@
 //! executes the instructions behind on a copy of its state, leaves out those that depend on the
 //! missing value, follows the predicted path as far as the window reaches, and begins the misses that
 //! it meets. It discards all of that but the misses, and continues at the same instruction when the
-//! value has come (runahead, Dundas and Mudge, ICS 1997). The dispatch clock does not stop meanwhile:
+//! value has come (runahead, Dundas and Mudge, ICS 1997). The next time it looks ahead from where it has been, if
+//! nothing has changed that matters ([`place`]). The dispatch clock does not stop meanwhile:
 //! the instructions in the window *have been* dispatched. So `t` lags behind the `floor`, the instant
 //! that the processor has reached, until it has caught up. An access that hits then takes its time in
 //! the past; one that still misses begins at the floor.
@@ -38,6 +39,9 @@
 //!   it. A block that another processor takes away before its load is reached misses again.
 //! - *Miss registers (MSHRs).* One that lookahead takes again forgets when its former block came. Where
 //!   lookahead needs more of them than there are, the load of that former block may count as a hit.
+//!   Lookahead ends at a load that finds all of them taken by loads under way.
+//! - *Blocks that leave.* A load that was executed ahead and hit misses again if its block has left the data cache,
+//!   but not before the program gets to it.
 //! - *Stores.* One waits for its operands before it asks for a block that is absent. A stored word
 //!   goes to a later load of the same eight bytes after a cycle, whatever the sizes are; the last
 //!   store of 64 words is remembered.
@@ -51,6 +55,7 @@
 //!   window to themselves.
 
 mod config;
+mod place;
 mod predictor;
 mod scoreboard;
 mod stalls;
@@ -66,6 +71,7 @@ use crate::extensions::Kind;
 use crate::timing::Timing as _;
 
 pub use config::{Config, PredictorConfig, PredictorKind};
+pub(crate) use place::{Context, Place, REGISTERS};
 use predictor::Predictor;
 use scoreboard::{SavedScoreboard, Scoreboard};
 pub use stalls::Stall;
@@ -97,7 +103,9 @@ pub struct ReorderWindow {
     awaits_load: bool,
     /// The processor looks ahead.
     looks_ahead: bool,
-    /// Room for the stores that are executed ahead, so that looking ahead allocates nothing.
+    /// Where looking ahead goes on.
+    place: Box<Place>,
+    /// The stores that were executed ahead, up to that place.
     pub(crate) stores_ahead: VecDeque<Store>,
 }
 
@@ -216,6 +224,49 @@ impl ReorderWindow {
         *self.saved = self.board.save();
     }
 
+    /// The registers at the place to which it has looked ahead, of a processor that has retired `count` instructions
+    /// and lost this many blocks to others, and whether anything before was left out for want of a value; the account
+    /// of time goes on there. None if it has to begin here.
+    pub(crate) fn go_on_ahead(&mut self, count: u64, taken_blocks: u64) -> Option<(Context, bool)> {
+        if !self.place.is_ahead_of(&self.board, count, taken_blocks) {
+            self.place.begin(taken_blocks);
+            return None;
+        }
+        self.board.go_on_at(self.place.board());
+        Some((self.place.context.clone(), self.place.depends()))
+    }
+
+    /// The instant at which the next instruction is dispatched, or to which the processor has come.
+    pub(crate) fn reached(&self) -> u64 {
+        self.now(self.board.dispatch)
+    }
+
+    /// Looking ahead will go on here, behind what was left out as `depends` says. The registers are to be filled in.
+    pub(crate) fn keep_place(&mut self, depends: bool) -> &mut Context {
+        self.place.keep(&mut self.board, depends)
+    }
+
+    /// Whether the place may lack a value that has come.
+    pub(crate) fn has_aged(&self) -> bool {
+        self.place.has_aged()
+    }
+
+    /// Looking ahead begins anew, at the instruction that the processor waits with.
+    pub(crate) fn begin_anew(&mut self) {
+        self.place.give_up();
+        self.board.restore(&self.saved);
+    }
+
+    /// The next instruction is not the one behind the last.
+    pub(crate) fn forget_ahead(&mut self) {
+        self.place.give_up();
+    }
+
+    /// A value has come.
+    pub(crate) fn value_came(&mut self) {
+        self.place.value_came();
+    }
+
     /// Returns to the saved state. The blocks that were asked for remain on their way.
     pub(crate) fn end_ahead(&mut self) {
         self.board.restore(&self.saved);
@@ -292,6 +343,8 @@ impl Archived for ReorderWindow {
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
         archive.value(&mut self.awaits_load)?;
         self.predictor.archive(archive)?;
-        self.board.archive(archive)
+        self.board.archive(archive)?;
+        self.place.archive(archive)?;
+        archive.value(&mut self.stores_ahead)
     }
 }

@@ -170,12 +170,19 @@ impl Scoreboard {
     /// Returns to the state that was saved when it began to look ahead.
     pub fn restore(&mut self, saved: &SavedScoreboard) {
         let &SavedScoreboard { ref ready, loads_under_way, stored, words, is_under_way, is_full } = saved;
-        let ahead = self.next;
         self.ready[..REGISTERS].copy_from_slice(ready);
         (self.loads_under_way, self.stored) = (loads_under_way, stored);
         self.words().into_iter().zip(words).for_each(|(word, saved)| *word = saved);
         (self.is_under_way, self.is_full) = (is_under_way, is_full);
-        debug_assert!(ahead - self.next <= MOST_ENTRIES, "looking ahead has left the window");
+    }
+
+    /// Goes on at an instruction ahead of the next one, where this state was saved. The instruction that is next
+    /// now is not complete, and what has left the window has left it.
+    pub fn go_on_at(&mut self, place: &SavedScoreboard) {
+        let Scoreboard { next, oldest, frontier, floor, .. } = *self;
+        self.completed[Self::place(next)] = NEVER;
+        self.restore(place);
+        (self.oldest, self.frontier, self.floor) = (oldest, frontier, floor);
     }
 
     /// All before this instruction leave the window; false if one of them is a load under way.
@@ -218,6 +225,25 @@ pub(super) struct SavedScoreboard {
     words: [u64; 10],
     is_under_way: bool,
     is_full: bool,
+}
+
+impl SavedScoreboard {
+    /// The number of the next instruction.
+    pub fn next(&self) -> u64 {
+        self.words[1]
+    }
+}
+
+impl Archived for SavedScoreboard {
+    fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
+        let SavedScoreboard { ready, loads_under_way, stored, words, is_under_way, is_full } = self;
+        archive.each(ready)?;
+        archive.each(loads_under_way)?;
+        stored.iter_mut().try_for_each(|entry| archive.value(entry))?;
+        archive.each(words)?;
+        archive.value(is_under_way)?;
+        archive.value(is_full)
+    }
 }
 
 impl Archived for Scoreboard {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use narthex_memory::port::LowerLevelLatency;
 
 use super::scoreboard::{STORES, Scoreboard};
-use super::{CoreConfig, NEVER, Predictor, ReorderWindow, Stall};
+use super::{CoreConfig, NEVER, Place, Predictor, ReorderWindow, Stall};
 use crate::access_control::AccessControl;
 use crate::operation::SINK;
 use crate::timing::{Class, Jump, Timing, Unit, latencies};
@@ -30,6 +30,7 @@ impl Timing for ReorderWindow {
             entries: own.entries,
             mmio_loads_serialise: own.mmio_loads_serialise,
             saved: Box::new(board.save()),
+            place: Box::new(Place::new(board.save())),
             board,
             predictor: Predictor::new(&own.predictor),
             began: 0,

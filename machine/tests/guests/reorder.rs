@@ -91,6 +91,18 @@ fn a_chain_of_loads_that_miss_takes_their_sum() {
 }
 
 #[test]
+fn loads_begin_when_their_addresses_have_come_while_an_older_one_is_waited_for() {
+    let (one, _) = cycles(&chip(), &loads(1));
+    // Each address depends on a loaded word, zero; the sum of the first waits for the second load of its chain.
+    let chain = |own: u64| {
+        let (first, second) = (64 * own, 1024 + 64 * own);
+        format!("ld a0, {first}(s2)\n add a0, a0, s2\n ld a0, {second}(a0)\n add a1, a1, a0\n")
+    };
+    let (four, _) = cycles(&chip(), &(1..=4).map(chain).collect::<String>());
+    assert!((2 * one - 20..2 * one + 60).contains(&four), "{four} cycles, and one takes {one}");
+}
+
+#[test]
 fn misses_behind_a_branch_begin_on_the_path_that_is_predicted() {
     // The loaded word is zero; that the branch is not taken is predicted, rightly, or wrongly the
     // second time.

@@ -2,7 +2,7 @@
 //!
 //! Such a miss takes a miss register as a load does, but no value. The load itself makes the access
 //! when the program gets to it: it takes over the register, or finds the block filling, or in the
-//! data cache.
+//! data cache. Where all registers are taken by loads under way, looking ahead ends.
 
 use super::{ProcessorMemory, ProcessorPort};
 use crate::access_tags::Tag;
@@ -16,6 +16,21 @@ impl ProcessorMemory {
             misses.tell_of_all();
         }
         self
+    }
+
+    /// How many blocks other agents have taken from the data cache.
+    pub(super) fn taken_blocks(&self) -> u64 {
+        self.misses.as_ref().map_or(0, |misses| misses.taken_blocks)
+    }
+
+    /// Counts the block of `address` if the data cache has lost it to another agent.
+    pub(super) fn count_taken(&mut self, had_it: bool, address: u64) {
+        if had_it
+            && !self.data.holds(address)
+            && let Some(misses) = &mut self.misses
+        {
+            misses.taken_blocks += 1;
+        }
     }
 }
 
@@ -40,7 +55,7 @@ impl ProcessorPort<'_> {
         }
         match self.own.free_register() {
             Some(register) => self.fill_or_begin(address, size, register),
-            None => Outcome::UnderWay(0),
+            None => Outcome::Fault(AccessFault::Unmapped),
         }
     }
 }

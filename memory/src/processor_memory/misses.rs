@@ -81,6 +81,8 @@ pub(super) struct MissRegisters {
     arrivals: Vec<Arrival>,
     /// Whether the processor is told of blocks that it has not claimed, too, because it looks ahead.
     tells_of_all: bool,
+    /// Blocks that other agents have taken from the data cache.
+    pub taken_blocks: u64,
     pub statistics: Statistics,
 }
 
@@ -91,6 +93,7 @@ impl MissRegisters {
             age: 0,
             arrivals: Vec::with_capacity(count),
             tells_of_all: false,
+            taken_blocks: 0,
             statistics: Statistics::default(),
         }
     }

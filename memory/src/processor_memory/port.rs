@@ -298,6 +298,10 @@ impl Port for ProcessorPort<'_> {
         self.bring_ahead(address, size)
     }
 
+    fn taken_blocks(&self) -> u64 {
+        self.own.taken_blocks()
+    }
+
     fn is_at_hand(&self, address: u64, size: usize) -> bool {
         self.split(address, size).0 == size && self.own.data.holds(address)
     }

@@ -19,6 +19,7 @@ impl ProcessorMemory {
         else {
             return SnoopReply::default();
         };
+        let had_it = self.misses.is_some() && self.data.holds(address);
         let mut reply = match &mut self.second {
             Some(second) => second.snoop(&mut self.data, self.instructions.as_mut(), snoop, address),
             None => {
@@ -30,6 +31,7 @@ impl ProcessorMemory {
             }
         };
         reply.delay = self.supply_time;
+        self.count_taken(had_it, address);
         self.keep_reservation();
         self.sweep(address);
         reply
