@@ -187,18 +187,20 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr,
                        VIP_MEM_HANDLE MemHandle);
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
-VIP_RETURN VIPL(VipSendWait)(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr);
+VIP_RETURN VIPL(VipSendWait)(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut,
+                             VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr,
                        VIP_MEM_HANDLE MemHandle);
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
-VIP_RETURN VIPL(VipRecvWait)(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr);
+VIP_RETURN VIPL(VipRecvWait)(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut,
+                             VIP_DESCRIPTOR **DescriptorPtr);
 
 /* Completion queues: which VI's queue has a descriptor that is done. */
 VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle);
 VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle);
 VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue);
 VIP_RETURN VIPL(VipCQWait)(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
-                     VIP_BOOLEAN *RecvQueue);
+                           VIP_BOOLEAN *RecvQueue);
 
 /* The waits tell the time ledger that the program polls, and at their end that the poll was not in
  * vain. They do so where they are called: the library itself is in every program. */

@@ -13,11 +13,11 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HA
     int room = EntryCount < LEAST_ROOM ? LEAST_ROOM : (int)EntryCount;
     struct via_cq *cq = calloc(1, sizeof *cq);
     if (cq)
-        *cq = (struct via_cq){.nic = NicHandle,
-                              .size = (uint32_t)EntryCount,
-                              .entries = calloc(EntryCount, sizeof *cq->entries),
-                              .completions = {
-                                  ibv_create_cq(NicHandle->context, room, NULL, NULL, 0), 0}};
+        *cq = (struct via_cq){
+            .nic = NicHandle,
+            .size = (uint32_t)EntryCount,
+            .entries = calloc(EntryCount, sizeof *cq->entries),
+            .completions = {ibv_create_cq(NicHandle->context, room, NULL, NULL, 0), 0}};
     if (!cq || !cq->entries || !cq->completions.queue) {
         if (cq && cq->completions.queue)
             ibv_destroy_cq(cq->completions.queue);
@@ -43,7 +43,8 @@ VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle) {
 
 void verbs_enter(struct via_cq *cq, struct via_vi *vi, bool receives) {
     if (cq->count == cq->size) {
-        verbs_event(vi, VIP_ERROR_COMP_PROT);
+        if (vi->state != VIP_STATE_ERROR)
+            verbs_event(vi, VIP_ERROR_COMP_PROT);
         verbs_break(vi, VIP_ERROR_CONN_LOST);
         return;
     }

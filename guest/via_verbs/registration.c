@@ -38,11 +38,10 @@ VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag) 
 
 static struct via_registration *registration_of(const struct via_nic *nic, VIP_MEM_HANDLE handle) {
     VIP_MEM_HANDLE number = handle >> TAG_BITS;
+    if (number > (VIP_MEM_HANDLE)nic->most_regions)
+        return NULL;
     struct via_registration *found = &nic->registrations[number];
-    return number <= (VIP_MEM_HANDLE)nic->most_regions && found->region &&
-                   found->region->lkey == handle
-               ? found
-               : NULL;
+    return found->region && found->region->lkey == handle ? found : NULL;
 }
 
 bool verbs_is_registered(const struct via_nic *nic, VIP_PROTECTION_HANDLE ptag,

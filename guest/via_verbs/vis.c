@@ -13,18 +13,17 @@ static VIP_RETURN check(int error) {
 
 VIP_RETURN verbs_open_pair(struct via_vi *vi) {
     struct ibv_pd *domain = vi->nic->domains[vi->attributes.Ptag - 1];
-    struct ibv_qp_init_attr init = {
-        .send_cq = vi->send.completions->queue,
-        .recv_cq = vi->receive.completions->queue,
-        .cap = {VIA_DESCRIPTORS_LIMIT, VIA_DESCRIPTORS_LIMIT, VIA_SEGMENTS_LIMIT,
-                VIA_SEGMENTS_LIMIT, MOST_INLINE},
-        .qp_type = IBV_QPT_RC,
-        .sq_sig_all = 1};
-    struct ibv_qp_attr attr = {
-        .qp_state = IBV_QPS_INIT,
-        .port_num = 1,
-        .qp_access_flags = (vi->attributes.EnableRdmaWrite ? IBV_ACCESS_REMOTE_WRITE : 0) |
-                           (vi->attributes.EnableRdmaRead ? IBV_ACCESS_REMOTE_READ : 0)};
+    struct ibv_qp_init_attr init = {.send_cq = vi->send.completions->queue,
+                                    .recv_cq = vi->receive.completions->queue,
+                                    .cap = {VIA_DESCRIPTORS_LIMIT, VIA_DESCRIPTORS_LIMIT,
+                                            VIA_SEGMENTS_LIMIT, VIA_SEGMENTS_LIMIT, MOST_INLINE},
+                                    .qp_type = IBV_QPT_RC,
+                                    .sq_sig_all = 1};
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .port_num = 1,
+                               .qp_access_flags =
+                                   (vi->attributes.EnableRdmaWrite ? IBV_ACCESS_REMOTE_WRITE : 0) |
+                                   (vi->attributes.EnableRdmaRead ? IBV_ACCESS_REMOTE_READ : 0)};
     vi->pair = ibv_create_qp(domain, &init);
     if (!vi->pair)
         return VIP_ERROR_RESOURCE;
@@ -47,10 +46,10 @@ VIP_RETURN verbs_connect_pair(struct via_vi *vi, uint16_t peer, uint32_t peer_pa
                                .rnr_retry = 0,
                                .max_rd_atomic = FETCHES,
                                .max_dest_rd_atomic = FETCHES};
-    int failed = ibv_modify_qp(vi->pair, &attr,
-                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-                                   IBV_QP_MIN_RNR_TIMER);
+    int failed =
+        ibv_modify_qp(vi->pair, &attr,
+                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
     attr.qp_state = IBV_QPS_RTS;
     failed |= ibv_modify_qp(vi->pair, &attr,
                             IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -79,7 +78,8 @@ static void close_pair(struct via_vi *vi) {
 /* The same, and tells the other end. */
 static void leave(struct via_vi *vi, VIP_ERROR_CODE code) {
     bool was_connected = vi->state == VIP_STATE_CONNECTED;
-    struct message lost = {.kind = LOST, .code = code, .from = vi->pair->qp_num, .to = vi->peer_pair};
+    struct message lost = {
+        .kind = LOST, .code = code, .from = vi->pair->qp_num, .to = vi->peer_pair};
     close_pair(vi);
     if (was_connected)
         verbs_say(vi->nic, vi->peer, &lost);
@@ -153,8 +153,7 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
     start_queue(vi, &vi->receive, RecvCQHandle);
     bool needs_own = !SendCQHandle || !RecvCQHandle;
     if (needs_own)
-        vi->own.queue =
-            ibv_create_cq(NicHandle->context, 2 * VIA_DESCRIPTORS_LIMIT, NULL, NULL, 0);
+        vi->own.queue = ibv_create_cq(NicHandle->context, 2 * VIA_DESCRIPTORS_LIMIT, NULL, NULL, 0);
     result = needs_own && !vi->own.queue ? VIP_ERROR_RESOURCE : verbs_open_pair(vi);
     if (result != VIP_SUCCESS) {
         release(vi);
