@@ -22,6 +22,7 @@ static char *arena; /* registered: descriptors, then memory to send from and to 
 static VIP_VI_HANDLE vi;
 static unsigned pairs; /* of VIs that were connected */
 static int own;
+static VIP_NIC_ATTRIBUTES limits; /* what the interface can do */
 
 /* The errors that belong to no call, as they come. */
 static struct {
@@ -56,8 +57,7 @@ static VIP_VI_HANDLE make_vi(VIP_RELIABILITY_LEVEL level, VIP_CQ_HANDLE sends,
                                     .MaxTransferSize = PART,
                                     .Ptag = ptag,
                                     .EnableRdmaWrite = VIP_TRUE,
-                                    .EnableRdmaRead =
-                                        narthex_information()->via_scheme < VIA_SCHEME_PIO};
+                                    .EnableRdmaRead = limits.RDMAReadSupport != 0};
     VIP_VI_HANDLE made;
     via_check(VipCreateVi(nic, &attributes, sends, receives, &made), "VipCreateVi");
     return made;
@@ -295,6 +295,29 @@ static void test_wrong_sum(void) {
     }
 }
 
+/* What was posted before a wrong descriptor goes its way, and comes back before it. */
+static void test_wrong_in_turn(void) {
+    enum { BYTES = 4096 };
+    if (own == 1)
+        post_receive(1, in(), PART);
+    narthex_barrier();
+    if (own == 0) {
+        VIP_DESCRIPTOR *first = descriptor(DESCRIPTORS), *second = descriptor(DESCRIPTORS + 1);
+        pattern_fill(out(), BYTES, 4);
+        via_describe(first, out(), memory, BYTES);
+        via_describe(second, out(), memory, 64);
+        second->CS.Length = 60;
+        via_check(VipPostSend(vi, first, memory), "VipPostSend");
+        via_check(VipPostSend(vi, second, memory), "VipPostSend");
+        expect(sent(), VIP_STATUS_OP_SEND, "status of the send before a wrong one");
+        expect(sent(), VIP_STATUS_LENGTH_ERROR, "status of a send whose lengths differ");
+    } else {
+        expect(received()->CS.Length, BYTES, "length of what came before a wrong one");
+        pattern_check(in(), BYTES, 4);
+        expect_event(VIP_ERROR_CONN_LOST);
+    }
+}
+
 static void test_format(void) {
     if (own == 0) {
         via_describe(descriptor(0), out(), memory, 64);
@@ -385,6 +408,22 @@ static void test_disconnect(void) {
     }
 }
 
+/* A VI that was disconnected connects again. */
+static void test_connect_again(void) {
+    post_receive(1, in(), 64);
+    narthex_barrier();
+    if (own == 1)
+        expect_event(VIP_ERROR_CONN_LOST);
+    via_check(VipDisconnect(vi), "VipDisconnect");
+    expect(received()->CS.Status & VIP_STATUS_ERROR_MASK, VIP_STATUS_DESC_FLUSHED_ERROR,
+           "errors of a receive at the end");
+    post_receive(1, in(), 64);
+    via_connect(nic, vi, 1 - own, pairs++);
+    narthex_barrier();
+    expect(send_now(out(), memory, 64), VIP_STATUS_OP_SEND, "status of a send");
+    expect(received()->CS.Length, 64, "length of a receive");
+}
+
 static void test_rdma_protection(void) {
     struct place other = exchange_places(memory);
     narthex_barrier();
@@ -411,6 +450,35 @@ static void test_unreliable(void) {
         expect(send_now(out(), memory, 16), VIP_STATUS_OP_SEND, "status of a send");
     else
         expect(received()->CS.Length, 16, "length of the message that is not lost");
+}
+
+/* With reliable reception the sender's descriptor tells what became of the message. */
+static void test_reception(void) {
+    if (own == 1)
+        post_receive(1, in(), 32);
+    narthex_barrier();
+    if (own == 0) {
+        expect(send_now(out(), memory, 32), VIP_STATUS_OP_SEND, "status of a send");
+        expect(send_now(out(), memory, 32), VIP_STATUS_REMOTE_DESC_ERROR,
+               "status of a send without a receive descriptor");
+    } else {
+        expect(received()->CS.Length, 32, "length of a receive");
+        expect_event(VIP_ERROR_RECVQ_EMPTY);
+    }
+}
+
+static void test_rdma_reception(void) {
+    struct place other = exchange_places(memory);
+    narthex_barrier();
+    if (own == 1) {
+        expect_event(VIP_ERROR_RDMAW_PROT);
+        return;
+    }
+    VIP_DESCRIPTOR *write =
+        rdma(VIP_CONTROL_OP_RDMAWRITE, out(), 8, other.address, (VIP_MEM_HANDLE)other.handle);
+    via_check(VipPostSend(vi, write, memory), "VipPostSend");
+    expect(sent(), VIP_STATUS_OP_RDMA_WRITE | VIP_STATUS_RDMA_PROT_ERROR,
+           "status of an RDMA write to memory that does not allow it");
 }
 
 /* Cases that make their VIs themselves */
@@ -509,41 +577,66 @@ static void test_registrations(void) {
     free(all);
 }
 
+enum pair { RELIABLE, UNRELIABLE, RECEPTION, ALONE };
+
 struct test {
     const char *name;
     void (*run)(void);
-    enum { RELIABLE, UNRELIABLE, ALONE } pair;
-    bool needs_rdma;
+    enum pair pair;
+    bool needs_rdma, needs_doorbells;
 };
 
 static const struct test TESTS[] = {
-    {"sizes", test_sizes, RELIABLE, false},
-    {"segments", test_segments, RELIABLE, false},
-    {"many", test_many, RELIABLE, false},
-    {"rdma", test_rdma, RELIABLE, true},
-    {"unregistered", test_unregistered, RELIABLE, false},
-    {"deregistered", test_deregistered, RELIABLE, false},
-    {"length", test_length, RELIABLE, false},
-    {"wrong-sum", test_wrong_sum, RELIABLE, false},
-    {"format", test_format, RELIABLE, false},
-    {"circle", test_circle, RELIABLE, false},
-    {"doorbell", test_doorbell, RELIABLE, false},
-    {"wrong-handle", test_wrong_handle, RELIABLE, false},
-    {"no-descriptor", test_no_descriptor, RELIABLE, false},
-    {"short-receive", test_short_receive, RELIABLE, false},
-    {"disconnect", test_disconnect, RELIABLE, false},
-    {"rdma-protection", test_rdma_protection, RELIABLE, true},
-    {"unreliable", test_unreliable, UNRELIABLE, false},
-    {"full-cq", test_full_cq, ALONE, false},
-    {"connections", test_connections, ALONE, false},
-    {"registrations", test_registrations, ALONE, false},
+    {"sizes", test_sizes, RELIABLE, false, false},
+    {"segments", test_segments, RELIABLE, false, false},
+    {"many", test_many, RELIABLE, false, false},
+    {"rdma", test_rdma, RELIABLE, true, false},
+    {"unregistered", test_unregistered, RELIABLE, false, false},
+    {"deregistered", test_deregistered, RELIABLE, false, false},
+    {"length", test_length, RELIABLE, false, false},
+    {"wrong-sum", test_wrong_sum, RELIABLE, false, false},
+    {"wrong-in-turn", test_wrong_in_turn, RELIABLE, false, false},
+    {"format", test_format, RELIABLE, false, false},
+    {"circle", test_circle, RELIABLE, false, false},
+    {"doorbell", test_doorbell, RELIABLE, false, true},
+    {"wrong-handle", test_wrong_handle, RELIABLE, false, false},
+    {"no-descriptor", test_no_descriptor, RELIABLE, false, false},
+    {"short-receive", test_short_receive, RELIABLE, false, false},
+    {"disconnect", test_disconnect, RELIABLE, false, false},
+    {"connect-again", test_connect_again, RELIABLE, false, false},
+    {"rdma-protection", test_rdma_protection, RELIABLE, true, false},
+    {"unreliable", test_unreliable, UNRELIABLE, false, false},
+    {"reception", test_reception, RECEPTION, false, false},
+    {"rdma-reception", test_rdma_reception, RECEPTION, true, false},
+    {"full-cq", test_full_cq, ALONE, false, false},
+    {"connections", test_connections, ALONE, false, false},
+    {"registrations", test_registrations, ALONE, false, false},
 };
 
+static const VIP_RELIABILITY_LEVEL LEVELS[] = {
+    [RELIABLE] = VIP_SERVICE_RELIABLE_DELIVERY,
+    [UNRELIABLE] = VIP_SERVICE_UNRELIABLE,
+    [RECEPTION] = VIP_SERVICE_RELIABLE_RECEPTION,
+    [ALONE] = VIP_SERVICE_RELIABLE_DELIVERY,
+};
+
+static void expect_refusal(VIP_RELIABILITY_LEVEL level) {
+    VIP_VI_ATTRIBUTES attributes = {.ReliabilityLevel = level, .MaxTransferSize = 64, .Ptag = ptag};
+    VIP_VI_HANDLE made;
+    expect(VipCreateVi(nic, &attributes, NULL, NULL, &made), VIP_INVALID_RELIABILITY_LEVEL,
+           "making a VI of a level that the interface does not have");
+}
+
 static void run(const struct test *test) {
-    if (test->needs_rdma && narthex_information()->via_scheme >= VIA_SCHEME_PIO)
+    VIP_RELIABILITY_LEVEL level = LEVELS[test->pair];
+    bool has_doorbells = narthex_information()->send_driver == DRIVER_VIA;
+    if (!(limits.ReliabilityLevelSupport & level))
+        return expect_refusal(level);
+    if ((test->needs_rdma && limits.RDMAReadSupport == 0) ||
+        (test->needs_doorbells && !has_doorbells))
         return;
     if (test->pair != ALONE)
-        open_pair(test->pair == RELIABLE ? VIP_SERVICE_RELIABLE_DELIVERY : VIP_SERVICE_UNRELIABLE);
+        open_pair(level);
     test->run();
     if (test->pair != ALONE)
         close_pair();
@@ -557,6 +650,7 @@ int main(int count, char **values) {
     narthex_check(arena && narthex_nodes() == 2, "two processes with memory take part");
     memset(arena, 0, ARENA_BYTES);
     via_check(VipOpenNic("via", &nic), "VipOpenNic");
+    via_check(VipQueryNic(nic, &limits), "VipQueryNic");
     VipErrorCallback(nic, NULL, on_error);
     via_check(VipCreatePtag(nic, &ptag), "VipCreatePtag");
     VIP_MEM_ATTRIBUTES attributes = {.Ptag = ptag};
