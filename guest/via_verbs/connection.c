@@ -7,7 +7,9 @@
  *       ── ACKNOWLEDGE ─────────────►
  *
  * Datagrams may be lost, where a process has not opened its interface or is busy: what is not
- * answered is said again. A request that nobody answers has found nobody that waits. */
+ * answered is said again. A request that nobody answers has found nobody that waits. An answer
+ * NO_MATCH that comes late is not taken for one to the next request: else each of them would call
+ * for another request, and a process that was busy would never have answered them all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +79,7 @@ static struct via_vi *connected_to(const struct via_nic *nic, uint16_t process, 
 
 /* Somebody asks: again, for what a VipConnectWait waits for, or in vain. */
 static void handle_request(struct via_nic *nic, uint16_t process, const struct message *message) {
-    struct message answer = {.kind = NO_MATCH, .to = message->from};
+    struct message answer = {.kind = NO_MATCH, .code = message->code, .to = message->from};
     struct via_connection *known = connection_of(nic, process, message->from);
     if (connected_to(nic, process, message->from))
         return; /* it is accepted, which is said until it is acknowledged */
@@ -109,7 +111,7 @@ static void handle_answer(struct via_nic *nic, uint16_t process, const struct me
     }
     switch (message->kind) {
     case NO_MATCH:
-        if (nic->answer == NOT_ANSWERED)
+        if (nic->answer == NOT_ANSWERED && message->code == nic->asked)
             nic->answer = NOBODY_WAITS;
         return;
     case PENDING:
@@ -240,13 +242,14 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle) {
 /* Asking */
 
 /* Asks a process, and waits for what it says of the request, then for its decision. */
-static VIP_RETURN ask(struct via_vi *vi, uint16_t process, const struct message *request,
-                      uint64_t start, VIP_ULONG timeout) {
+static VIP_RETURN ask(struct via_vi *vi, uint16_t process, struct message *request, uint64_t start,
+                      VIP_ULONG timeout) {
     struct via_nic *nic = vi->nic;
     uint64_t said = 0;
     int requests = 0;
     vi->peer = process;
     nic->answer = NOT_ANSWERED;
+    request->code = ++nic->asked;
     while (nic->answer == NOT_ANSWERED || nic->answer == IS_PENDING) {
         uint64_t now = narthex_time_ns();
         if (timeout != VIP_INFINITE && now - start >= timeout * NANOSECONDS) {

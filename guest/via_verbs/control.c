@@ -16,7 +16,7 @@ struct letter {
 
 struct control {
     struct ibv_pd *domain;
-    struct ibv_cq *completions;
+    struct ibv_cq *sends, *arrivals;
     struct ibv_qp *pair;
     struct ibv_mr *memory;
     struct letter *letters;
@@ -36,8 +36,8 @@ static void post_letter(struct control *control, uint64_t number) {
 }
 
 static bool open_pair(struct control *control) {
-    struct ibv_qp_init_attr init = {.send_cq = control->completions,
-                                    .recv_cq = control->completions,
+    struct ibv_qp_init_attr init = {.send_cq = control->sends,
+                                    .recv_cq = control->arrivals,
                                     .cap = {.max_send_wr = SENDS,
                                             .max_recv_wr = RECEIVES,
                                             .max_inline_data = sizeof(struct message)},
@@ -70,13 +70,15 @@ struct control *verbs_open_control(struct ibv_context *context) {
     control->letters = aligned_alloc(ALIGNMENT, bytes);
     control->addresses = calloc((size_t)narthex_nodes(), sizeof(struct ibv_ah *));
     control->domain = ibv_alloc_pd(context);
-    control->completions = ibv_create_cq(context, RECEIVES + SENDS, NULL, NULL, 0);
+    control->sends = ibv_create_cq(context, SENDS, NULL, NULL, 0);
+    control->arrivals = ibv_create_cq(context, RECEIVES, NULL, NULL, 0);
     if (control->letters && control->domain) {
         memset(control->letters, 0, bytes);
         control->memory =
             ibv_reg_mr(control->domain, control->letters, bytes, IBV_ACCESS_LOCAL_WRITE);
     }
-    if (!control->addresses || !control->completions || !control->memory || !open_pair(control)) {
+    if (!control->addresses || !control->sends || !control->arrivals || !control->memory ||
+        !open_pair(control)) {
         verbs_close_control(control);
         return NULL;
     }
@@ -88,8 +90,10 @@ void verbs_close_control(struct control *control) {
         ibv_destroy_qp(control->pair);
     if (control->memory)
         ibv_dereg_mr(control->memory);
-    if (control->completions)
-        ibv_destroy_cq(control->completions);
+    if (control->sends)
+        ibv_destroy_cq(control->sends);
+    if (control->arrivals)
+        ibv_destroy_cq(control->arrivals);
     for (int each = 0; control->addresses && each < narthex_nodes(); each++)
         if (control->addresses[each])
             ibv_destroy_ah(control->addresses[each]);
@@ -109,22 +113,6 @@ static struct ibv_ah *address_of(struct control *control, uint16_t process) {
     return control->addresses[process];
 }
 
-/* Takes a completion: of a message that has come, or of one that has gone. */
-static bool take(struct via_nic *nic) {
-    struct control *control = nic->control;
-    struct ibv_wc ended;
-    if (ibv_poll_cq(control->completions, 1, &ended) == 0)
-        return false;
-    if (ended.opcode == IBV_WC_SEND) {
-        control->sending -= 1;
-        return true;
-    }
-    struct message message = control->letters[ended.wr_id].message;
-    post_letter(control, ended.wr_id);
-    verbs_handle(nic, ended.slid, &message);
-    return true;
-}
-
 void verbs_say(struct via_nic *nic, uint16_t process, const struct message *message) {
     struct control *control = nic->control;
     struct ibv_sge part = {(uintptr_t)message, sizeof *message, 0};
@@ -134,16 +122,23 @@ void verbs_say(struct via_nic *nic, uint16_t process, const struct message *mess
                    .opcode = IBV_WR_SEND,
                    .send_flags = IBV_SEND_INLINE,
                    .wr = {.ud = {address_of(control, process), well_known(), QUEUE_KEY}}};
+    struct ibv_wc sent;
     while (control->sending == SENDS)
-        take(nic);
+        control->sending -= ibv_poll_cq(control->sends, 1, &sent);
     control->sending += 1;
     int error = ibv_post_send(control->pair, &request, &bad);
     narthex_check(error == 0, "node %d: ibv_post_send fails with error %d", narthex_node(), error);
 }
 
+/* One message at a time: its caller looks in between for what it waits for. */
 void verbs_listen(struct via_nic *nic) {
-    while (take(nic))
-        ;
+    struct control *control = nic->control;
+    struct ibv_wc arrived;
+    if (ibv_poll_cq(control->arrivals, 1, &arrived) > 0) {
+        struct message message = control->letters[arrived.wr_id].message;
+        post_letter(control, arrived.wr_id);
+        verbs_handle(nic, arrived.slid, &message);
+    }
     if (nic->events_count > 0)
         verbs_tell_events(nic);
 }

@@ -120,6 +120,7 @@ struct via_nic {
     uint64_t awaited; /* discriminator */
     struct via_connection *found, *connections;
     struct via_vi *asking;
+    uint32_t asked; /* how often */
     enum request answer;
     uint64_t answered_attributes;
 
@@ -170,7 +171,7 @@ enum kind { REQUEST, NO_MATCH, PENDING, REJECT, ACCEPT, ACKNOWLEDGE, WITHDRAW, L
 
 struct message {
     uint32_t kind;
-    uint32_t code;     /* of LOST: a VIP_ERROR_CODE */
+    uint32_t code;     /* of LOST: a VIP_ERROR_CODE; of REQUEST and NO_MATCH: which one */
     uint32_t from, to; /* queue pairs of the VIs; 0: none */
     uint64_t discriminator, attributes;
 };
@@ -179,7 +180,7 @@ struct message {
 struct control *verbs_open_control(struct ibv_context *context);
 void verbs_close_control(struct control *control);
 void verbs_say(struct via_nic *nic, uint16_t process, const struct message *message);
-/* Handles messages and tells of events; called where nothing else is done. */
+/* Handles a message, and tells of events; called where nothing else is done. */
 void verbs_listen(struct via_nic *nic);
 
 /* connection.c */
