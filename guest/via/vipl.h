@@ -12,9 +12,10 @@
  *         ;
  *
  * Names, structures and codes are the specification's. Reliability: unreliable delivery and
- * reliable delivery. RDMA goes beyond what the study of eager data transfer measures. A node's
- * network address is its number, two bytes; a discriminator has up to eight bytes. Times are in
- * milliseconds. One thread of a process uses the library.
+ * reliable delivery; over queue pairs (guest/via_verbs) reliable delivery and reliable reception.
+ * RDMA goes beyond what the study of eager data transfer measures. A node's network address is its
+ * number, two bytes; a discriminator has up to eight bytes. Times are in milliseconds. One thread
+ * of a process uses the library.
  *
  * Not there: VipResizeCQ, notification by callback, the name service. */
 #ifndef NARTHEX_VIA_VIPL_H
