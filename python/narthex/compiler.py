@@ -313,9 +313,15 @@ def _headers() -> list[Path]:
     return sorted([*GUEST.rglob("*.h"), *GUEST.rglob("*.def")])
 
 
+_LIBRARY = (
+    *("runtime", "messaging", "shared_memory", "via", "verbs", "via_verbs"),
+    *("voyager", "sarc", "mpi", "shmem"),
+)
+"""The folders of the library in guest/."""
+
+
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via", "verbs", "via_verbs", "voyager")
-    return [source for folder in (*folders, "sarc", "mpi", "shmem") for source in _sources_in(GUEST / folder)]
+    return [source for folder in _LIBRARY for source in _sources_in(GUEST / folder)]
 
 
 def _key(compiler: Compiler | None, inputs: Iterable[Path]) -> str:

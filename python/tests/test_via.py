@@ -122,11 +122,13 @@ def run(program, *args, interface="EDT", nodes=2, **asked):
 @pytest.mark.parametrize("interface", SCHEMES)
 def test_each_mistake_ends_in_the_error_that_the_specification_names(interface):
     run("via", interface=interface)
+    run("via-connections", interface=interface)
 
 
 @pytest.mark.parametrize("interface", ["EDT", "CCDMA-intervention"])
 def test_processes_that_share_an_interface_do_not_get_at_each_others_vis(interface):
     run("via", interface=interface, nodes=1, set={"machine.processors_per_node": 2})
+    run("via-connections", interface=interface, nodes=1, set={"machine.processors_per_node": 2})
 
 
 QUEUE_PAIRS = {"machine": "hpca98", "interface": "Verbs"}
@@ -136,6 +138,7 @@ QUEUE_PAIRS = {"machine": "hpca98", "interface": "Verbs"}
     ("program", "arguments"),
     [
         ("via", ()),
+        ("via-connections", ()),
         ("via-latency", (64, 5, 2)),
         ("via-latency", (4096, 5, 2)),
         ("via-construction", ("random", 1024, 3)),
