@@ -326,7 +326,7 @@ def _library_sources() -> list[Path]:
 
 def _key(compiler: Compiler | None, inputs: Iterable[Path]) -> str:
     """Hash everything that decides what is compiled."""
-    digest = hashlib.sha256(repr((compiler, _FLAGS, RESERVED_REGISTERS)).encode())
+    digest = hashlib.sha256(repr((compiler, _FLAGS, RESERVED_REGISTERS, DRIVERS_APART)).encode())
     for path in inputs:
         digest.update(f"\0{path.relative_to(GUEST)}\0".encode())
         digest.update(path.read_bytes())
