@@ -7,9 +7,9 @@
  *       ── ACKNOWLEDGE ─────────────►
  *
  * Datagrams may be lost, where a process has not opened its interface or is busy: what is not
- * answered is said again. A request that nobody answers has found nobody that waits. An answer
- * NO_MATCH that comes late is not taken for one to the next request: else each of them would call
- * for another request, and a process that was busy would never have answered them all. */
+ * answered is said again, and a request without an answer is over as if it had been NO_MATCH. A
+ * NO_MATCH that comes late is not taken for the answer to the next request: else each late one
+ * would call for another request, and a busy process would never have answered them all. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ static struct via_vi *connected_to(const struct via_nic *nic, uint16_t process, 
     return each;
 }
 
-/* Somebody asks: again, for what a VipConnectWait waits for, or in vain. */
+/* A request: one that is known, one that a VipConnectWait waits for, or neither. */
 static void handle_request(struct via_nic *nic, uint16_t process, const struct message *message) {
     struct message answer = {.kind = NO_MATCH, .code = message->code, .to = message->from};
     struct via_connection *known = connection_of(nic, process, message->from);
