@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "messaging/narthex.h"
+#include "via/error_names.h"
 #include "via/provider.h"
 
 enum { NANOSECONDS = 1000000 /* of a millisecond */ };
@@ -187,12 +188,6 @@ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
     return VIP_SUCCESS;
 }
 
-static const char *const ERROR_NAMES[] = {
-    "VIP_ERROR_POST_DESC",      "VIP_ERROR_CONN_LOST",   "VIP_ERROR_RECVQ_EMPTY",
-    "VIP_ERROR_VI_OVERRUN",     "VIP_ERROR_RDMAW_PROT",  "VIP_ERROR_RDMAW_DATA",
-    "VIP_ERROR_RDMAW_ABORT",    "VIP_ERROR_RDMAR_PROT",  "VIP_ERROR_COMP_PROT",
-    "VIP_ERROR_RDMA_TRANSPORT", "VIP_ERROR_CATASTROPHIC"};
-
 /* The firmware cannot reach a descriptor with a wrong handle: the library says in it what is wrong.
  */
 static void complete(struct via_queue *queue, VIP_DESCRIPTOR *descriptor) {
@@ -221,7 +216,7 @@ static void handle(struct via_nic *nic, const volatile struct via_event *event) 
     if (!nic->handler)
         narthex_fail("node %d: the interface reports %s for VI %llu; install a handler with "
                      "VipErrorCallback to go on",
-                     narthex_node(), ERROR_NAMES[code], (unsigned long long)event->vi);
+                     narthex_node(), VIA_ERROR_NAMES[code], (unsigned long long)event->vi);
     nic->handler(nic->handler_context, &error);
 }
 

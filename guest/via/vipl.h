@@ -12,9 +12,10 @@
  *         ;
  *
  * Names, structures and codes are the specification's. Reliability: unreliable delivery and
- * reliable delivery. RDMA goes beyond what the study of eager data transfer measures. A node's
- * network address is its number, two bytes; a discriminator has up to eight bytes. Times are in
- * milliseconds. One thread of a process uses the library.
+ * reliable delivery; over queue pairs (guest/via_verbs) reliable delivery and reliable reception.
+ * RDMA goes beyond what the study of eager data transfer measures. A node's network address is its
+ * number, two bytes; a discriminator has up to eight bytes. Times are in milliseconds. One thread
+ * of a process uses the library.
  *
  * Not there: VipResizeCQ, notification by callback, the name service. */
 #ifndef NARTHEX_VIA_VIPL_H
@@ -22,6 +23,7 @@
 
 #include "runtime/marker.h"
 #include "via/descriptor.h"
+#include "via/names.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -186,18 +188,20 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr,
                        VIP_MEM_HANDLE MemHandle);
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
-VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr);
+VIP_RETURN VIPL(VipSendWait)(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut,
+                             VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr,
                        VIP_MEM_HANDLE MemHandle);
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
-VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr);
+VIP_RETURN VIPL(VipRecvWait)(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut,
+                             VIP_DESCRIPTOR **DescriptorPtr);
 
 /* Completion queues: which VI's queue has a descriptor that is done. */
 VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle);
 VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle);
 VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue);
-VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
-                     VIP_BOOLEAN *RecvQueue);
+VIP_RETURN VIPL(VipCQWait)(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
+                           VIP_BOOLEAN *RecvQueue);
 
 /* The waits tell the time ledger that the program polls, and at their end that the poll was not in
  * vain. They do so where they are called: the library itself is in every program. */
@@ -214,11 +218,11 @@ static inline VIP_RETURN via_poll_ends(VIP_RETURN result) {
 
 #define VIA_POLLS(call) (via_poll_begins(), via_poll_ends(call))
 #define VipSendWait(ViHandle, TimeOut, DescriptorPtr)                                              \
-    VIA_POLLS(VipSendWait(ViHandle, TimeOut, DescriptorPtr))
+    VIA_POLLS(VIPL(VipSendWait)(ViHandle, TimeOut, DescriptorPtr))
 #define VipRecvWait(ViHandle, TimeOut, DescriptorPtr)                                              \
-    VIA_POLLS(VipRecvWait(ViHandle, TimeOut, DescriptorPtr))
+    VIA_POLLS(VIPL(VipRecvWait)(ViHandle, TimeOut, DescriptorPtr))
 #define VipCQWait(CQHandle, Timeout, ViHandle, RecvQueue)                                          \
-    VIA_POLLS(VipCQWait(CQHandle, Timeout, ViHandle, RecvQueue))
+    VIA_POLLS(VIPL(VipCQWait)(CQHandle, Timeout, ViHandle, RecvQueue))
 
 #ifdef __cplusplus
 }

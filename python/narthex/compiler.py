@@ -16,7 +16,13 @@ from pathlib import Path
 
 from narthex import files, prebuilt
 from narthex.assets import GUEST
-from narthex.drivers import DRIVERS_APART, MOST_INTERFACES, RESERVED_REGISTERS, driver_apart
+from narthex.drivers import (
+    DRIVERS_APART,
+    MOST_INTERFACES,
+    RESERVED_REGISTERS,
+    driver_apart,
+    flags_of_programs,
+)
 from narthex.errors import NarthexError, unknown
 from narthex.toolchain import (
     CXX_SUFFIXES,
@@ -98,9 +104,11 @@ def compile_program(
     paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
     _check_sources(paths)
     chosen = find_compiler(compiler)
-    library = _linked(chosen, driver_apart(interface), progress)
+    driver = driver_apart(interface)
+    library = _linked(chosen, driver, progress)
+    flags = [*flags_of_programs(driver), *extra_flags]
     _announce(progress, chosen, f"compiling {', '.join(path.name for path in paths)}")
-    return _link(chosen, paths, Path(output), library, extra_flags, progress)
+    return _link(chosen, paths, Path(output), library, flags, progress)
 
 
 compile = compile_program  # noqa: A001 - `narthex.compile` in Python
@@ -131,14 +139,14 @@ def compile_firmware(
 def guest_flags(interface: str = MOST_INTERFACES, progress: Progress | None = None) -> Flags:
     """Return what compiles and links a guest, for a build system; see `build_systems`."""
     chosen = find_compiler()
-    libraries = [
-        str(each.absolute()) for each in _linked(chosen, driver_apart(interface), progress)
-    ]
+    driver = driver_apart(interface)
+    libraries = [str(each.absolute()) for each in _linked(chosen, driver, progress)]
+    flags = [*(flag for flag in _FLAGS if flag != STATIC), *flags_of_programs(driver)]
     return Flags(
         c=chosen.c,
         cxx=chosen.cxx,
         archiver=chosen.archiver,
-        compile=[*(flag for flag in _FLAGS if flag != STATIC), *_includes()],
+        compile=[*flags, *_includes()],
         link=[STATIC],
         libraries=[*libraries, "-lm"],
         threads=_THREADS_FLAGS,
@@ -241,7 +249,7 @@ def program_path(
         library = _linked(chosen, driver, progress)
         _announce(progress, chosen, f"compiling {name}")
         with cached(output.parent):
-            _link(chosen, programs[name], output, library, ())
+            _link(chosen, programs[name], output, library, flags_of_programs(driver))
     return output
 
 
@@ -305,14 +313,20 @@ def _headers() -> list[Path]:
     return sorted([*GUEST.rglob("*.h"), *GUEST.rglob("*.def")])
 
 
+_LIBRARY = (
+    *("runtime", "messaging", "shared_memory", "via", "verbs", "via_verbs"),
+    *("voyager", "sarc", "mpi", "shmem"),
+)
+"""The folders of the library in guest/."""
+
+
 def _library_sources() -> list[Path]:
-    folders = ("runtime", "messaging", "shared_memory", "via", "verbs", "voyager", "sarc", "mpi")
-    return [source for folder in (*folders, "shmem") for source in _sources_in(GUEST / folder)]
+    return [source for folder in _LIBRARY for source in _sources_in(GUEST / folder)]
 
 
 def _key(compiler: Compiler | None, inputs: Iterable[Path]) -> str:
     """Hash everything that decides what is compiled."""
-    digest = hashlib.sha256(repr((compiler, _FLAGS, RESERVED_REGISTERS)).encode())
+    digest = hashlib.sha256(repr((compiler, _FLAGS, RESERVED_REGISTERS, DRIVERS_APART)).encode())
     for path in inputs:
         digest.update(f"\0{path.relative_to(GUEST)}\0".encode())
         digest.update(path.read_bytes())
@@ -381,12 +395,13 @@ def _compiled_apart(compiler: Compiler, folder: Path, driver: str, source: str) 
     output = folder / f"{path.parent.name}-{path.stem}_{driver}.o"
     if output.exists():
         return output
-    further = DRIVERS_APART[driver].goes_with_others
+    apart = DRIVERS_APART[driver]
+    further = apart.goes_with_others
     each = " ".join(f"EACH(DRIVER_{name},{name.lower()})" for name in further or (driver,))
     only = f"-D{'FURTHER' if further else 'ONLY'}_DRIVER(EACH)={each}"
     with cached(folder), tempfile.TemporaryDirectory(dir=folder) as scratch:
         unfinished = Path(scratch) / output.name
-        flags = [*_FLAGS, *_includes(), only, *DRIVERS_APART[driver].flags]
+        flags = [*_FLAGS, *_includes(), only, *apart.flags, *apart.flags_of_programs]
         run([*compiler.c, *flags, "-c", source, "-o", str(unfinished)], GUEST)
         unfinished.replace(output)
     return output

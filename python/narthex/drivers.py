@@ -20,12 +20,19 @@ class DriverApart:
     members: Sequence[str] = ()
     """What is compiled anew as well, but linked only where the program wants it."""
     flags: Sequence[str] = ()
+    """Flags of these."""
+    flags_of_programs: Sequence[str] = ()
+    """Flags of these and of its programs."""
     goes_with_others: Sequence[str] = ()
     """The drivers that its programs have beside those of all programs; none: its own alone."""
     carries_messages: bool = True
     """Whether programs' messages go by them."""
 
 
+_ANY_VIPL = ("-DVIPL_PREFIX=any_",)
+"""Programs that may run over queue pairs call the VIPL of the interface: guest/via/names.h."""
+_OF_VIPL = ("via/endpoint.c", "via/pinned_cache.c", "via/zero_copy.c")
+"""What is built of VIPL's calls, for them."""
 DRIVERS_APART = {
     "SARC": DriverApart(
         interfaces=("SARC",),
@@ -70,11 +77,18 @@ DRIVERS_APART = {
     "COHERENT_RING": DriverApart(interfaces=("CoherentRing",), goes_with_others=("COHERENT_RING",)),
     "PIO_COHERENT": DriverApart(interfaces=("PioCoherent",), goes_with_others=("PIO_COHERENT",)),
     "VIRTIO": DriverApart(interfaces=("Virtio",), goes_with_others=("VIRTIO",)),
-    "VERBS": DriverApart(interfaces=("Verbs",), goes_with_others=("VERBS",)),
+    "VERBS": DriverApart(
+        interfaces=("Verbs",),
+        members=_OF_VIPL,
+        flags_of_programs=_ANY_VIPL,
+        goes_with_others=("VERBS",),
+    ),
     "REGISTER_FILE": DriverApart(interfaces=("RegisterFile",), goes_with_others=("REGISTER_FILE",)),
     "PCIE_BENCH": DriverApart(interfaces=("PcieBench",), carries_messages=False),
     "MOST": DriverApart(
         interfaces=(),
+        members=_OF_VIPL,
+        flags_of_programs=_ANY_VIPL,
         goes_with_others=(
             "RING",
             "CXL_NIC",
@@ -111,6 +125,11 @@ def driver_apart(interface: str) -> str | None:
     if len(found) > 1:
         return MOST_INTERFACES
     return found[0] if found else None
+
+
+def flags_of_programs(driver: str | None) -> Sequence[str]:
+    """Return the flags that programs with a driver apart are compiled with."""
+    return DRIVERS_APART[driver].flags_of_programs if driver else ()
 
 
 def carries_messages(interface: str) -> bool:

@@ -7,6 +7,7 @@ from test_programs import PROGRAMS
 
 import narthex
 from narthex import validation
+from narthex.assets import GUEST
 from narthex.validation.sampling import sample
 
 SCHEMES = [
@@ -88,6 +89,19 @@ int main(void) {
     return 0;
 }
 """
+LATE = """
+#include <infiniband/verbs.h>
+#include "via/endpoint.h"
+
+int main(void) {
+    VIP_NIC_HANDLE nic;
+    struct ibv_context *context = ibv_open_device(ibv_get_device_list(NULL)[0]);
+    struct ibv_cq *cq = ibv_create_cq(context, 4, NULL, NULL, 0);
+    struct ibv_qp_init_attr init = {.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC};
+    ibv_create_qp(ibv_alloc_pd(context), &init);
+    return VipOpenNic("via", &nic);
+}
+"""
 WAITING = 'via_check(VipRecvWait(vi, VIP_INFINITE, &done), "VipRecvWait");'
 FULL_QUEUE = """
     for (int each = 0; each < 3; each++) {
@@ -108,11 +122,46 @@ def run(program, *args, interface="EDT", nodes=2, **asked):
 @pytest.mark.parametrize("interface", SCHEMES)
 def test_each_mistake_ends_in_the_error_that_the_specification_names(interface):
     run("via", interface=interface)
+    run("via-connections", interface=interface)
 
 
 @pytest.mark.parametrize("interface", ["EDT", "CCDMA-intervention"])
 def test_processes_that_share_an_interface_do_not_get_at_each_others_vis(interface):
     run("via", interface=interface, nodes=1, set={"machine.processors_per_node": 2})
+    run("via-connections", interface=interface, nodes=1, set={"machine.processors_per_node": 2})
+
+
+QUEUE_PAIRS = {"machine": "hpca98", "interface": "Verbs"}
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("via", ()),
+        ("via-connections", ()),
+        ("via-latency", (64, 5, 2)),
+        ("via-latency", (4096, 5, 2)),
+        ("via-construction", ("random", 1024, 3)),
+        ("via-zero-copy", (2048, 4, 2, 65536)),
+    ],
+)
+def test_programs_of_vipl_check_themselves_over_queue_pairs(program, arguments):
+    narthex.run(program, *arguments, nodes=2, **QUEUE_PAIRS)
+
+
+def test_one_binary_of_vipl_connects_all_processes_over_via_and_over_queue_pairs(tmp_path):
+    program = narthex.compile(GUEST / "programs" / "tests" / "via-mesh.c", tmp_path / "mesh")
+    run(program, nodes=4)
+    narthex.run(program, nodes=8, **QUEUE_PAIRS)
+    shared = {"machine.processors_per_node": 2}
+    narthex.run(program, nodes=2, set=shared, **QUEUE_PAIRS)
+
+
+def test_queue_pairs_of_a_program_before_vipl_are_told(tmp_path):
+    source = tmp_path / "late.c"
+    source.write_text(LATE)
+    with pytest.raises(narthex.NarthexError, match="VipOpenNic has to come before the program's"):
+        narthex.run(source, nodes=1, **QUEUE_PAIRS)
 
 
 @pytest.mark.parametrize("interface", SCHEMES)
