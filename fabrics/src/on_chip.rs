@@ -145,6 +145,14 @@ statistics! {
     }
 }
 
+statistics! {
+    /// What crossed the links between sockets.
+    pub struct SocketStatistics {
+        messages: Counter, "socket_link_messages", "messages", "messages of directories and packets of devices that crossed links between sockets";
+        bytes: Counter, "socket_link_bytes", "bytes", "bytes of these, headers included";
+    }
+}
+
 /// What changes.
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
@@ -155,6 +163,8 @@ struct State {
     /// When the last packet arrives, by its two places and lane; empty where none can overtake.
     latest: Vec<Time>,
     statistics: Statistics,
+    /// Where there are several sockets.
+    between: SocketStatistics,
 }
 
 impl State {
@@ -229,6 +239,7 @@ impl OnChip {
                 uses: vec![link::Statistics::default(); links],
                 latest: vec![Time::ZERO; pairs],
                 statistics: Statistics::default(),
+                between: SocketStatistics::default(),
             },
             config: config.clone(),
         }
@@ -248,6 +259,8 @@ impl OnChip {
             if let Some(own) = self.between.as_ref().filter(|between| between.has(link)) {
                 let serialized = cycles(self.clock, bytes, own.width);
                 let crossed = self.state.cross(link.into(), lanes, (head, serialized, bytes));
+                self.state.between.messages.increment();
+                self.state.between.bytes.add(bytes);
                 // Behind a narrow link the bytes have come apart.
                 head = crossed + own.link_time + (serialized.max(serialization) - serialization);
             } else {
@@ -315,6 +328,11 @@ impl OnChip {
     /// Its statistics.
     pub fn statistics(&self) -> &Statistics {
         &self.state.statistics
+    }
+
+    /// Those of its links between sockets, where it has such.
+    pub fn socket_statistics(&self) -> Option<&SocketStatistics> {
+        self.between.as_ref().map(|_| &self.state.between)
     }
 
     /// Its links, by the names of their ends, and what each carried.

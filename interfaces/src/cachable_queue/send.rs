@@ -424,6 +424,7 @@ impl HalfDescription for CachableQueueSend {
         Layout {
             facts: vec![(ANNOUNCEMENT, u64::from(self.message_ready == MessageReady::CachableStore))],
             transactions: self.transactions(),
+            written_by_interface: vec![self.addresses.send_head()..self.addresses.receive_head()],
             ..self.queue.layout("send queue", &pointers, parts)
         }
     }

@@ -344,7 +344,11 @@ impl HalfDescription for RingReceive {
     }
 
     fn layout(&self) -> Layout {
-        self.ring.memory().layout(["receive ring", "receive buffers", "receive tail"])
+        let memory = self.ring.memory();
+        Layout {
+            written_by_interface: vec![memory.buffers()..memory.tail()],
+            ..memory.layout(["receive ring", "receive buffers", "receive tail"])
+        }
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {
