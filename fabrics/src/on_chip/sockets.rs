@@ -146,7 +146,9 @@ mod tests {
         assert_eq!(time(3, 5, 64), 50 + 9 + 3);
         assert_eq!(time(1, 7, 0), 3 + 50 + 3 + 3 + 1);
         let mut mesh = OnChip::new(&network);
-        [(0, 2), (3, 5), (1, 7)].map(|places| mesh.send(Time::ZERO, places, 0, 64));
+        for places in [(0, 2), (3, 5), (1, 7)] {
+            mesh.send(Time::ZERO, places, 0, 64);
+        }
         let crossed = mesh.socket_statistics().expect("two sockets");
         assert_eq!((crossed.messages.get(), crossed.bytes.get()), (2, 2 * 72));
         let sockets = network.sockets.as_ref().unwrap();

@@ -345,8 +345,9 @@ impl HalfDescription for RingReceive {
 
     fn layout(&self) -> Layout {
         let memory = self.ring.memory();
+        let written = memory.buffers()..memory.tail();
         Layout {
-            written_by_interface: vec![memory.buffers()..memory.tail()],
+            written_by_interface: vec![written],
             ..memory.layout(["receive ring", "receive buffers", "receive tail"])
         }
     }

@@ -260,7 +260,8 @@ impl HalfDescription for VirtioReceive {
     fn layout(&self) -> Layout {
         let names = ["receive descriptors", "receive available ring", "receive used ring", "receive buffers"];
         let memory = self.queue.memory();
-        Layout { written_by_interface: vec![memory.used()..memory.range().end], ..memory.layout(names) }
+        let written = memory.used()..memory.range().end;
+        Layout { written_by_interface: vec![written], ..memory.layout(names) }
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {

@@ -223,7 +223,8 @@ impl HalfDescription for VirtioSend {
     fn layout(&self) -> Layout {
         let names = ["send descriptors", "send available ring", "send used ring", "send buffers"];
         let memory = self.queue.memory();
-        Layout { written_by_interface: vec![memory.used()..memory.buffers()], ..memory.layout(names) }
+        let written = memory.used()..memory.buffers();
+        Layout { written_by_interface: vec![written], ..memory.layout(names) }
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {
