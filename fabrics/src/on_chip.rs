@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use adaptive::Nearer;
 use reserved::Reserved;
 use sockets::Between;
+pub use sockets::Statistics as SocketStatistics;
 
 use crate::link;
 use crate::packet::NodeId;
@@ -142,14 +143,6 @@ statistics! {
         links: Counter, "on_chip_links", "links", "links that messages crossed, the one into their place included";
         overtaken: Counter, "on_chip_overtaken", "packets", "packets of devices that arrived before one that had been sent earlier between the same places in the same lane";
         waited: TimeTotal, "on_chip_waited", "ps", "time that messages waited for links";
-    }
-}
-
-statistics! {
-    /// What crossed the links between sockets.
-    pub struct SocketStatistics {
-        messages: Counter, "socket_link_messages", "messages", "messages of directories and packets of devices that crossed links between sockets";
-        bytes: Counter, "socket_link_bytes", "bytes", "bytes of these, headers included";
     }
 }
 
@@ -259,8 +252,7 @@ impl OnChip {
             if let Some(own) = self.between.as_ref().filter(|between| between.has(link)) {
                 let serialized = cycles(self.clock, bytes, own.width);
                 let crossed = self.state.cross(link.into(), lanes, (head, serialized, bytes));
-                self.state.between.messages.increment();
-                self.state.between.bytes.add(bytes);
+                self.state.between.count(bytes);
                 // Behind a narrow link the bytes have come apart.
                 head = crossed + own.link_time + (serialized.max(serialization) - serialization);
             } else {

@@ -72,6 +72,23 @@ impl Config {
     }
 }
 
+narthex_kernel::statistics! {
+    /// What crossed the links between sockets.
+    pub struct Statistics {
+        messages: Counter, "socket_link_messages", "messages", "messages of directories and packets of devices that crossed links between sockets";
+        bytes: Counter, "socket_link_bytes", "bytes", "bytes of these, headers included";
+    }
+}
+
+impl Statistics {
+    /// A message of so many bytes crosses.
+    #[inline]
+    pub(super) fn count(&mut self, bytes: u64) {
+        self.messages.increment();
+        self.bytes.add(bytes);
+    }
+}
+
 /// The links between sockets.
 #[derive(Debug)]
 pub(super) struct Between {

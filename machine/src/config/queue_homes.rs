@@ -93,20 +93,16 @@ impl MachineConfig {
     pub(super) fn lacks_queues(&self, chosen: &Attached, device: &dyn Device) -> Option<String> {
         let homes = self.node.interface.queue_homes?;
         let layouts: Vec<Layout> = layouts_of_processes(device).flat_map(|(_, layouts)| layouts).collect();
-        let is_at_home =
-            homes == QueueHomes::Interface && layouts.iter().any(|layout| !layout.home.is_empty());
-        (!is_at_home && !layouts.iter().any(has_queue_in_memory)).then(|| {
-            format!(
-                "'{chosen}' has no queue in main memory to which {KEY} = {:?} could give a home; expected {}an interface \
-                 such as CNI0Qm, CNI32Qm, Ring or CoherentRing",
-                homes.text(),
-                if layouts.iter().any(|layout| !layout.home.is_empty()) {
-                    "\"interface\", which is the home of its blocks, no such key, or "
-                } else {
-                    "no such key, or "
-                }
-            )
-        })
+        let is_home = layouts.iter().any(|layout| !layout.home.is_empty());
+        if layouts.iter().any(has_queue_in_memory) || is_home && homes == QueueHomes::Interface {
+            return None;
+        }
+        let own = if is_home { "\"interface\", which is the home of its blocks, " } else { "" };
+        Some(format!(
+            "'{chosen}' has no queue in main memory to which {KEY} = {:?} could give a home; expected {own}no such key, or \
+             an interface such as CNI0Qm, CNI32Qm, Ring or CoherentRing",
+            homes.text()
+        ))
     }
 
     /// The sockets of a node with these interfaces, the one that the run chooses first.
