@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use adaptive::Nearer;
 use reserved::Reserved;
 use sockets::Between;
+pub use sockets::Statistics as SocketStatistics;
 
 use crate::link;
 use crate::packet::NodeId;
@@ -155,6 +156,8 @@ struct State {
     /// When the last packet arrives, by its two places and lane; empty where none can overtake.
     latest: Vec<Time>,
     statistics: Statistics,
+    /// Where there are several sockets.
+    between: SocketStatistics,
 }
 
 impl State {
@@ -229,6 +232,7 @@ impl OnChip {
                 uses: vec![link::Statistics::default(); links],
                 latest: vec![Time::ZERO; pairs],
                 statistics: Statistics::default(),
+                between: SocketStatistics::default(),
             },
             config: config.clone(),
         }
@@ -248,6 +252,7 @@ impl OnChip {
             if let Some(own) = self.between.as_ref().filter(|between| between.has(link)) {
                 let serialized = cycles(self.clock, bytes, own.width);
                 let crossed = self.state.cross(link.into(), lanes, (head, serialized, bytes));
+                self.state.between.count(bytes);
                 // Behind a narrow link the bytes have come apart.
                 head = crossed + own.link_time + (serialized.max(serialization) - serialization);
             } else {
@@ -315,6 +320,11 @@ impl OnChip {
     /// Its statistics.
     pub fn statistics(&self) -> &Statistics {
         &self.state.statistics
+    }
+
+    /// Those of its links between sockets, where it has such.
+    pub fn socket_statistics(&self) -> Option<&SocketStatistics> {
+        self.between.as_ref().map(|_| &self.state.between)
     }
 
     /// Its links, by the names of their ends, and what each carried.

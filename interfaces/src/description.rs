@@ -39,6 +39,8 @@ pub struct Layout {
     pub cachable: Vec<Range<u64>>,
     /// Those among them whose home is this half rather than main memory.
     pub home: Vec<Range<u64>>,
+    /// Those among them that the interface writes and the processor reads; the processor writes all others.
+    pub written_by_interface: Vec<Range<u64>>,
     /// It may hold requests for blocks whose home it is, and answer them later: it is on a directory.
     pub holds: bool,
     /// It may hold any block of the program for a while, and so snoops transactions
@@ -75,6 +77,7 @@ impl Default for Layout {
         Layout {
             cachable: Vec::new(),
             home: Vec::new(),
+            written_by_interface: Vec::new(),
             holds: false,
             snoops_all: false,
             windows: Vec::new(),

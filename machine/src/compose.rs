@@ -192,6 +192,7 @@ impl<'a> Blueprint<'a> {
         let places: Vec<&[String]> = places.iter().map(Vec::as_slice).collect();
         let usage = |problem: String| Failure::usage(format!("{}: {problem}", self.machine));
         let shape = config.shape(&self.interface, built[0].ports().len(), &places).map_err(usage)?;
+        let shape = Shape { sockets: config.sockets_with_queues(&self.interface, &built), ..shape };
         built.extend(self.devices.iter().map(|device| (device.build)()));
         built.extend(engines.into_iter().map(|(_, engine)| Box::new(engine) as Box<dyn Device>));
         let devices: Vec<&dyn Device> = built.iter().map(|device| &**device).collect();
@@ -338,9 +339,7 @@ impl<'a> Blueprint<'a> {
             Some((InterconnectId(number), interconnect.as_directory()?))
         })?;
         let config = &*self.config;
-        let interface = &config.node.interface;
-        let ports = interface.ports.get(self.interface.name.send.model.section);
-        let of_interface = ports.map_or(interface.at, |part| part.at).unwrap_or_default() as u16;
+        let of_interface = config.place_of_interface(&self.interface);
         let mut agents = config.places_of_processors();
         let processors = agents.len();
         let of_devices = std::iter::once(of_interface)

@@ -18,6 +18,9 @@
 //!
 //! The first window is memory of another socket that processors of this one use: their last level
 //! keeps its blocks, and a miss crosses the links. The second is what threads of the other socket use.
+//! The queues of an interface are in the region of the devices, which all processes have in common: they are at the
+//! node's first socket, or where the machine's file says ([`Sockets::with_placed`]).
+//!
 //! A machine that lets each socket's last level keep any block needs a second level of coherence
 //! between sockets, which is not here: a block that both sockets use is in one of them.
 
@@ -41,12 +44,25 @@ pub struct Sockets {
     count: u8,
     /// The socket of each process's first processor.
     of_processes: Vec<u8>,
+    /// Addresses of the node that are at a stated socket, in order; none lies in two of them.
+    placed: Vec<(Range<u64>, u8)>,
 }
 
 impl Sockets {
     /// So many of them, and that of each process's first processor.
     pub fn new(count: u8, of_processes: Vec<u8>) -> Self {
-        Sockets { count, of_processes }
+        Sockets { count, of_processes, placed: Vec::new() }
+    }
+
+    /// The same with ranges of the node's addresses that have directory, slice and memory at a stated socket: in
+    /// order, and apart from each other.
+    pub fn with_placed(self, placed: Vec<(Range<u64>, u8)>) -> Self {
+        Sockets { placed, ..self }
+    }
+
+    /// The socket of the first processor of a process of the node.
+    pub fn of_process(&self, process: u8) -> u8 {
+        self.of_processes.get(usize::from(process)).copied().unwrap_or(0)
     }
 
     /// How many there are.
@@ -57,17 +73,31 @@ impl Sockets {
     /// The socket of a block's directory and slice.
     #[inline]
     pub fn of_home(&self, address: u64) -> usize {
-        self.beside(address, OTHER_SOCKET.contains(&Self::of_process(address)))
+        match self.placed(address) {
+            Some(socket) => socket,
+            None => self.beside(address, OTHER_SOCKET.contains(&Self::within_process(address))),
+        }
     }
 
     /// The socket of its memory.
     #[inline]
     pub fn of_memory(&self, address: u64) -> usize {
-        let own = Self::of_process(address);
-        self.beside(address, (FAR_MEMORY.start..OTHER_SOCKET.end).contains(&own))
+        let own = Self::within_process(address);
+        match self.placed(address) {
+            Some(socket) => socket,
+            None => self.beside(address, (FAR_MEMORY.start..OTHER_SOCKET.end).contains(&own)),
+        }
     }
 
-    fn of_process(address: u64) -> u64 {
+    /// The socket that is stated for an address.
+    #[inline]
+    fn placed(&self, address: u64) -> Option<usize> {
+        let behind = self.placed.partition_point(|(range, _)| range.start <= address);
+        let (range, socket) = self.placed.get(behind.checked_sub(1)?)?;
+        range.contains(&address).then_some(usize::from(*socket))
+    }
+
+    fn within_process(address: u64) -> u64 {
         address % Translation::SPACE_BYTES
     }
 
@@ -149,6 +179,9 @@ mod tests {
             [other, other + FAR_MEMORY.start, other + OTHER_SOCKET.start].map(of),
             [(1, 1), (1, 0), (0, 0)]
         );
+        let placed = sockets.with_placed(vec![(0x1000..0x2000, 1), (0x3000..0x4000, 0)]);
+        let homes = [0xfff, 0x1000, 0x1fff, 0x2000, 0x3000, 0x4000].map(|address| placed.of_home(address));
+        assert_eq!((homes, placed.of_memory(0x1800)), ([0, 1, 1, 0, 0, 0], 1));
     }
 
     #[test]

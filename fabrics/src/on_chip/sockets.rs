@@ -72,6 +72,23 @@ impl Config {
     }
 }
 
+narthex_kernel::statistics! {
+    /// What crossed the links between sockets.
+    pub struct Statistics {
+        messages: Counter, "socket_link_messages", "messages", "messages of directories and packets of devices that crossed links between sockets";
+        bytes: Counter, "socket_link_bytes", "bytes", "bytes of these, headers included";
+    }
+}
+
+impl Statistics {
+    /// A message of so many bytes crosses.
+    #[inline]
+    pub(super) fn count(&mut self, bytes: u64) {
+        self.messages.increment();
+        self.bytes.add(bytes);
+    }
+}
+
 /// The links between sockets.
 #[derive(Debug)]
 pub(super) struct Between {
@@ -145,6 +162,12 @@ mod tests {
         // From (1, 1) over the link to (1, 2), and into that place: 72 bytes of 8 a cycle.
         assert_eq!(time(3, 5, 64), 50 + 9 + 3);
         assert_eq!(time(1, 7, 0), 3 + 50 + 3 + 3 + 1);
+        let mut mesh = OnChip::new(&network);
+        for places in [(0, 2), (3, 5), (1, 7)] {
+            mesh.send(Time::ZERO, places, 0, 64);
+        }
+        let crossed = mesh.socket_statistics().expect("two sockets");
+        assert_eq!((crossed.messages.get(), crossed.bytes.get()), (2, 2 * 72));
         let sockets = network.sockets.as_ref().unwrap();
         assert_eq!((sockets.links(&network), sockets.of_place(3, 8), sockets.of_place(4, 8)), (2, 0, 1));
     }

@@ -434,6 +434,7 @@ impl HalfDescription for CachableQueueReceive {
         Layout {
             facts: vec![(OVERFLOWS, u64::from(!self.copies.is_home() && self.unread.may_fill_queue()))],
             transactions: [self.copies.deposits(), self.pointers.transactions()].concat(),
+            written_by_interface: vec![self.queue.range()],
             ..self.queue.layout("receive queue", &pointers, parts)
         }
     }

@@ -421,9 +421,11 @@ impl HalfDescription for CachableQueueSend {
             ("send queue's head", self.addresses.send_head()),
         ];
         let parts = (&self.copies, &self.pointers, &self.addresses);
+        let written = self.addresses.send_head()..self.addresses.receive_head();
         Layout {
             facts: vec![(ANNOUNCEMENT, u64::from(self.message_ready == MessageReady::CachableStore))],
             transactions: self.transactions(),
+            written_by_interface: vec![written],
             ..self.queue.layout("send queue", &pointers, parts)
         }
     }

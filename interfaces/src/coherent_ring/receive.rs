@@ -307,7 +307,11 @@ impl InterfaceHalf for CoherentRingReceive {
 impl HalfDescription for CoherentRingReceive {
     fn layout(&self) -> Layout {
         let names = ["ring of empty buffers", "receive buffers", "receive ring"];
-        self.memory.pool.layout(names, &[Kind::Read, Kind::Invalidate, Kind::WriteBack])
+        let pool = &self.memory.pool;
+        Layout {
+            written_by_interface: vec![pool.buffer_range(), pool.returned_range()],
+            ..pool.layout(names, &[Kind::Read, Kind::Invalidate, Kind::WriteBack])
+        }
     }
 
     fn peek(&self, address: u64) -> Option<&[u8]> {

@@ -289,7 +289,11 @@ impl InterfaceHalf for CoherentRingSend {
 impl HalfDescription for CoherentRingSend {
     fn layout(&self) -> Layout {
         let names = ["send ring", "send buffers", "ring of sent buffers"];
-        self.memory.pool.layout(names, &[Kind::Read, Kind::Invalidate])
+        let pool = &self.memory.pool;
+        Layout {
+            written_by_interface: vec![pool.returned_range()],
+            ..pool.layout(names, &[Kind::Read, Kind::Invalidate])
+        }
     }
 
     fn peek(&self, address: u64) -> Option<&[u8]> {

@@ -344,7 +344,12 @@ impl HalfDescription for RingReceive {
     }
 
     fn layout(&self) -> Layout {
-        self.ring.memory().layout(["receive ring", "receive buffers", "receive tail"])
+        let memory = self.ring.memory();
+        let written = memory.buffers()..memory.tail();
+        Layout {
+            written_by_interface: vec![written],
+            ..memory.layout(["receive ring", "receive buffers", "receive tail"])
+        }
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {

@@ -259,7 +259,9 @@ impl InterfaceHalf for VirtioReceive {
 impl HalfDescription for VirtioReceive {
     fn layout(&self) -> Layout {
         let names = ["receive descriptors", "receive available ring", "receive used ring", "receive buffers"];
-        self.queue.memory().layout(names)
+        let memory = self.queue.memory();
+        let written = memory.used()..memory.range().end;
+        Layout { written_by_interface: vec![written], ..memory.layout(names) }
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {

@@ -222,7 +222,9 @@ impl InterfaceHalf for VirtioSend {
 impl HalfDescription for VirtioSend {
     fn layout(&self) -> Layout {
         let names = ["send descriptors", "send available ring", "send used ring", "send buffers"];
-        self.queue.memory().layout(names)
+        let memory = self.queue.memory();
+        let written = memory.used()..memory.buffers();
+        Layout { written_by_interface: vec![written], ..memory.layout(names) }
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {

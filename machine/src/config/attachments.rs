@@ -104,10 +104,13 @@ impl super::MachineConfig {
         });
         match lack {
             Some(lack) => Err(format!("'{chosen}' {lack}")),
-            None => match self.largest_packet_problem(&*device) {
-                Some(problem) => Err(problem),
-                None => Ok(device),
-            },
+            None => {
+                let problem = self.largest_packet_problem(&*device);
+                match problem.or_else(|| self.lacks_queues(chosen, &*device)) {
+                    Some(problem) => Err(problem),
+                    None => Ok(device),
+                }
+            }
         }
     }
 

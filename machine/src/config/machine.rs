@@ -198,6 +198,7 @@ impl MachineConfig {
     fn problems_between_parts(&self) -> Vec<Broken> {
         let mut problems = self.node.reach_problems();
         problems.extend(self.place_problems());
+        problems.extend(self.queue_home_problem());
         problems.extend(self.coherence_problems());
         problems
     }

@@ -30,6 +30,7 @@
 //! | `differences` | what distinguishes two machines |
 //! | `presets` | the built-in machines |
 //! | `processor_caches` | the caches and the store buffer of each processor |
+//! | `queue_homes` | the sockets of an interface's queues |
 //! | `replaced` | the tables that go with an interconnect whose kind changes |
 //! | `without_effect` | what a user has set, and changes nothing with an interface |
 //!
@@ -54,6 +55,7 @@ pub mod operating_system;
 mod presets;
 mod problem;
 mod processor_caches;
+mod queue_homes;
 mod replaced;
 mod schema;
 mod tree;

@@ -46,6 +46,7 @@ pub(super) use rules::{broken, unknown};
 
 use super::MachineConfig;
 use super::dma_engines::DmaEnginePart;
+use super::queue_homes::QueueHomes;
 use crate::wiring::Seat;
 
 /// What a node is made of, and what sits where.
@@ -192,6 +193,10 @@ pub struct InterfacePart {
     /// Its place on the network on chip, where it is on a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<u32>,
+    /// The socket of its queues in main memory, where a node has several; that of the node's first process if not
+    /// given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_homes: Option<QueueHomes>,
     /// Where the ports of interfaces are that are whole devices, by the name of their section
     /// in [interfaces].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -157,6 +157,8 @@ impl Node {
         let mut sets: Vec<(&str, &dyn StatisticSet)> = vec![("", &self.statistics)];
         sets.extend(first.statistics());
         sets.extend(self.on_chip.as_ref().map(|own| ("", own.network().statistics() as &dyn StatisticSet)));
+        let of_sockets = self.on_chip.as_ref().and_then(|own| own.network().socket_statistics());
+        sets.extend(of_sockets.map(|set| ("", set as &dyn StatisticSet)));
         sets.push(("", self.network.statistics()));
         sets.extend(self.processors.iter().map(|unit| ("", &unit.memory.statistics as &dyn StatisticSet)));
         let misses = self.processors.iter().filter_map(|unit| unit.memory.miss_statistics());
