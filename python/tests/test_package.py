@@ -37,15 +37,6 @@ def test_every_target_that_runs_a_developers_tool_installs_them():
     assert [name for name, needs in using if "$(VENV)/.develop" not in needs] == []
 
 
-def test_a_crate_whose_doc_tests_are_not_run_has_none():
-    """Rustdoc would read the whole crate to find none."""
-    without = [each for each in ROOT.glob("*/Cargo.toml") if "doctest = false" in each.read_text()]
-    assert without
-    for source in (source for each in without for source in (each.parent / "src").rglob("*.rs")):
-        fences = re.findall(r"^ *//[/!] ?```(\S*)", source.read_text("utf-8"), flags=re.MULTILINE)
-        assert set(fences[::2]) <= {"json", "text", "toml"}, source
-
-
 def test_the_packages_page_has_no_link_that_leads_nowhere_there():
     page = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
     assert re.findall(r"\]\((?!https?://)[^)]*\)|<img", page) == []
