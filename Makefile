@@ -86,10 +86,11 @@ lint: $(VENV)/.develop ## Check formats, run clippy, ruff and mypy.
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 
 # A seed that is fixed: a change is not refused for an older mistake that chance finds. Of the examples
-# only the one is built that the tests of the benchmarks run; clippy looks at all of them.
+# only the one is built that the tests of the benchmarks run; clippy looks at all of them. The whole workspace,
+# as for clippy: with fewer packages cargo chooses other features, and compiles procedural macros anew.
 rust-test: setup ## Run the Rust tests.
-	PATH="$(abspath $(BIN)):$$PATH" PROPTEST_RNG_SEED=1 cargo test --locked --lib --bins --tests --example run
-	cargo test --locked --doc
+	PATH="$(abspath $(BIN)):$$PATH" PROPTEST_RNG_SEED=1 cargo test --locked --workspace --tests --example run
+	cargo test --locked --workspace --doc
 
 python-test: setup $(VENV)/.develop ## Run the Python tests.
 	$(BIN)/pytest -n auto

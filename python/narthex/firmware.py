@@ -60,16 +60,15 @@ def request(
 
 
 def _has_none(machine: str, settings: Settings) -> bool:
-    """Tell whether a machine is one of those without firmware, before it is read."""
+    """Tell whether a built-in machine is known to run no firmware; a file may be read only once."""
     changes = arguments.settings(settings)
-    return machine in _without_firmware() and not any(each.startswith("node.") for each in changes)
+    is_file = os.sep in machine or machine.endswith(".toml")
+    return not (is_file or any(each.startswith("node.") for each in changes) or _names_of(machine))
 
 
 @cache
-def _without_firmware() -> frozenset[str]:
-    """Return the built-in machines whose processors run no firmware."""
-    presets = [entry["name"] for entry in json.loads(_native.list("machines"))]
-    return frozenset(preset for preset in presets if not names_in(preset))
+def _names_of(preset: str) -> list[str]:
+    return names_in(preset)
 
 
 def _named(given: Firmware, wanted: list[str], machine: str) -> dict[str, Path]:

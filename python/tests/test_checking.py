@@ -43,11 +43,11 @@ def test_every_interface_holds_in_all_interleavings(interface):
     assert [part["states"] > 300 for part in report["explorations"]] == [True] * 3
 
 
-@pytest.mark.parametrize(("interface", "states"), [("CNI16Q", 150_000), ("CNI0Qm", 150_000)])
-def test_a_queue_holds_when_the_cache_loses_any_block_at_any_moment(interface, states):
-    report = check(interface, evictions=1)
+def test_a_queue_holds_when_the_cache_loses_any_block_at_any_moment():
+    """CNI16Q's is on the page about checking, with its states."""
+    report = check("CNI0Qm", evictions=1)
     assert report["proven"], report["text"]
-    assert report["states"] > states
+    assert report["states"] > 150_000
 
 
 @pytest.mark.parametrize(
