@@ -133,6 +133,8 @@ pub struct Pcie {
     block_bytes: u32,
     /// What a read or a write takes in the root complex before its blocks are asked for.
     host_time: Duration,
+    /// Packets of devices have the attribute of ID-based ordering.
+    id_based: bool,
     iommu: Option<Iommu>,
     ports: AgentPorts,
     homes: AddressMap,
@@ -169,6 +171,7 @@ impl Pcie {
             boundary: keys.completion_size.unwrap_or(keys.read_completion_boundary).as_u64() as u32,
             block_bytes: block_bytes as u32,
             host_time: keys.host_time.unwrap_or(Duration::ZERO),
+            id_based: keys.id_based_ordering == Some(true),
             iommu: keys.iommu.as_deref().map(Iommu::new),
             ports,
             homes,

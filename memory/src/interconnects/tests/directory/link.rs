@@ -32,6 +32,7 @@ fn keys() -> Keys {
         link_layer_share: 0.0,
         tags: 64,
         writes_ahead: None,
+        id_based_ordering: None,
         iommu: None,
         root_complex_credits: buffers.clone(),
         endpoint_credits: buffers,
