@@ -275,8 +275,16 @@ mod tests {
         let data = BlockData::from_bytes(&[7; 64]);
         let plain = Transaction::block(agent, Kind::Read, 0x40);
         let tag = TransactionTag(0);
-        let expected =
-            Transaction { agent, tag, kind: Kind::Read, address: 0x40, size: 0, value: 0, data: None, relaxed: false };
+        let expected = Transaction {
+            agent,
+            tag,
+            kind: Kind::Read,
+            address: 0x40,
+            size: 0,
+            value: 0,
+            data: None,
+            relaxed: false,
+        };
         assert_eq!(plain, expected);
         let carrying = Transaction::carrying(agent, Kind::Read, 0x40, data.clone());
         assert_eq!(carrying, Transaction { data: Some(data), size: 64, ..expected.clone() });

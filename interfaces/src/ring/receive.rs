@@ -365,7 +365,8 @@ impl HalfDescription for RingReceive {
     fn leave_out(&mut self, rule: &str) -> bool {
         self.done_first |= rule == BUFFER_FIRST;
         self.relaxed_descriptors |= rule == STRICT_DESCRIPTORS;
-        [BUFFER_FIRST, STRICT_DESCRIPTORS].contains(&rule) || self.ring.watched.as_mut().is_some_and(|tail| tail.leave_out(rule))
+        [BUFFER_FIRST, STRICT_DESCRIPTORS].contains(&rule)
+            || self.ring.watched.as_mut().is_some_and(|tail| tail.leave_out(rule))
     }
 
     fn statistics(&self) -> &dyn StatisticSet {
@@ -402,3 +403,6 @@ impl HalfDescription for RingReceive {
         Some(Engine { doing, messages: self.queue().used })
     }
 }
+
+#[cfg(test)]
+mod tests;

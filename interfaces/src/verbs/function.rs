@@ -159,7 +159,8 @@ impl Function {
             completion_queues: Table::new(1, objects),
             receive_queues: Table::new(1, objects),
             queue_pairs: Table::new(FIRST_QUEUE_PAIR, objects),
-            dma: Dma::new(agent, (block_bytes, merges_there), transactions).with_relaxed_payload(relaxed_payload),
+            dma: Dma::new(agent, (block_bytes, merges_there), transactions)
+                .with_relaxed_payload(relaxed_payload),
             queue: VecDeque::new(),
             gathered: VecDeque::new(),
             first_packet: 0,
