@@ -7,6 +7,8 @@
 //!           but for a link, whose other end does that
 //! ```
 //!
+//! Payload may have [relaxed ordering](Transaction::relaxed), whatever else is read and written has not.
+//!
 //! Writes go before reads. A transaction has the number of its place among those under way as its tag.
 
 use std::collections::VecDeque;
@@ -45,6 +47,7 @@ pub fn take(pieces: &mut VecDeque<Piece>, bytes: u64) -> Vec<Piece> {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Read<P> {
     purpose: P,
+    is_payload: bool,
     /// What has not been asked for.
     pieces: VecDeque<Piece>,
     data: Vec<u8>,
@@ -56,6 +59,7 @@ struct Read<P> {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Write<P> {
     purpose: Option<P>,
+    is_payload: bool,
     address: u64,
     data: Vec<u8>,
     written: usize,
@@ -81,6 +85,7 @@ pub struct Dma<P> {
     block_bytes: usize,
     /// What is at the other end merges a part of a block with the rest.
     merges_there: bool,
+    relaxed_payload: bool,
     reads: VecDeque<Read<P>>,
     /// The number of the first of them.
     first: u64,
@@ -97,6 +102,7 @@ impl<P> Dma<P> {
             agent,
             block_bytes: block_bytes as usize,
             merges_there,
+            relaxed_payload: false,
             reads: VecDeque::new(),
             first: 0,
             whole: 0,
@@ -105,16 +111,40 @@ impl<P> Dma<P> {
         }
     }
 
+    /// The same whose payload has relaxed ordering, or has not.
+    pub fn with_relaxed_payload(self, relaxed_payload: bool) -> Self {
+        Dma { relaxed_payload, ..self }
+    }
+
     /// Reads these pieces.
     pub fn read(&mut self, purpose: P, pieces: Vec<Piece>) {
+        self.begin_to_read(purpose, pieces, false);
+    }
+
+    /// Reads these pieces of payload.
+    pub fn read_payload(&mut self, purpose: P, pieces: Vec<Piece>) {
+        self.begin_to_read(purpose, pieces, true);
+    }
+
+    fn begin_to_read(&mut self, purpose: P, pieces: Vec<Piece>, is_payload: bool) {
         let bytes = pieces.iter().map(|piece| piece.bytes).sum();
         let pieces = pieces.into_iter().filter(|piece| piece.bytes > 0).collect();
-        self.reads.push_back(Read { purpose, pieces, data: vec![0; bytes], asked: 0, missing: bytes });
+        let data = vec![0; bytes];
+        self.reads.push_back(Read { purpose, is_payload, pieces, data, asked: 0, missing: bytes });
     }
 
     /// Writes bytes to a piece; its purpose is delivered when they are written.
     pub fn write(&mut self, purpose: Option<P>, address: u64, data: Vec<u8>) {
-        self.writes.push_back(Write { purpose, address, data, written: 0, block: None });
+        self.begin_to_write(purpose, address, data, false);
+    }
+
+    /// Writes bytes of payload to a piece, of which a later write tells.
+    pub fn write_payload(&mut self, purpose: Option<P>, address: u64, data: Vec<u8>) {
+        self.begin_to_write(purpose, address, data, true);
+    }
+
+    fn begin_to_write(&mut self, purpose: Option<P>, address: u64, data: Vec<u8>, is_payload: bool) {
+        self.writes.push_back(Write { purpose, is_payload, address, data, written: 0, block: None });
     }
 
     /// Whether nothing is to be read or written.
@@ -178,17 +208,16 @@ impl<P> Dma<P> {
 
     fn issue_write(&mut self) -> Option<(Job, Transaction)> {
         let block_bytes = self.block_bytes;
-        let Write { address, data, written, block, .. } = self.writes.front_mut()?;
+        let Write { address, data, written, block, is_payload, .. } = self.writes.front_mut()?;
+        let relaxed = *is_payload && self.relaxed_payload;
         let at = *address + *written as u64;
         let offset = (at % block_bytes as u64) as usize;
         let start = at - offset as u64;
         let bytes = (block_bytes - offset).min(data.len() - *written);
         if self.merges_there {
             let part = BlockData::from_bytes(&data[*written..*written + bytes]);
-            return Some((
-                Job::Write { bytes },
-                Transaction::carrying(self.agent, Kind::WriteBlock, at, part),
-            ));
+            let transaction = Transaction::carrying(self.agent, Kind::WriteBlock, at, part);
+            return Some((Job::Write { bytes }, Transaction { relaxed, ..transaction }));
         }
         let carried = match block.take() {
             _ if bytes == block_bytes => BlockData::from_bytes(&data[*written..*written + bytes]),
@@ -199,7 +228,7 @@ impl<P> Dma<P> {
             }
         };
         let transaction = Transaction::carrying(self.agent, Kind::WriteBlock, start, carried);
-        Some((Job::Write { bytes }, transaction))
+        Some((Job::Write { bytes }, Transaction { relaxed, ..transaction }))
     }
 
     fn issue_read(&mut self) -> Option<(Job, Transaction)> {
@@ -219,7 +248,8 @@ impl<P> Dma<P> {
         let at = read.asked;
         read.asked += bytes;
         let job = Job::Read { number, at, offset, bytes };
-        Some((job, Transaction::block(self.agent, Kind::ReadOnce, start)))
+        let relaxed = read.is_payload && self.relaxed_payload;
+        Some((job, Transaction { relaxed, ..Transaction::block(self.agent, Kind::ReadOnce, start) }))
     }
 
     /// A transaction is over.

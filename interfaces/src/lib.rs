@@ -59,6 +59,7 @@ pub mod pio_coherent;
 pub mod programming;
 pub mod queue;
 pub mod registers;
+pub mod relaxed_ordering;
 pub mod ring;
 pub mod rtl;
 pub mod rules;

@@ -156,12 +156,16 @@ pub struct Transaction {
     pub value: u64,
     /// The bytes carried, where [`Kind::carries_block`].
     pub data: Option<BlockData>,
+    /// Its relaxed ordering, an attribute that a PCIe link knows: a write may pass older writes, and the
+    /// completions of a read may.
+    pub relaxed: bool,
 }
 
 impl Transaction {
     /// A block transaction that carries no bytes with its request.
     pub fn block(agent: AgentId, kind: Kind, address: u64) -> Self {
-        Transaction { agent, tag: TransactionTag::default(), kind, address, size: 0, value: 0, data: None }
+        let tag = TransactionTag::default();
+        Transaction { agent, tag, kind, address, size: 0, value: 0, data: None, relaxed: false }
     }
 
     /// One that carries a block to its home, or bytes to a device.
@@ -271,8 +275,16 @@ mod tests {
         let data = BlockData::from_bytes(&[7; 64]);
         let plain = Transaction::block(agent, Kind::Read, 0x40);
         let tag = TransactionTag(0);
-        let expected =
-            Transaction { agent, tag, kind: Kind::Read, address: 0x40, size: 0, value: 0, data: None };
+        let expected = Transaction {
+            agent,
+            tag,
+            kind: Kind::Read,
+            address: 0x40,
+            size: 0,
+            value: 0,
+            data: None,
+            relaxed: false,
+        };
         assert_eq!(plain, expected);
         let carrying = Transaction::carrying(agent, Kind::Read, 0x40, data.clone());
         assert_eq!(carrying, Transaction { data: Some(data), size: 64, ..expected.clone() });

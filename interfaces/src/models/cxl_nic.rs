@@ -41,6 +41,7 @@ use crate::attachment::Attachment;
 use crate::cachable_queue::copies::Copies;
 use crate::name::Reading;
 use crate::programming::{Driver, Firmware, Programming};
+use crate::relaxed_ordering::RelaxedOrdering;
 use crate::ring::{RECEIVE_REGISTERS, SEND_REGISTERS};
 
 static PROGRAMMING: Programming = Programming {
@@ -119,6 +120,7 @@ impl Config {
             engine_time,
             prefetch,
             reads,
+            relaxed_ordering: RelaxedOrdering::None,
             send_ring,
             send_burst,
             report_threshold,

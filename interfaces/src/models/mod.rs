@@ -43,6 +43,8 @@ pub struct Setup<'a> {
     pub overlaps: bool,
     /// Whether it may write a part of a block there: what is at the other end of a link merges that.
     pub merges_writes: bool,
+    /// Whether it is behind a link whose packets may have relaxed ordering.
+    pub knows_relaxed_ordering: bool,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -209,6 +211,7 @@ mod tests {
             hearing: Hearing::All,
             overlaps: false,
             merges_writes: false,
+            knows_relaxed_ordering: false,
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

@@ -55,6 +55,7 @@ use crate::cachable_queue::copies::Copies;
 use crate::name::Reading;
 use crate::programming::{Driver, Firmware, Programming};
 use crate::registers::LARGEST_QUEUE_BYTES;
+use crate::relaxed_ordering::RelaxedOrdering;
 use crate::ring::descriptors::{DESCRIPTOR_BYTES, DONE, REPORT};
 use crate::ring::receive::{RingReceive, WriteBack};
 use crate::ring::send::RingSend;
@@ -90,6 +91,10 @@ pub struct Config {
     /// leaves. A bus carries one at a time.
     #[schemars(range(min = 1, max = 64), extend("half" = "send"))]
     pub reads: u64,
+    /// What has relaxed ordering on a PCIe link: "none", or "payload", of packets that descriptors tell of. Descriptors
+    /// are always strict.
+    #[serde(default, skip_serializing_if = "RelaxedOrdering::is_none")]
+    pub relaxed_ordering: RelaxedOrdering,
     /// Descriptors of the send ring: a power of two.
     #[schemars(range(min = 64, max = 8192), extend("half" = "send"))]
     pub send_ring: u64,
@@ -214,9 +219,9 @@ impl Config {
         (start, entries): (u64, u64),
         thresholds: u64,
         tail_copy: Option<Copies>,
-    ) -> Parts {
+    ) -> Result<Parts, Problem> {
         let tail_bytes = if tail_copy.is_some() { setup.block_bytes } else { 0 };
-        Parts {
+        Ok(Parts {
             agent: setup.agent,
             memory: RingMemory { start, entries, buffer_bytes: setup.packet_bytes, tail_bytes },
             block_bytes: setup.block_bytes,
@@ -224,8 +229,9 @@ impl Config {
             thresholds,
             register_delay: self.register_access_time,
             engine_time: self.engine_time,
+            relaxed_payload: self.relaxed_ordering.of_payload(setup.knows_relaxed_ordering)?,
             tail_copy,
-        }
+        })
     }
 
     /// The send half; its tail is in memory if the interface has a cache for it.
@@ -237,7 +243,7 @@ impl Config {
             free: self.free_threshold,
         };
         let ring = (setup.addresses.send_queue(), self.send_ring);
-        Ok(Box::new(RingSend::new(self.parts(setup, ring, thresholds.word(), tail_copy), self.reads as u8)))
+        Ok(Box::new(RingSend::new(self.parts(setup, ring, thresholds.word(), tail_copy)?, self.reads as u8)))
     }
 
     /// The receive half; its tail is in memory if the interface has a cache for it.
@@ -245,7 +251,8 @@ impl Config {
         self.check_receive(setup)?;
         let ring = (setup.addresses.receive_queue(), self.receive_ring);
         let write_back = WriteBack { batch: self.write_back_batch, time: self.write_back_time };
-        Ok(Box::new(RingReceive::new(self.parts(setup, ring, self.refill_threshold, tail_copy), write_back)))
+        let parts = self.parts(setup, ring, self.refill_threshold, tail_copy)?;
+        Ok(Box::new(RingReceive::new(parts, write_back)))
     }
 }
 
@@ -310,6 +317,9 @@ mod tests {
         ] {
             assert_refused_by_one_half(&MODEL, (key, json!(value)), half, told);
         }
+        let relaxed = refusals(&MODEL, "relaxed_ordering", json!("payload"));
+        assert!(relaxed.iter().flatten().all(|refusal| refusal.problem.contains("expected \"none\"")));
+        assert_eq!(relaxed.iter().flatten().count(), 2);
         assert!(refusals(&MODEL, "prefetch", json!(3)).iter().all(|refusal| {
             refusal.as_ref().is_some_and(|refusal| refusal.key == "prefetch" && refusal.problem.contains("4"))
         }));

@@ -60,6 +60,7 @@ use crate::attachment::Attachment;
 use crate::interface::Surroundings;
 use crate::name::{HalfName, Reading};
 use crate::programming::{Driver, Firmware, Programming};
+use crate::relaxed_ordering::RelaxedOrdering;
 use crate::verbs::device::Verbs;
 use crate::verbs::formats::COMPLETION;
 use crate::verbs::{CONSTANTS, Parameters, REGISTERS};
@@ -88,6 +89,10 @@ pub struct Config {
     /// Transactions under way at most. A bus carries one at a time.
     #[schemars(range(min = 1, max = 64))]
     pub reads: u64,
+    /// What has relaxed ordering on a PCIe link: "none", or "payload", that a completion tells of. RDMA writes without
+    /// immediate, and completions, are always strict.
+    #[serde(default, skip_serializing_if = "RelaxedOrdering::is_none")]
+    pub relaxed_ordering: RelaxedOrdering,
     /// Basic blocks of a send queue that are read together.
     #[schemars(range(min = 1, max = 64))]
     pub request_prefetch: u32,
@@ -141,6 +146,7 @@ fn build(_name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevi
         request_prefetch: config.request_prefetch,
         receive_prefetch: config.receive_prefetch,
         objects: config.objects,
+        relaxed_payload: config.relaxed_ordering.of_payload(node.knows_relaxed_ordering)?,
     };
     let ports = (node.first_agent, node.processes);
     Ok(Box::new(Verbs::new(parameters, config.blue_flame, config.register_access_time, ports)))

@@ -109,6 +109,8 @@ pub struct Parts {
     pub register_delay: Duration,
     /// The time that the engine works on a packet.
     pub engine_time: Duration,
+    /// Whether payload has relaxed ordering; descriptors never do.
+    pub relaxed_payload: bool,
     /// The interface's copy of the tail, where that is in memory and no register.
     pub tail_copy: Option<Copies>,
 }

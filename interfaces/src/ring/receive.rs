@@ -44,6 +44,9 @@ narthex_kernel::statistics! {
 
 /// The rule that can be left out: a descriptor is done when its buffer has been written.
 pub const BUFFER_FIRST: &str = "buffer-first";
+/// The same where payload has relaxed ordering: a descriptor that is done has not, so that it comes to memory behind
+/// its buffer.
+pub const STRICT_DESCRIPTORS: &str = "strict-descriptors";
 
 /// Its transaction on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -104,6 +107,7 @@ pub struct RingReceive {
     block_bytes: u64,
     register_delay: Duration,
     engine_time: Duration,
+    relaxed_payload: bool,
     write_back: WriteBack,
     /// Descriptors that its driver hands over together.
     refill: u64,
@@ -117,6 +121,8 @@ pub struct RingReceive {
     job: Option<Job>,
     /// Whether [`BUFFER_FIRST`] is left out.
     done_first: bool,
+    /// Whether [`STRICT_DESCRIPTORS`] is left out.
+    relaxed_descriptors: bool,
     statistics: Statistics,
 }
 
@@ -131,6 +137,7 @@ impl RingReceive {
             thresholds,
             register_delay,
             engine_time,
+            relaxed_payload,
             tail_copy,
         } = parts;
         RingReceive {
@@ -139,6 +146,7 @@ impl RingReceive {
             block_bytes,
             register_delay,
             engine_time,
+            relaxed_payload,
             write_back,
             refill: thresholds,
             deposit: None,
@@ -147,6 +155,7 @@ impl RingReceive {
             is_counted: false,
             job: None,
             done_first: false,
+            relaxed_descriptors: false,
             statistics: Statistics::default(),
         }
     }
@@ -282,7 +291,7 @@ impl InterfaceHalf for RingReceive {
     fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
         let job = self.next_job()?;
         self.job = Some(job);
-        let (address, block) = match job {
+        let (address, block, relaxed) = match job {
             Job::Descriptors(fetch) => {
                 self.ring.ask(fetch);
                 return Some(Transaction::block(self.agent, Kind::ReadOnce, fetch.address));
@@ -290,14 +299,14 @@ impl InterfaceHalf for RingReceive {
             Job::Tail(block) => return Some(self.ring.ask_for_tail(self.agent, block)),
             Job::Buffer => {
                 let deposit = self.deposit.as_ref().expect("a deposit is under way");
-                (deposit.next, deposit.block(self.block_bytes as usize))
+                (deposit.next, deposit.block(self.block_bytes as usize), self.relaxed_payload)
             }
             Job::WriteBack { .. } => {
                 let (address, block, _) = self.ring.block_to_write();
-                (address, block)
+                (address, block, self.relaxed_descriptors)
             }
         };
-        Some(Transaction::carrying(self.agent, Kind::WriteBlock, address, block))
+        Some(Transaction { relaxed, ..Transaction::carrying(self.agent, Kind::WriteBlock, address, block) })
     }
 
     fn complete(&mut self, context: &mut Context<'_>, _transaction: &Transaction, response: &Response) {
@@ -353,12 +362,16 @@ impl HalfDescription for RingReceive {
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {
-        std::iter::once(BUFFER_FIRST).chain(self.ring.watched.as_ref().map(|_| READ_AGAIN)).collect()
+        let watched = self.ring.watched.as_ref().map(|_| READ_AGAIN);
+        let relaxed = self.relaxed_payload.then_some(STRICT_DESCRIPTORS);
+        std::iter::once(BUFFER_FIRST).chain(watched).chain(relaxed).collect()
     }
 
     fn leave_out(&mut self, rule: &str) -> bool {
         self.done_first |= rule == BUFFER_FIRST;
-        rule == BUFFER_FIRST || self.ring.watched.as_mut().is_some_and(|tail| tail.leave_out(rule))
+        self.relaxed_descriptors |= rule == STRICT_DESCRIPTORS;
+        [BUFFER_FIRST, STRICT_DESCRIPTORS].contains(&rule)
+            || self.ring.watched.as_mut().is_some_and(|tail| tail.leave_out(rule))
     }
 
     fn statistics(&self) -> &dyn StatisticSet {
@@ -395,3 +408,6 @@ impl HalfDescription for RingReceive {
         Some(Engine { doing, messages: self.queue().used })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,6 +81,7 @@ pub struct RingSend {
     block_bytes: u64,
     register_delay: Duration,
     engine_time: Duration,
+    relaxed_payload: bool,
     /// The next packets, without gaps.
     gathering: VecDeque<Gathering>,
     leaving: Option<Leaving>,
@@ -100,6 +101,7 @@ impl RingSend {
             thresholds,
             register_delay,
             engine_time,
+            relaxed_payload,
             tail_copy,
         } = parts;
         RingSend {
@@ -108,6 +110,7 @@ impl RingSend {
             block_bytes,
             register_delay,
             engine_time,
+            relaxed_payload,
             gathering: VecDeque::new(),
             leaving: None,
             jobs: vec![None; reads.into()],
@@ -285,7 +288,8 @@ impl InterfaceHalf for RingSend {
                 let packet = self.packet(number).expect("it is gathered");
                 packet.asked = next;
                 let block = packet.address + offset as u64;
-                Transaction::block(self.agent, Kind::ReadOnce, block)
+                let relaxed = self.relaxed_payload;
+                Transaction { relaxed, ..Transaction::block(self.agent, Kind::ReadOnce, block) }
             }
             Job::Report { .. } => {
                 let (address, block, _) = self.ring.block_to_write();

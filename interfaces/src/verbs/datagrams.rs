@@ -89,7 +89,7 @@ impl Function {
             is_last: true,
             completion: Some(Box::new(completion)),
         };
-        self.write_payload(pieces, &written, placed);
+        self.write_payload(pieces, &written, placed, true);
         Ok(())
     }
 }

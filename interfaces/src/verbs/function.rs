@@ -151,7 +151,7 @@ pub struct Function {
 impl Function {
     /// One without any objects.
     pub fn new(parameters: Parameters, agent: AgentId) -> Self {
-        let Parameters { block_bytes, merges_there, transactions, objects, .. } = parameters;
+        let Parameters { block_bytes, merges_there, transactions, objects, relaxed_payload, .. } = parameters;
         Function {
             parameters,
             regions: Regions::new(objects),
@@ -159,7 +159,8 @@ impl Function {
             completion_queues: Table::new(1, objects),
             receive_queues: Table::new(1, objects),
             queue_pairs: Table::new(FIRST_QUEUE_PAIR, objects),
-            dma: Dma::new(agent, (block_bytes, merges_there), transactions),
+            dma: Dma::new(agent, (block_bytes, merges_there), transactions)
+                .with_relaxed_payload(relaxed_payload),
             queue: VecDeque::new(),
             gathered: VecDeque::new(),
             first_packet: 0,

@@ -142,6 +142,8 @@ pub struct Parameters {
     pub receive_prefetch: u32,
     /// Objects of each kind that a process may have.
     pub objects: u64,
+    /// Whether payload has relaxed ordering of which a completion tells.
+    pub relaxed_payload: bool,
 }
 
 #[cfg(test)]

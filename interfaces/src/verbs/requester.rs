@@ -272,7 +272,7 @@ impl Function {
             Payload::Memory(pieces) if pieces.is_empty() => {}
             Payload::Memory(pieces) => {
                 let packet = self.first_packet + self.gathered.len() as u64;
-                self.dma.read(Purpose::Payload(packet), pieces);
+                self.dma.read_payload(Purpose::Payload(packet), pieces);
                 is_whole = false;
             }
         }

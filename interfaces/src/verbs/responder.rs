@@ -14,7 +14,7 @@ use super::packets::{Body, NUMBERS, Transport, ahead};
 use super::queue_pair::{Arriving, State};
 use super::responses::Atomic;
 use crate::half::Context;
-use crate::host_memory::Piece;
+use crate::host_memory::{Dma, Piece};
 
 /// Why a packet is not taken.
 pub(super) enum Problem {
@@ -216,7 +216,8 @@ impl Function {
             arriving => arriving.iter_mut().for_each(|arriving| arriving.bytes += bytes),
         }
         let placed = Purpose::Placed { queue_pair: number, number: pair.expected, is_last, completion };
-        self.write_payload(if is_small { Vec::new() } else { pieces }, &payload, placed);
+        let pieces = if is_small { Vec::new() } else { pieces };
+        self.write_payload(pieces, &payload, placed, !is_write || has_immediate(opcode));
         Ok(())
     }
 
@@ -244,17 +245,25 @@ impl Function {
         Ok((padded, whole.into()))
     }
 
-    /// Writes payload; its purpose comes with the last byte.
-    pub(super) fn write_payload(&mut self, pieces: Vec<Piece>, payload: &[u8], placed: Purpose) {
+    /// Writes payload; its purpose comes with the last byte. The processor may look for that of which no completion
+    /// tells in memory itself, where its bytes have to come in order.
+    pub(super) fn write_payload(
+        &mut self,
+        pieces: Vec<Piece>,
+        payload: &[u8],
+        placed: Purpose,
+        is_told: bool,
+    ) {
+        let write = if is_told { Dma::write_payload } else { Dma::write };
         let Some((last, others)) = pieces.split_last() else {
             return self.dma.write(Some(placed), 0, Vec::new());
         };
         let mut at = 0;
         for piece in others {
-            self.dma.write(None, piece.address, payload[at..at + piece.bytes].to_vec());
+            write(&mut self.dma, None, piece.address, payload[at..at + piece.bytes].to_vec());
             at += piece.bytes;
         }
-        self.dma.write(Some(placed), last.address, payload[at..].to_vec());
+        write(&mut self.dma, Some(placed), last.address, payload[at..].to_vec());
     }
 
     /// Makes sure that a receive is here.

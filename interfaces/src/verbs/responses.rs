@@ -235,7 +235,7 @@ impl Function {
                 let mut rest = payload;
                 for piece in pieces {
                     let (part, behind) = rest.split_at(piece.bytes);
-                    self.dma.write(None, piece.address, part.to_vec());
+                    self.dma.write_payload(None, piece.address, part.to_vec());
                     rest = behind;
                 }
                 self.acknowledge(context, number, (packet + 1) % NUMBERS);

@@ -169,6 +169,7 @@ impl super::MachineConfig {
             hearing: self.hearing(chosen),
             overlaps: self.overlaps(chosen),
             merges_writes: self.is_behind_link(chosen),
+            knows_relaxed_ordering: self.knows_relaxed_ordering(chosen),
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
@@ -207,6 +208,12 @@ impl super::MachineConfig {
     /// Whether an interface is behind a link.
     fn is_behind_link(&self, chosen: &Attached) -> bool {
         self.node.place(chosen).unwrap_or_default().iter().any(|name| self.node.is_link(name))
+    }
+
+    /// Whether an interface is behind a link whose packets may have relaxed ordering.
+    fn knows_relaxed_ordering(&self, chosen: &Attached) -> bool {
+        let places = self.node.place(chosen).unwrap_or_default();
+        places.iter().any(|name| self.node.knows_relaxed_ordering(name))
     }
 
     /// What the program's processors are to a device with a part in each of their tiles.

@@ -242,6 +242,11 @@ impl NodeShape {
         self.interconnects.get(interconnect).is_some_and(|part| part.rules().is_link())
     }
 
+    /// Whether an interconnect is a link whose packets may have relaxed ordering.
+    pub fn knows_relaxed_ordering(&self, interconnect: &str) -> bool {
+        self.interconnects.get(interconnect).is_some_and(|part| part.rules().knows_relaxed_ordering())
+    }
+
     /// What an interconnect is to the directory that it is, or on which the bridge in front of it sits.
     pub fn seat(&self, interconnect: &str) -> Seat {
         match self.interconnects.get(interconnect).map(|part| part.rules()) {

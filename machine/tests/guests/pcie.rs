@@ -78,6 +78,34 @@ fn interfaces_behind_a_link_exchange_messages() {
     }
 }
 
+/// Its IOTLB has one page, so that packets and descriptors wait for walks, of which there may be four.
+#[test]
+fn packets_with_relaxed_ordering_are_there_when_their_descriptors_are_done() {
+    let iommu = "{ page = \"4KiB\", entries = 1, ways = 1, walks = 4, levels = 1, level_time = \"330ns\" }";
+    let of = |ordering: &str| {
+        let request = RunRequest { nodes: Some(2), ..request(MACHINE, "Ring") };
+        let request = with(request, &format!("node.interconnects.pcie.iommu={iommu}"));
+        let request = with(request, &format!("interfaces.ring.relaxed_ordering={ordering}"));
+        result(&request, &ping_pong(5, 200).over("Ring"))
+    };
+    let (strict, relaxed) = (of("none"), of("payload"));
+    assert_eq!(statistic(&relaxed, 0, "packets_delivered"), 5);
+    let time = |document: &serde_json::Value| document["simulated_ps"].as_u64().expect("it ends");
+    assert!(time(&relaxed) < time(&strict), "{} {}", time(&relaxed), time(&strict));
+}
+
+#[test]
+fn relaxed_ordering_is_refused_where_no_link_knows_it() {
+    for (machine, value, says) in [
+        ("chip", "payload", "\"payload\" is not allowed: it is an attribute of packets on a PCIe link"),
+        (MACHINE, "all", "payload"),
+    ] {
+        let setting = format!("interfaces.ring.relaxed_ordering={value}");
+        let refused = failure(&with(request(machine, "Ring"), &setting), "exit 0").to_string();
+        assert!(refused.contains("relaxed_ordering") && refused.contains(says), "{machine}: {refused}");
+    }
+}
+
 #[test]
 fn what_no_link_carries_is_refused_with_its_key() {
     let machine = config::load(MACHINE).expect("it loads");

@@ -16,6 +16,16 @@ pub enum Home {
     Beyond(InterconnectId),
 }
 
+impl Home {
+    /// The device's port, if it is one.
+    pub(crate) fn agent(self) -> Option<AgentId> {
+        match self {
+            Home::Agent(agent) => Some(agent),
+            Home::Memory(_) | Home::Beyond(_) => None,
+        }
+    }
+}
+
 /// Two homes that claim the same addresses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overlap {

@@ -117,6 +117,11 @@ pub trait InterconnectKind {
         false
     }
 
+    /// Whether it is a link that knows the attribute of [relaxed ordering](crate::Transaction::relaxed).
+    fn knows_relaxed_ordering(&self) -> bool {
+        false
+    }
+
     /// Whether it is a link behind which devices may keep copies of blocks: they are agents of the interconnect
     /// above as well, which calls the link in their place
     /// ([`issue_for`](super::InterconnectModel::issue_for) and the functions beside it).

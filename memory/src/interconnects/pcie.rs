@@ -26,7 +26,13 @@
 //! packet, and the sender knows that after `link_latency`.
 //!
 //! **Order.** Packets of one class stay in order. Reads and completions stay behind writes, and pass
-//! each other; writes pass both ([`packets::Class::waits_for`]).
+//! each other; writes pass both ([`packets::Class::waits_for`]). Two attributes loosen that
+//! ([`packets::Order`]). *Relaxed ordering* is asked for by a device's transaction
+//! ([`Transaction::relaxed`]): a write may pass older writes in the root complex, and the completions of a read may pass
+//! the processor's stores that wait for credits. *ID-based ordering* is asked for by the machine's file, for all
+//! packets of devices: they pass writes of other ports. A strict packet waits for relaxed writes before it as for all
+//! others. What may pass and does not: a write never passes another one that waits for credits, whose buffers are the
+//! same; on the wires nothing passes; writes of one block, and blocks of one write, stay in order.
 //!
 //! **The root complex** is an agent of the host's interconnect ([`super::BridgeAgent`]) in two roles.
 //! As the home of the devices' registers it holds accesses to them until they are answered. As a
@@ -34,7 +40,7 @@
 //! any other agent. It handles what comes from the link in the order of arrival, with this much
 //! overlap: a write begins when the one before it is complete, and each of its blocks when the block
 //! before is in the host's memory; a read, or the answer to a processor, waits until all writes in
-//! front of it are complete. With `writes_ahead` it obtains blocks of later writes meanwhile, and writes
+//! front of it are complete, but for those that it may pass. With `writes_ahead` it obtains blocks of later writes meanwhile, and writes
 //! in the same order ([`writes`]). So a processor that sees a flag sees what the device wrote before it,
 //! and one that has loaded a register sees everything that the device wrote before it answered. Reads
 //! that have begun overlap with each other and with later writes.
@@ -52,13 +58,13 @@
 //! send half of descriptor rings may have several; the other interfaces ask for one block at a time
 //! with each port. All share the link's tags.
 //!
-//! **Left out**: relaxed and ID-based ordering, retries after errors, packets of 32-bit addresses,
+//! **Left out**: attributes of the host's packets (a store is strict, as those of processors are), retries after errors, packets of 32-bit addresses,
 //! byte enables (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches
 //! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), MSI.
 //!
 //! | file | what it holds |
 //! | --- | --- |
-//! | `packets` | packets, classes, order, splitting |
+//! | `packets` | packets, classes, order and its attributes, splitting |
 //! | `link` | generations and times |
 //! | `direction` | queues, credits and wires of one direction |
 //! | `root_complex` | the host's end |
@@ -133,6 +139,8 @@ pub struct Pcie {
     block_bytes: u32,
     /// What a read or a write takes in the root complex before its blocks are asked for.
     host_time: Duration,
+    /// Packets of devices have the attribute of ID-based ordering.
+    id_based: bool,
     iommu: Option<Iommu>,
     ports: AgentPorts,
     homes: AddressMap,
@@ -169,6 +177,7 @@ impl Pcie {
             boundary: keys.completion_size.unwrap_or(keys.read_completion_boundary).as_u64() as u32,
             block_bytes: block_bytes as u32,
             host_time: keys.host_time.unwrap_or(Duration::ZERO),
+            id_based: keys.id_based_ordering == Some(true),
             iommu: keys.iommu.as_deref().map(Iommu::new),
             ports,
             homes,

@@ -49,6 +49,7 @@ impl Bench {
             thresholds: 0,
             register_delay: Duration::ZERO,
             engine_time: ENGINE_TIME,
+            relaxed_payload: false,
             tail_copy: None,
         };
         Bench {

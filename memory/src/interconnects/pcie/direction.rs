@@ -8,8 +8,9 @@
 //! ```
 //!
 //! A packet goes onto the wires when the other end has buffers for it, and no older packet waits that
-//! it may not pass. On the wires packets stay in order, and all of them arrive. So order and blocking
-//! concern only the queue in front of the wires.
+//! it may not pass. Writes wait for the same buffers, so here none passes another one, whatever its
+//! attributes: it would take the credits for which the older one waits. On the wires packets stay in order, and all
+//! of them arrive. So order and blocking concern only the queue in front of the wires.
 
 use std::collections::VecDeque;
 
@@ -88,21 +89,32 @@ impl Direction {
             let credits = &mut self.credits[class as usize];
             (credits.headers, credits.data) = (credits.headers + headers, credits.data + data);
         }
-        let (mut place, mut older) = (0, [None; 3]);
+        let (mut place, mut stays) = (0, [false; 3]);
         while let Some((_, packet)) = self.waiting.get(place) {
             let (class, cost) = (packet.class(), packet.cost());
+            let may_pass = self.may_pass(place, packet, stays);
             let credits = &mut self.credits[class as usize];
             let has_credits = credits.headers >= cost.headers && credits.data >= cost.data;
-            if has_credits && !older.iter().flatten().any(|&older| class.waits_for(older)) {
+            if has_credits && may_pass {
                 (credits.headers, credits.data) = (credits.headers - cost.headers, credits.data - cost.data);
                 let (since, packet) = self.waiting.remove(place).expect("it is there");
                 statistics.credit_time.add(self.way, (now - since).as_ps());
                 self.go(now, packet, link, (statistics, log));
             } else {
-                older[class as usize] = Some(class);
+                stays[class as usize] = true;
                 place += 1;
             }
         }
+    }
+
+    /// Whether the packet at this place may pass those in front of it, whose classes stay.
+    fn may_pass(&self, place: usize, packet: &Packet, stays: [bool; 3]) -> bool {
+        let class = packet.class();
+        let is_behind = |older: Class| stays[older as usize] && class.waits_for(older);
+        if is_behind(class) || !is_behind(Class::Posted) {
+            return !is_behind(class);
+        }
+        packet.passes_writes(self.waiting.range(..place).map(|(_, older)| older))
     }
 
     fn go(

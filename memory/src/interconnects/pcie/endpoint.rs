@@ -9,9 +9,9 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::super::accesses::{Accesses, Asking, Brings, observe_end, serve};
-use super::super::{InterconnectHost, InterconnectId, Observation, ask};
+use super::super::{Home, InterconnectHost, InterconnectId, Observation, ask};
 use super::Pcie;
-use super::packets::{Class, Content, Credits, Crossing, Packet, ReadRequest, pieces};
+use super::packets::{Class, Content, Credits, Crossing, Order, Packet, ReadRequest, pieces};
 use crate::agent::Agent;
 use crate::transaction::{AccessReply, AgentId, BlockData, Response, Transaction, TransactionTag};
 
@@ -52,6 +52,7 @@ struct PartOfRead {
     address: u64,
     /// Bytes that it asks for, or that are missing.
     bytes: u32,
+    is_relaxed: bool,
 }
 
 /// A read of a device, and the data that have come.
@@ -132,7 +133,8 @@ impl Pcie {
         let reader = (transaction.agent, transaction.tag);
         for piece in pieces(bytes, self.max_read_request) {
             let address = transaction.address + u64::from(piece.start);
-            let part = PartOfRead { reader, address, bytes: piece.end - piece.start };
+            let (bytes, is_relaxed) = (piece.end - piece.start, transaction.relaxed);
+            let part = PartOfRead { reader, address, bytes, is_relaxed };
             self.state.endpoint.untagged.push_back((now, part));
         }
         let crossing = Crossing { transaction, since: now, is_last: true };
@@ -150,28 +152,30 @@ impl Pcie {
         {
             let (since, part) = untagged.pop_front().expect("one waits");
             self.statistics.tag_time.add(now - since);
-            let request = ReadRequest { tag, address: part.address, bytes: part.bytes };
+            let PartOfRead { reader: (agent, _), address, bytes, is_relaxed } = part;
+            let request = ReadRequest { tag, address, bytes, is_relaxed };
             outstanding.push((tag, part));
-            self.state.up.send(now, Packet { content: Content::Read(request), payload: 0 });
-            served = Some(part.reader.0);
+            let order = Order { id: self.id_based.then_some(agent), ..Order::STRICT };
+            self.state.up.send(now, Packet { content: Content::Read(request), order, payload: 0 });
+            served = Some(agent);
         }
         served
     }
 
     fn send_writes(&mut self, now: Time, mut transaction: Transaction) {
         let data = transaction.data.take().expect("a write carries its bytes");
-        let bytes = data.len() as u32;
+        let (bytes, relaxed) = (data.len() as u32, transaction.relaxed);
+        let order = Order { is_relaxed: relaxed, id: self.id_based.then_some(transaction.agent) };
         self.state.endpoint.writes.push_back(transaction.clone());
         for piece in pieces(bytes, self.write_bytes()) {
             let own = BlockData::from_bytes(&data[piece.start as usize..piece.end as usize]);
             let address = transaction.address + u64::from(piece.start);
             let part = Transaction::carrying(transaction.agent, transaction.kind, address, own);
-            let crossing = Crossing { transaction: part, since: now, is_last: piece.end == bytes };
-            let last = Content::Write(crossing);
+            let transaction = Transaction { relaxed, ..part };
+            let crossing = Crossing { transaction, since: now, is_last: piece.end == bytes };
+            let last = Packet { content: Content::Write(crossing), order, payload: piece.end - piece.start };
             let (most, up) = (self.max_payload, &mut self.state.up);
-            send_in_parts(last, (piece.end - piece.start, most), Class::Posted, |packet| {
-                up.send(now, packet)
-            });
+            send_in_parts(last, most, |packet| up.send(now, packet));
         }
     }
 
@@ -287,10 +291,12 @@ impl Pcie {
 
     /// Sends a load's answer, and frees the buffer of its request.
     fn send_answer(&mut self, now: Time, crossing: Crossing, response: Response) {
-        let bytes = payload_of(&crossing.transaction);
-        let last = Content::Answer(crossing, response);
+        let id = self.id_based.then(|| self.homes.home(crossing.transaction.address)).and_then(Home::agent);
+        let payload = payload_of(&crossing.transaction);
+        let order = Order { id, ..Order::STRICT };
+        let last = Packet { content: Content::Answer(crossing, response), order, payload };
         let (most, Pcie { state, link, .. }) = (self.max_payload, self);
-        send_in_parts(last, (bytes, most), Class::Completion, |packet| state.up.send(now, packet));
+        send_in_parts(last, most, |packet| state.up.send(now, packet));
         state.down.free(now, Class::NonPosted, Credits { headers: 1, data: 0 }, link);
     }
 
@@ -310,17 +316,11 @@ pub(super) fn payload_of(transaction: &Transaction) -> u32 {
     u32::from(transaction.size).next_multiple_of(4).max(4)
 }
 
-/// Sends `bytes` in packets of at most `most`; the last one carries the content.
-pub(super) fn send_in_parts(
-    last: Content,
-    (bytes, most): (u32, u32),
-    class: Class,
-    mut send: impl FnMut(Packet),
-) {
-    let mut rest = bytes;
-    while rest > most {
-        send(Packet { content: Content::Part(class), payload: most });
-        rest -= most;
+/// Sends a packet whose payload may be too long in packets of at most `most`; the last one carries the content.
+pub(super) fn send_in_parts(mut last: Packet, most: u32, mut send: impl FnMut(Packet)) {
+    while last.payload > most {
+        send(Packet { content: Content::Part(last.class()), order: last.order, payload: most });
+        last.payload -= most;
     }
-    send(Packet { content: last, payload: rest });
+    send(last);
 }

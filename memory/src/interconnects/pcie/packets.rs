@@ -6,7 +6,7 @@ use narthex_kernel::{Category, Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::super::LinkPacket;
-use crate::transaction::{BlockData, Response, Transaction};
+use crate::transaction::{AgentId, BlockData, Response, Transaction};
 
 /// The classes of flow control, each with its own buffers at both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -29,12 +29,32 @@ impl Class {
         }
     }
 
-    /// Whether a packet of this class waits behind an older one: the ordering table without relaxed
-    /// ordering (PCI Express Base Specification 6.0, Section 2.4.1). No packet passes one of its own
+    /// Whether a packet of this class waits behind an older one, unless its [`Order`] lets it pass writes: the
+    /// ordering table (PCI Express Base Specification 6.0, Section 2.4.1). No packet passes one of its own
     /// class. Writes pass the other classes, which excludes deadlock; reads and completions pass each
     /// other, but no write.
     pub fn waits_for(self, older: Class) -> bool {
         older == Class::Posted || older == self
+    }
+}
+
+/// The ordering attributes of a packet: which older writes it may pass (the same table, entries A2b, B2b and D2b).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// Relaxed ordering of a write or a completion: all of them. A read request has the attribute for its
+    /// completions alone.
+    pub is_relaxed: bool,
+    /// ID-based ordering: those of others than this requester or, of a completion, this completer.
+    pub id: Option<AgentId>,
+}
+
+impl Order {
+    /// Without attributes: none.
+    pub const STRICT: Order = Order { is_relaxed: false, id: None };
+
+    /// Whether its packet may pass an older write.
+    pub fn passes(self, write: Order) -> bool {
+        self.is_relaxed || self.id.is_some() && self.id != write.id
     }
 }
 
@@ -71,12 +91,15 @@ pub(super) struct ReadRequest {
     pub tag: u16,
     pub address: u64,
     pub bytes: u32,
+    /// Whether its completions are relaxed.
+    pub is_relaxed: bool,
 }
 
 /// A packet.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Packet {
     pub content: Content,
+    pub order: Order,
     /// Bytes of data in it.
     pub payload: u32,
 }
@@ -129,6 +152,12 @@ impl Packet {
             address: self.address(),
             tag,
         }
+    }
+
+    /// Whether it may pass all writes among these older packets, because of its attributes.
+    pub fn passes_writes<'a>(&self, mut older: impl Iterator<Item = &'a Packet>) -> bool {
+        let may_pass = |older: &Packet| older.class() != Class::Posted || self.order.passes(older.order);
+        self.order != Order::STRICT && older.all(may_pass)
     }
 
     /// The credits that it takes.
@@ -207,6 +236,15 @@ mod tests {
     }
 
     #[test]
+    fn attributes_let_a_packet_pass_writes_of_all_or_of_other_requesters() {
+        let by = |id| Order { id: Some(AgentId(id)), ..Order::STRICT };
+        let relaxed = Order { is_relaxed: true, ..Order::STRICT };
+        assert!(relaxed.passes(Order::STRICT) && relaxed.passes(relaxed) && by(1).passes(by(2)));
+        assert!(![Order::STRICT, relaxed].into_iter().any(|older| Order::STRICT.passes(older)));
+        assert!(!by(1).passes(by(1)));
+    }
+
+    #[test]
     fn a_transfer_of_a_page_is_split_by_what_a_packet_may_carry() {
         assert_eq!(pieces(4096, 512).count(), 8);
         assert_eq!(pieces(300, 128).collect::<Vec<_>>(), [0..128, 128..256, 256..300]);
@@ -215,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_completion_ends_at_a_boundary_or_with_its_read() {
-        let read = |address, bytes| ReadRequest { tag: 0, address, bytes };
+        let read = |address, bytes| ReadRequest { tag: 0, address, bytes, is_relaxed: false };
         // Blocks of 64 bytes come one after the other: each is answered, or each second one.
         assert_eq!(completion_end(read(0x1000, 256), (0, 64), (64, 256)), Some(64));
         assert_eq!(completion_end(read(0x1000, 256), (0, 64), (128, 256)), None);

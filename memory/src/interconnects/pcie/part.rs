@@ -54,6 +54,10 @@ pub struct Keys {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub writes_ahead: Option<u32>,
+    /// Whether packets of devices have ID-based ordering: they may pass writes of other ports of the interface;
+    /// without it they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id_based_ordering: Option<bool>,
     /// The translation of devices' addresses; without it there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iommu: Option<Box<iommu::Config>>,
@@ -132,6 +136,10 @@ impl InterconnectKind for Keys {
     }
 
     fn is_link(&self) -> bool {
+        true
+    }
+
+    fn knows_relaxed_ordering(&self) -> bool {
         true
     }
 

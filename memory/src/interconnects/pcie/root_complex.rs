@@ -6,7 +6,8 @@
 //!                                        └─ answer: goes to the processor
 //! ```
 //!
-//! So only a write delays what is behind it, and only writes delay a write: a read leaves `arrivals`
+//! So only a write delays what is behind it, unless that has attributes by which it passes the write
+//! ([`super::packets::Order`]), and only writes delay a write: a read leaves `arrivals`
 //! when it begins. One transaction of a block is under way at a time. How a write reaches memory is
 //! in [`super::writes`].
 
@@ -19,7 +20,7 @@ use super::super::accesses::observe_end;
 use super::super::{InterconnectHost, InterconnectId, Observation, answer};
 use super::Pcie;
 use super::endpoint::{payload_of, send_in_parts};
-use super::packets::{Class, Content, Credits, Crossing, Packet, ReadRequest, completion_end};
+use super::packets::{Class, Content, Credits, Crossing, Order, Packet, ReadRequest, completion_end};
 use super::writes::Writes;
 use crate::kind::Kind;
 use crate::transaction::{
@@ -29,8 +30,12 @@ use crate::transaction::{
 /// What the root complex remembers.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct RootComplex {
-    /// Packets that have come from the link, the oldest first.
-    arrivals: VecDeque<Packet>,
+    /// Packets that have come from the link with their numbers, the oldest first.
+    arrivals: VecDeque<(u64, Packet)>,
+    /// The number of the next one.
+    next_number: u64,
+    /// How many of them may pass writes and are none.
+    passing: usize,
     /// The blocks of the writes among them.
     writes: Writes,
     /// Reads on which it works until then; some may be translated before older ones.
@@ -112,6 +117,8 @@ impl RootComplex {
     pub fn new(writes_ahead: Option<u32>) -> Self {
         RootComplex {
             arrivals: VecDeque::new(),
+            next_number: 0,
+            passing: 0,
             writes: Writes::new(writes_ahead),
             coming: Vec::new(),
             reads: Vec::new(),
@@ -135,18 +142,46 @@ impl RootComplex {
         self.coming.iter().map(|(ready, _)| *ready).chain(self.writes.next_time()).min()
     }
 
-    /// The write that is next to be in memory.
-    fn oldest_write(&self) -> Option<&Transaction> {
-        match self.arrivals.front() {
-            Some(Packet { content: Content::Write(write), .. }) => Some(&write.transaction),
-            _ => None,
+    /// A packet has come; of a write, the root complex has worked on it at `ready`.
+    fn arrive(&mut self, packet: Packet, ready: Time, block_bytes: u32) {
+        match &packet.content {
+            Content::Write(Crossing { transaction, .. }) => {
+                self.writes.arrive(ready, (self.next_number, packet.order), transaction, block_bytes);
+            }
+            _ => self.passing += usize::from(packet.order != Order::STRICT),
         }
+        self.arrivals.push_back((self.next_number, packet));
+        self.next_number += 1;
+    }
+
+    /// Takes the oldest arrival that waits for no write. A write stays until it is in the host's memory.
+    fn take(&mut self) -> Option<Packet> {
+        let is_write = |packet: &Packet| matches!(packet.content, Content::Write(_));
+        let place = match self.arrivals.front()? {
+            (_, front) if !is_write(front) => 0,
+            _ if self.passing == 0 => return None,
+            _ => {
+                let older = |place| self.arrivals.range(..place).map(|(_, older)| older);
+                let may_go = |(place, (_, packet)): (usize, &(u64, Packet))| {
+                    !is_write(packet) && packet.passes_writes(older(place))
+                };
+                self.arrivals.iter().enumerate().position(may_go)?
+            }
+        };
+        let (_, taken) = self.arrivals.remove(place)?;
+        self.passing -= usize::from(taken.order != Order::STRICT);
+        Some(taken)
+    }
+
+    /// The place of the arrival with this number, which is there.
+    fn place_of(&self, number: u64) -> usize {
+        self.arrivals.partition_point(|(own, _)| *own < number)
     }
 
     /// What it issues next, if anything.
     pub fn next(&self) -> Option<Next> {
         let is_free = |block: u64| !self.under_way.contains(&block);
-        if let Some(place) = self.writes.next(self.oldest_write().is_some(), is_free) {
+        if let Some(place) = self.writes.next(is_free) {
             return Some(Next::Write(place));
         }
         let is_next = |read: &HostRead| {
@@ -160,9 +195,8 @@ impl RootComplex {
     pub fn issue(&mut self, agent: AgentId, block_bytes: u32) -> Option<Transaction> {
         let transaction = match self.next()? {
             Next::Write(place) => {
-                let Some(Packet { content: Content::Write(write), .. }) = self.arrivals.front() else {
-                    unreachable!("a write is the oldest arrival before any of its blocks is written")
-                };
+                let (_, packet) = &self.arrivals[self.place_of(self.writes.write_of(place))];
+                let Content::Write(write) = &packet.content else { unreachable!("it is a write's number") };
                 let data = write.transaction.data.as_ref().expect("a write carries its bytes");
                 self.writes.issue(place, data, agent)
             }
@@ -214,7 +248,7 @@ impl RootComplex {
     }
 
     pub fn writes_here(&self) -> usize {
-        self.arrivals.iter().filter(|packet| matches!(packet.content, Content::Write(_))).count()
+        self.arrivals.iter().filter(|(_, packet)| matches!(packet.content, Content::Write(_))).count()
     }
 }
 
@@ -232,13 +266,14 @@ impl Pcie {
         let access = (transaction.agent, transaction.tag);
         let (most, Pcie { state, link, statistics, log, .. }) = (own.max_payload, own);
         if transaction.kind.is_posted() {
-            let bytes = payload_of(transaction);
+            let payload = payload_of(transaction);
             state.root_complex.stores.push_back(access);
-            let last = Content::Write(crossing);
-            send_in_parts(last, (bytes, most), Class::Posted, |packet| state.down.send(now, packet));
+            let last = Packet { content: Content::Write(crossing), order: Order::STRICT, payload };
+            send_in_parts(last, most, |packet| state.down.send(now, packet));
         } else {
             state.root_complex.loads += 1;
-            state.down.send(now, Packet { content: Content::Load(crossing), payload: 0 });
+            let content = Content::Load(crossing);
+            state.down.send(now, Packet { content, order: Order::STRICT, payload: 0 });
         }
         state.down.advance(now, link, (statistics, log));
         // Stores go in order, and older ones have gone: what was taken is this store.
@@ -274,14 +309,16 @@ impl Pcie {
         let mut has_worked = false;
         while let Some(packet) = Self::of(composition, on).state.up.arrive(now) {
             let own = Self::of(composition, on);
-            if let Content::Write(Crossing { transaction, .. }) = &packet.content {
-                let bytes = transaction.data.as_ref().map_or(0, |data| data.len() as u32);
-                let ready = own.translated(now, transaction.address, bytes);
-                own.state.root_complex.writes.arrive(ready, transaction, own.block_bytes);
-            }
-            own.state.root_complex.arrivals.push_back(packet);
+            let ready = match &packet.content {
+                Content::Write(Crossing { transaction, .. }) => {
+                    let bytes = transaction.data.as_ref().map_or(0, |data| data.len() as u32);
+                    own.translated(now, transaction.address, bytes)
+                }
+                _ => now,
+            };
+            own.state.root_complex.arrive(packet, ready, own.block_bytes);
         }
-        while let Some(packet) = Self::of(composition, on).next_arrival() {
+        while let Some(packet) = Self::of(composition, on).state.root_complex.take() {
             Self::arrive_at_root_complex(composition, now, on, packet);
             has_worked = true;
         }
@@ -295,15 +332,6 @@ impl Pcie {
     fn translated(&mut self, now: Time, address: u64, bytes: u32) -> Time {
         let known = self.iommu.as_mut().map_or(now, |iommu| iommu.translate(now, address, bytes));
         known + self.host_time
-    }
-
-    /// Takes the oldest arrival, unless it is a write: that stays until it is in the host's memory.
-    fn next_arrival(&mut self) -> Option<Packet> {
-        let arrivals = &mut self.state.root_complex.arrivals;
-        match arrivals.front()?.content {
-            Content::Write(_) => None,
-            _ => arrivals.pop_front(),
-        }
     }
 
     fn arrive_at_root_complex<C: InterconnectHost>(
@@ -348,10 +376,9 @@ impl Pcie {
             return own.send_data(now, place);
         }
         let Pcie { state, link, .. } = own;
-        if !state.root_complex.writes.complete(transaction, response) {
-            return;
-        }
-        let over = state.root_complex.arrivals.pop_front().expect("it is the oldest");
+        let Some(number) = state.root_complex.writes.complete(transaction, response) else { return };
+        let place = state.root_complex.place_of(number);
+        let (_, over) = state.root_complex.arrivals.remove(place).expect("it stays until now");
         state.up.free(now, Class::Posted, over.cost(), link);
         if let Content::Write(crossing) = over.content {
             observe_end(composition, now, on, crossing.since, &crossing.transaction);
@@ -368,7 +395,8 @@ impl Pcie {
             let part = (lead + read.sent) as usize..(lead + end) as usize;
             let bytes = BlockData::from_bytes(&read.data[part]);
             let content = Content::Data(request.tag, request.address + u64::from(read.sent), bytes);
-            state.down.send(now, Packet { content, payload: end - read.sent });
+            let order = Order { is_relaxed: request.is_relaxed, ..Order::STRICT };
+            state.down.send(now, Packet { content, order, payload: end - read.sent });
             read.sent = end;
         }
         if read.sent == request.bytes {

@@ -6,6 +6,10 @@
 //!   writes_ahead         ReadExclusive, or Invalidate if whole ─► ... ─► WriteBack, in order
 //! ```
 //!
+//! A write with attributes that let it pass others ([`super::packets::Order`]) waits for no older write that it passes,
+//! nor for a place among those that are obtained ahead: all of such writes that the buffers hold may be under way. The
+//! blocks of one write stay in order, and so do writes of one block.
+//!
 //! A block of which a write has a part is fetched, gets the part, and returns: the root complex owns it
 //! meanwhile, so that no byte of another agent is lost. With `writes_ahead` it obtains the blocks of so
 //! many writes at the same time, as the root complexes of hosts do, and writes back in order when it has
@@ -22,6 +26,7 @@ use std::ops::Range;
 use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
+use super::packets::Order;
 use crate::kind::Kind;
 use crate::transaction::{AgentId, BlockData, Response, Transaction};
 
@@ -32,11 +37,16 @@ pub(super) struct Writes {
     /// How many of them are obtained before older ones are written; none if each waits for the one
     /// before.
     ahead: Option<u32>,
+    /// How many of them may pass older writes.
+    passing: usize,
 }
 
 /// A block, or a part of one, of a write.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct BlockOfWrite {
+    /// The number of its write among the arrivals, and what it may pass.
+    write: u64,
+    order: Order,
     block: u64,
     /// The bytes that are written: where they are in the block, and where in the write.
     part: Range<u32>,
@@ -69,11 +79,17 @@ impl BlockOfWrite {
 
 impl Writes {
     pub fn new(ahead: Option<u32>) -> Self {
-        Writes { blocks: VecDeque::new(), ahead }
+        Writes { blocks: VecDeque::new(), ahead, passing: 0 }
     }
 
-    /// A write has come, on which the root complex works until `ready`.
-    pub fn arrive(&mut self, ready: Time, write: &Transaction, block_bytes: u32) {
+    /// A write with this number has come, on which the root complex works until `ready`.
+    pub fn arrive(
+        &mut self,
+        ready: Time,
+        (number, order): (u64, Order),
+        write: &Transaction,
+        block_bytes: u32,
+    ) {
         let bytes = write.data.as_ref().map_or(0, |data| data.len() as u32);
         let mut start = 0;
         while start < bytes {
@@ -83,7 +99,18 @@ impl Writes {
             let block = address - u64::from(first);
             let is_last = start + (end - first) == bytes;
             let (part, stage) = (first..end, WriteStage::Coming(ready));
-            self.blocks.push_back(BlockOfWrite { block, part, start, block_bytes, is_last, stage });
+            let write = number;
+            self.blocks.push_back(BlockOfWrite {
+                write,
+                order,
+                block,
+                part,
+                start,
+                block_bytes,
+                is_last,
+                stage,
+            });
+            self.passing += usize::from(order != Order::STRICT);
             start += end - first;
         }
     }
@@ -99,9 +126,16 @@ impl Writes {
 
     /// When the next one may be.
     pub fn next_time(&self) -> Option<Time> {
-        self.blocks
-            .iter()
-            .find_map(|own| if let WriteStage::Coming(ready) = own.stage { Some(ready) } else { None })
+        let ready = |own: &BlockOfWrite| match own.stage {
+            WriteStage::Coming(ready) => Some(ready),
+            _ => None,
+        };
+        let first = self.blocks.iter().find_map(ready);
+        if self.passing == 0 {
+            return first;
+        }
+        let passing = self.blocks.iter().filter(|own| own.order != Order::STRICT).filter_map(ready);
+        passing.chain(first).min()
     }
 
     /// Whether something has begun with a block.
@@ -111,26 +145,42 @@ impl Writes {
         self.blocks.iter().any(|own| own.block == block && has_begun(own))
     }
 
-    /// The place of the block for which a transaction is next, if one is: of the oldest one, if a write
-    /// is the oldest arrival, or of one that is obtained.
-    pub fn next(&self, is_oldest: bool, is_free: impl Fn(u64) -> bool) -> Option<usize> {
-        let oldest = self.blocks.front()?;
-        if !is_oldest {
-            return None;
-        }
-        if matches!(oldest.stage, WriteStage::Owned(_)) {
-            return Some(0);
-        }
-        let most = self.ahead.unwrap_or(1) as usize;
-        let may_begin = |&place: &usize| {
+    /// The place of the block for which a transaction is next, if one is: of one that returns, or of one that
+    /// is obtained or written.
+    pub fn next(&self, is_free: impl Fn(u64) -> bool) -> Option<usize> {
+        let may_return =
+            |&place: &usize| matches!(self.blocks[place].stage, WriteStage::Owned(_)) && self.is_next(place);
+        let may_begin = |ahead: usize, place: usize| {
             let own = &self.blocks[place];
             let is_first = || self.blocks.range(..place).all(|older| older.block != own.block);
-            matches!(own.stage, WriteStage::Waiting) && is_free(own.block) && is_first()
+            matches!(own.stage, WriteStage::Waiting)
+                && is_free(own.block)
+                && is_first()
+                && (place < ahead || self.is_next(place))
         };
-        (0..self.blocks.len().min(most)).find(may_begin)
+        let ahead = self.ahead.unwrap_or(1) as usize;
+        let all = self.blocks.len();
+        // Only the oldest one returns, and none behind those that are obtained ahead begins, if none passes.
+        let (returning, beginning) = if self.passing == 0 { (1, ahead) } else { (all, all) };
+        let returns = (0..all.min(returning)).find(may_return);
+        returns.or_else(|| (0..all.min(beginning)).find(|&place| may_begin(ahead, place)))
     }
 
-    /// The next transaction for the block at this place; `data` are the bytes of the oldest write.
+    /// Whether the block at this place waits for no older one.
+    fn is_next(&self, place: usize) -> bool {
+        let own = &self.blocks[place];
+        let passes = |older: &BlockOfWrite| {
+            own.write != older.write && own.block != older.block && own.order.passes(older.order)
+        };
+        self.blocks.range(..place).all(passes)
+    }
+
+    /// The number of the write of the block at this place.
+    pub fn write_of(&self, place: usize) -> u64 {
+        self.blocks[place].write
+    }
+
+    /// The next transaction for the block at this place; `data` are the bytes of its write.
     pub fn issue(&mut self, place: usize, data: &BlockData, agent: AgentId) -> Transaction {
         let own = &mut self.blocks[place];
         let (stage, kind) = match std::mem::replace(&mut own.stage, WriteStage::Asked) {
@@ -152,17 +202,19 @@ impl Writes {
         Transaction::block(agent, kind, own.block)
     }
 
-    /// A transaction for a block is over; whether that ends its write.
-    pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> bool {
-        let begun = |own: &&mut BlockOfWrite| {
+    /// A transaction for a block is over: the number of its write, if that ends.
+    pub fn complete(&mut self, transaction: &Transaction, response: &Response) -> Option<u64> {
+        let begun = |own: &BlockOfWrite| {
             own.block == transaction.address && matches!(own.stage, WriteStage::Asked | WriteStage::Returning)
         };
-        let own = self.blocks.iter_mut().find(begun).expect("it was asked for");
+        let place = self.blocks.iter().position(begun).expect("it was asked for");
         if matches!(transaction.kind, Kind::ReadExclusive | Kind::Invalidate) {
-            own.stage = WriteStage::Owned(response.data.clone());
-            return false;
+            self.blocks[place].stage = WriteStage::Owned(response.data.clone());
+            return None;
         }
-        self.blocks.pop_front().expect("the oldest one was written").is_last
+        let written = self.blocks.remove(place)?;
+        self.passing -= usize::from(written.order != Order::STRICT);
+        written.is_last.then_some(written.write)
     }
 }
 

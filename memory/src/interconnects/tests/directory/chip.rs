@@ -139,6 +139,8 @@ pub(super) struct Chip {
     /// Whether the device holds accesses to its register.
     pub holds: bool,
     pub watch: Option<Box<dyn Watch>>,
+    /// How many ports the device has; all do what it does.
+    pub ports: usize,
     /// How many processors, the first ones, are behind a link.
     pub linked: usize,
     script: Vec<Transaction>,
@@ -210,6 +212,7 @@ impl Chip {
             on_access: None,
             holds: false,
             watch: None,
+            ports: 1,
             linked: 0,
             script: Vec::new(),
             due: EventQueue::new(),

@@ -4,6 +4,8 @@
 //! 24 bytes 24 ns besides its data, a completion 20. A packet takes 150 ns after that, a credit 5 ns.
 //! The device takes 30 ns for an access.
 
+mod ordering;
+
 use super::super::super::directory::{Directory, Homes};
 use super::super::super::pcie::{IommuConfig, Keys, Pcie, ReceiveBuffers};
 use super::*;
@@ -32,6 +34,7 @@ fn keys() -> Keys {
         link_layer_share: 0.0,
         tags: 64,
         writes_ahead: None,
+        id_based_ordering: None,
         iommu: None,
         root_complex_credits: buffers.clone(),
         endpoint_credits: buffers,

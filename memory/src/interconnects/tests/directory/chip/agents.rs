@@ -165,7 +165,7 @@ impl InterconnectHost for Chip {
         let index = usize::from(number);
         match index.checked_sub(self.processors.len()) {
             None => Either::First(ProcessorAgent { chip: self, index }),
-            Some(0) => Either::Second(Either::First(Device(self))),
+            Some(port) if port < self.ports => Either::Second(Either::First(Device(self))),
             Some(_) => Either::Second(Either::Second(BridgeAgent::new(self, AgentId(number)))),
         }
     }
