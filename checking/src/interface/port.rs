@@ -14,7 +14,7 @@ use super::memory::Words;
 pub struct Access {
     /// Where.
     pub address: u64,
-    /// How many bytes.
+    /// How many bytes; none if the block there is flushed.
     pub size: usize,
     /// What was stored; none for a load.
     pub stored: Option<u64>,

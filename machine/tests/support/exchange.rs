@@ -69,7 +69,8 @@ impl Exchange {
             ("RegisterFile", &PROGRAM_OF_REGISTER_FILE),
         ];
         let halves = interface.trim_start_matches('(').split(")S(");
-        let of_half = |half: &str| apart.iter().find(|(name, _)| half.starts_with(name)).map(|(name, _)| *name);
+        let of_half =
+            |half: &str| apart.iter().find(|(name, _)| half.starts_with(name)).map(|(name, _)| *name);
         let needs = |name: &str| halves.clone().any(|half| of_half(half) == Some(name));
         let mut needed = apart.iter().filter(|(name, _)| needs(name)).map(|&(_, program)| program);
         let program = match (needed.next(), needed.next()) {
