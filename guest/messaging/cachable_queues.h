@@ -100,7 +100,7 @@ static inline uint64_t arrived(size_t extra) {
 
 /* Packets fill entries in order, so the one at the end of the half that begins at the head tells. A
  * look hits in the cache until the interface fills that entry. */
-static inline bool is_half_full(void) {
+static bool is_half_full(void) {
     uint64_t index = (uint32_t)head.pointer + (head.entries + 1) / 2 - 1;
     bool wraps = index >= head.entries;
     const char *entry = head.queue + (wraps ? index - head.entries : index) * entry_bytes;

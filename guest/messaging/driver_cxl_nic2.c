@@ -42,4 +42,4 @@ static inline void send(uint64_t header, const void *payload, size_t bytes, size
 }
 
 SEND_DRIVER(send_cxl_nic2, start_sending, has_room, send);
-RECEIVE_DRIVER(receive_cxl_nic2, start_receiving, arrived, receive, NULL);
+RECEIVE_DRIVER(receive_cxl_nic2, start_receiving, arrived, receive, is_half_full);
