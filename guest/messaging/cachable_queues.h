@@ -47,13 +47,6 @@ static struct end first_entry(uint64_t queue, uint64_t entries) {
     return (struct end){start, FIRST_ENTRY_FIRST_PASS, start, entries};
 }
 
-static inline void start_queue_out(const struct narthex_information *machine) {
-    tail = first_entry(machine->send_queue, machine->send_entries);
-    shadow_head = FIRST_ENTRY_FIRST_PASS;
-    entry_bytes = machine->entry_bytes;
-    send_head = (volatile uint64_t *)(uintptr_t)machine->send_head;
-}
-
 /* So that polls hit in the cache on the first pass as on all others. */
 static void look_at_every_entry(void) {
     for (uint64_t index = 0; index < head.entries; index++)

@@ -6,7 +6,10 @@ static volatile uint64_t *announcement; /* where a packet is announced */
 static bool announces_tail;             /* by storing the tail, or else a 1 */
 
 static void start_sending(const struct narthex_information *machine) {
-    start_queue_out(machine);
+    tail = first_entry(machine->send_queue, machine->send_entries);
+    shadow_head = FIRST_ENTRY_FIRST_PASS;
+    entry_bytes = machine->entry_bytes;
+    send_head = (volatile uint64_t *)(uintptr_t)machine->send_head;
     announces_tail = machine->message_ready == 1;
     uint64_t ready =
         announces_tail ? machine->send_tail : machine->register_page + REGISTER_MESSAGE_READY;

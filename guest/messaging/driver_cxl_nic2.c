@@ -14,7 +14,10 @@
 static size_t block_bytes;
 
 static void start_sending(const struct narthex_information *machine) {
-    start_queue_out(machine);
+    tail = first_entry(machine->send_queue, machine->send_entries);
+    shadow_head = FIRST_ENTRY_FIRST_PASS;
+    entry_bytes = machine->entry_bytes;
+    send_head = (volatile uint64_t *)(uintptr_t)machine->send_head;
     block_bytes = machine->block_bytes;
 }
 
