@@ -33,7 +33,8 @@
 //!
 //! Where it is simpler than a real device: the host keeps no copy of a block that it has flushed, because the
 //! home of a directory would not know of it (with one, that is a clean copy by CLWB, the next packet would
-//! need no MemRd); blocks of a packet are pushed one after the other; one pair of queues a process.
+//! need no MemRd); the engine sees a block as it comes, and the memory's time is part of the answer to the
+//! host alone; blocks of a packet are pushed one after the other; one pair of queues a process.
 
 use narthex_kernel::Duration;
 use narthex_memory::Kind;
