@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use narthex_fabrics::{FrameKind, FrameSummary, NodeId, Rank};
 use narthex_kernel::{Duration, Time};
 use narthex_machine::activity::{Activity, Occupation};
-use narthex_machine::node::probe::{Crossing, Event, OnLink, Packet};
+use narthex_machine::node::probe::{Crossing, Event, Packet};
 use narthex_machine::node::{Agent, Node};
 use narthex_memory::Kind;
 use schemars::JsonSchema;
@@ -425,38 +425,9 @@ pub fn announced(sender: &NodeHistory, sent: Time, left: Time, injected: Time) -
         let of_the_send = crossing.granted < left || crossing.kind == Kind::UncachedStore;
         in_time && of_the_send && touched[SEND_HALF]
     };
-    let crossings = || sender.crossings(sender.processor).filter(belongs).map(|(crossing, _)| crossing);
-    let last = crossings().max_by_key(|crossing| crossing.released);
-    let home = came_home(sender, sent, injected).filter(|_| {
-        // A block that a cache gave up before a store to a register is no announcement.
-        last.is_none_or(|last| last.kind != Kind::UncachedStore)
-    });
-    home.or(last.map(|crossing| crossing.released)).unwrap_or(left.min(injected))
-}
-
-/// When the last block that the processor returned was with the send half, which had not asked for it. What
-/// the processor does with the send half behind that is for the next packet.
-fn came_home(sender: &NodeHistory, sent: Time, injected: Time) -> Option<Time> {
-    let is_asked_for = |address: u64, at: Time| {
-        sender.records.iter().any(|record| match &record.event {
-            Event::Crossing(crossing) => {
-                let is_under_way = crossing.granted <= at && at <= crossing.released;
-                crossing.address == address && is_under_way && sender.role(crossing.agent) == Role::Interface
-            }
-            _ => false,
-        })
-    };
-    let homecomings = sender.records.iter().filter_map(|record| match &record.event {
-        Event::Crossing(crossing) if crossing.agent == sender.processor => {
-            (crossing.kind == Kind::WriteBack && record.touched[SEND_HALF]).then_some(crossing.released)
-        }
-        Event::OnLink(OnLink { packet, .. }) if packet.name == "RwD MemWr" => {
-            let address = packet.address.filter(|&address| !is_asked_for(address, packet.arrival));
-            address.map(|_| packet.arrival)
-        }
-        _ => None,
-    });
-    homecomings.filter(|&at| at >= sent && at <= injected).max()
+    let last =
+        sender.crossings(sender.processor).filter(belongs).map(|(crossing, _)| crossing.released).max();
+    last.unwrap_or(left.min(injected))
 }
 
 /// The last that the receive half did by itself for a packet that arrived at
