@@ -29,6 +29,9 @@
 /* SARC's single-reader queues and RDMA. */
 #define DRIVER_SARC UINT64_C(0x95d4c18bf7ad336)
 
+/* Queues whose blocks the processor flushes to the interface. */
+#define DRIVER_CXL_NIC2 UINT64_C(0x25fa9c15e285ebd3)
+
 /* Rings of buffers in coherent memory. */
 #define DRIVER_COHERENT_RING UINT64_C(0x269f587d283aae06)
 

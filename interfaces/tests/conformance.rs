@@ -89,6 +89,7 @@ fn models() -> impl Iterator<Item = Variant> {
         "(NI2w)S(PioCoherent)R",
         "(Ring)S(Virtio)R",
         "(CxlNic)S(Ring)R",
+        "(CxlNic2)S(CNI4Q)R",
     ];
     let pairs = || MODELS.iter().filter(|model| !model.makes_devices());
     let examples = pairs().flat_map(|model| model.examples).copied();
@@ -102,9 +103,10 @@ fn models() -> impl Iterator<Item = Variant> {
         ("CNI4Qm", "MOESI"),
         ("CoherentRing", "MESI"),
         ("CxlNic", "MOESI"),
+        ("CxlNic2", "MESI"),
         ("PioCoherent", "MOESI"),
     ];
-    let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm", "Ring", "Virtio"];
+    let behind_bridge = ["CNI2", "CNI4Q", "CNI16Q", "CNI0Qm", "CxlNic2", "Ring", "Virtio"];
     let is_shared = |name: &&str| rules::check(&name.parse().unwrap(), 3).is_ok();
     let of_another = pairs().map(|model| model.examples[0]).filter(is_shared);
     examples

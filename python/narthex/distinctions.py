@@ -29,6 +29,7 @@ INTERFACES = {
     "PcieBench": "a card that reads and writes the host's memory, and times it",
     "Ring": "descriptor rings in main memory, and registers for their tails",
     "CxlNic": "descriptor rings in main memory, whose tails it watches there",
+    "CxlNic2": "a send queue in memory of the interface, to which the processor flushes packets",
     "Virtio": "split virtqueues in main memory, and kicks when the interface asks for them",
     "RegisterFile": "queues behind two general registers of the processor",
     "Verbs": "queue pairs, completions and registered memory",

@@ -74,6 +74,7 @@ DRIVERS_APART = {
     ),
     "RING": DriverApart(interfaces=("Ring",), goes_with_others=("RING",)),
     "CXL_NIC": DriverApart(interfaces=("CxlNic",), goes_with_others=("CXL_NIC",)),
+    "CXL_NIC2": DriverApart(interfaces=("CxlNic2",), goes_with_others=("CXL_NIC2",)),
     "COHERENT_RING": DriverApart(interfaces=("CoherentRing",), goes_with_others=("COHERENT_RING",)),
     "PIO_COHERENT": DriverApart(interfaces=("PioCoherent",), goes_with_others=("PIO_COHERENT",)),
     "VIRTIO": DriverApart(interfaces=("Virtio",), goes_with_others=("VIRTIO",)),
@@ -92,6 +93,7 @@ DRIVERS_APART = {
         goes_with_others=(
             "RING",
             "CXL_NIC",
+            "CXL_NIC2",
             "COHERENT_RING",
             "PIO_COHERENT",
             "VIRTIO",
@@ -117,14 +119,21 @@ def driver_apart(interface: str) -> str | None:
     if interface == MOST_INTERFACES:
         return interface
     halves = interface.casefold().removeprefix("(").split(")s(")
-    found = [
-        driver
-        for driver, apart in DRIVERS_APART.items()
-        if any(half.startswith(start.casefold()) for half in halves for start in apart.interfaces)
-    ]
+    found = {driver for driver in map(_driver_of_half, halves) if driver is not None}
     if len(found) > 1:
         return MOST_INTERFACES
-    return found[0] if found else None
+    return found.pop() if found else None
+
+
+def _driver_of_half(half: str) -> str | None:
+    """Return the driver of the interfaces with the longest beginning that a half's name has."""
+    starts = {
+        start.casefold(): driver
+        for driver, apart in DRIVERS_APART.items()
+        for start in apart.interfaces
+        if half.startswith(start.casefold())
+    }
+    return starts[max(starts, key=len)] if starts else None
 
 
 def flags_of_programs(driver: str | None) -> Sequence[str]:

@@ -81,6 +81,7 @@ def test_an_interface_that_is_a_home_or_has_a_cache_holds_on_a_directory(interfa
         ("CNI32Qm", "dead-messages", WHOLE),
         ("CNI32Qm", "empty-entries", WHOLE),
         ("CxlNic", "read-again", NO_TRAP),
+        ("CxlNic2", "read-back", WHOLE),
     ],
 )
 def test_an_interface_without_one_of_its_rules_is_caught(interface, rule, violated):

@@ -36,8 +36,8 @@ ONE_PART = [
     *[
         HPCA98 | {"interface": name, "nodes": 2}
         for name in (
-            *("NI16w+Blkbuf", "NI64w+Udma", "Ring", "CxlNic", "Virtio", "CoherentRing", "Verbs"),
-            "RegisterFile",
+            *("NI16w+Blkbuf", "NI64w+Udma", "Ring", "CxlNic", "CxlNic2", "Virtio", "CoherentRing"),
+            *("Verbs", "RegisterFile"),
         )
     ],
     {"machine": "chip", "interface": "PioCoherent", "nodes": 2},

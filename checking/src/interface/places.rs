@@ -40,6 +40,7 @@ impl Places {
         let name = self.name(access.address);
         let waits = if access.waits { ", and waits" } else { "" };
         match (access.stored, access.loaded) {
+            _ if access.size == 0 => format!("flushes {name}{waits}"),
             (Some(value), _) => format!("stores {value:#x} to {name}{waits}"),
             (None, Some(value)) => format!("loads {value:#x} from {name}"),
             (None, None) => format!("loads from {name}{waits}"),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use narthex_interfaces::registers::DEVICE_REGION;
 use narthex_memory::ProcessorPort;
-use narthex_memory::port::{AccessFault, Outcome, Port};
+use narthex_memory::port::{AccessFault, CacheBlockOperation, Outcome, Port};
 
 use super::memory::Words;
 
@@ -14,7 +14,7 @@ use super::memory::Words;
 pub struct Access {
     /// Where.
     pub address: u64,
-    /// How many bytes.
+    /// How many bytes; none if the block there is flushed.
     pub size: usize,
     /// What was stored; none for a load.
     pub stored: Option<u64>,
@@ -104,6 +104,14 @@ impl Port for CheckedPort<'_> {
             |port| port.store(address, size, value),
             |()| None,
         )
+    }
+
+    fn operate_on_block(&mut self, address: u64, operation: CacheBlockOperation) -> Outcome<()> {
+        if !self.is_shared(address) {
+            return Outcome::Done(());
+        }
+        let access = Self::access(address, 0, None);
+        self.shared(access, |port| port.operate_on_block(address, operation), |()| None)
     }
 
     fn fetch(&mut self, _address: u64) -> Outcome<()> {

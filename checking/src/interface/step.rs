@@ -50,6 +50,8 @@ pub struct Step<'a> {
     world: World,
     /// A block that the cache gives up and that the processor writes back.
     write_back: Option<Transaction>,
+    /// Whether its cache gives up a block.
+    is_evicting: bool,
     /// Where the transaction is that the story has told of.
     told_on: Option<InterconnectId>,
     /// The first property that was violated.
@@ -66,7 +68,15 @@ impl<'a> Step<'a> {
         story: Option<&'a mut String>,
     ) -> Result<World, Violation> {
         let world = world.clone();
-        let mut step = Step { rules, world, write_back: None, told_on: None, violation: None, story };
+        let mut step = Step {
+            rules,
+            world,
+            write_back: None,
+            is_evicting: false,
+            told_on: None,
+            violation: None,
+            story,
+        };
         step.happen(event);
         while let Some(sent) = step.world.messages.take_settled(|agent| agent == PROCESSOR) {
             step.arrive(sent);
@@ -236,11 +246,13 @@ impl<'a> Step<'a> {
         if self.write_back.is_none() {
             return;
         }
+        self.is_evicting = true;
         let bus = self.rules.ports.caches.0;
         interconnects::grant_to(self, NOW, bus, PROCESSOR);
         if self.world.interconnects.is_due(bus, interconnects::Step::Release) {
             self.choose(Choice::Step(bus, interconnects::Step::Release));
         }
+        self.is_evicting = false;
     }
 
     /// Tells what an agent issues that was granted an interconnect.
@@ -331,10 +343,9 @@ impl Agent for Processor<'_, '_> {
     }
 
     /// A processor makes its access before anything else can happen. Its own
-    /// caches are too large to write anything back: that is an eviction's.
+    /// caches are too large to write anything back unless it flushes: that is an eviction's.
     fn complete(&mut self, _: Time, _: InterconnectId, transaction: &Transaction, response: &Response) {
-        let is_own = transaction.kind != Kind::WriteBack;
-        if is_own && self.0.world.guest.caches.complete(transaction, response) {
+        if !self.0.is_evicting && self.0.world.guest.caches.complete(transaction, response) {
             self.0.wake();
         }
     }

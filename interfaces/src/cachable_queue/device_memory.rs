@@ -69,6 +69,11 @@ impl DeviceMemory {
         self.latest[block].then(|| &self.bytes[bytes])
     }
 
+    /// The bytes of a block, if they are the latest or not.
+    pub fn bytes(&self, address: u64) -> &[u8] {
+        &self.bytes[self.block(address).1]
+    }
+
     /// Whether a processor may hold a copy, which has to go before the block gets
     /// new bytes.
     pub fn must_invalidate(&self, address: u64) -> bool {

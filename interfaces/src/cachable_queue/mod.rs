@@ -77,6 +77,27 @@ pub enum MessageReady {
     CachableStore,
 }
 
+/// How a send engine learns that a message is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Announcement {
+    /// [`MessageReady::UncachedStore`].
+    UncachedStore,
+    /// [`MessageReady::CachableStore`].
+    CachableStore,
+    /// The processor writes the header last, and flushes its block: the block comes home with the valid
+    /// bit of its pass. The interface is the home of the queue.
+    ValidBit,
+}
+
+impl From<MessageReady> for Announcement {
+    fn from(ready: MessageReady) -> Self {
+        match ready {
+            MessageReady::UncachedStore => Announcement::UncachedStore,
+            MessageReady::CachableStore => Announcement::CachableStore,
+        }
+    }
+}
+
 /// What a half of either direction is made of.
 #[derive(Debug)]
 pub struct Parts {

@@ -5,21 +5,24 @@
 //!        ▲                     ▲                                                 │
 //!   uncached store,       blocks read before: virtual polling            head := head + 1
 //!   or the tail seen
-//!   by coherence
+//!   by coherence, or
+//!   the header's block
+//!   comes home
 //! ```
 //!
 //! *Virtual polling* (isca96, Sections 2.1 and 3): a request for the right to
 //! write block i of a message, i > 0, says that the processor is done with block
 //! i-1; the engine reads that one while the processor composes the next. A block
-//! that is written again after it was read is read again.
+//! that is written again after it was read is read again. There is none where a message is announced by
+//! the valid bit of its header ([`Announcement::ValidBit`]): the processor flushes what it has written, so
+//! that blocks come home by themselves. Those that have not are read, in whatever order they come.
 //!
 //! On a directory the home of a queue is told of all these requests. An interface that caches a queue
 //! of main memory is told of requests for blocks that it still has from the pass before. It reads the
 //! other blocks later, when the message is announced. To be told of a store to the tail it needs a
 //! copy of it, so it reads the tail at the beginning, and again after each store.
 
-use std::cell::Cell;
-use std::hash::{Hash, Hasher};
+mod message;
 
 use narthex_fabrics::Header;
 use narthex_kernel::statistics::StatisticSet;
@@ -29,12 +32,16 @@ use serde::{Deserialize, Serialize};
 
 use super::copies::Copies;
 use super::pointers::Pointers;
-use super::{ANNOUNCEMENT, MessageReady, Parts, QueueShape};
+use super::{ANNOUNCEMENT, Announcement, Parts, QueueShape};
 use crate::attachment::Hearing;
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, HomeReply, InterfaceHalf, RegisterFault, TimeToSend, Trigger};
 use crate::queue::QueueState;
 use crate::registers::{Addresses, MESSAGE_READY};
+use message::Whole;
+
+/// The rule that can be left out: a block of a message that has not come home is read.
+const READ_BACK: &str = "read-back";
 
 narthex_kernel::statistics! {
     /// What a send engine did.
@@ -67,7 +74,7 @@ pub struct CachableQueueSend {
     pointers: Pointers,
     register_delay: Duration,
     engine_time: Duration,
-    message_ready: MessageReady,
+    message_ready: Announcement,
     /// Messages announced so far.
     announced: u64,
     /// Messages injected so far.
@@ -86,27 +93,22 @@ pub struct CachableQueueSend {
     /// The header of the message at the head, while it is known that the interface has all of it.
     #[serde(skip)]
     whole: Whole,
+    /// Whether [`READ_BACK`] is left out.
+    takes_old_bytes: bool,
     statistics: Statistics,
-}
-
-/// What follows from the state of a queue, and is no part of it.
-#[derive(Clone, Debug, Default)]
-struct Whole(Cell<Option<Header>>);
-
-impl Hash for Whole {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl CachableQueueSend {
     /// Kinds of the transactions that it issues or takes.
     fn transactions(&self) -> Vec<Kind> {
-        let ready = (self.message_ready == MessageReady::UncachedStore).then_some(Kind::UncachedStore);
+        let ready = (self.message_ready == Announcement::UncachedStore).then_some(Kind::UncachedStore);
         let own = ready.into_iter().chain([self.copies.fetch()]);
         own.chain(self.pointers.transactions().iter().copied()).collect()
     }
 
     /// An engine with nothing to send; messages are announced as `message_ready` says.
-    pub fn new(parts: Parts, message_ready: MessageReady) -> Self {
+    pub fn new(parts: Parts, message_ready: impl Into<Announcement>) -> Self {
+        let message_ready = message_ready.into();
         // A pointer that is not cached costs a write to memory, so it waits for
         // half a queue: a processor that finds the queue full has announced more.
         let head_lag = if parts.pointers.are_coherent() { 1 } else { parts.queue.entries.div_ceil(2) };
@@ -122,59 +124,26 @@ impl CachableQueueSend {
             announced: 0,
             injected: 0,
             // It needs a copy to be told of the first store to the tail.
-            tail_is_stale: message_ready == MessageReady::CachableStore && parts.hearing == Hearing::Held,
+            tail_is_stale: message_ready == Announcement::CachableStore && parts.hearing == Hearing::Held,
             head_shown: 0,
             head_lag,
             early: None,
             engine_done: None,
             job: None,
             whole: Whole::default(),
+            takes_old_bytes: false,
             statistics: Statistics::default(),
         }
     }
 
-    /// The header of the message at the head, if the interface has all its
-    /// blocks; else the first block that it has to read.
-    fn message(&self) -> Result<Header, u64> {
-        if let Some(header) = self.whole.0.get() {
-            debug_assert_eq!(self.look_for_message(), Ok(header), "it was not told of a change");
-            return Ok(header);
+    /// Counts the messages whose headers have come home.
+    fn count_valid(&mut self) {
+        while self.announced - self.injected < self.queue.entries
+            && let Some(block) = self.copies.latest(self.queue.block(self.announced, 0))
+            && Header::of(block).sense() == self.queue.sense(self.announced)
+        {
+            self.announced += 1;
         }
-        let header = self.look_for_message()?;
-        self.whole.0.set(Some(header));
-        Ok(header)
-    }
-
-    fn look_for_message(&self) -> Result<Header, u64> {
-        let header = Header::of(self.latest(0)?);
-        for block in 1..(self.length(header) as u64).div_ceil(self.queue.block_bytes) {
-            self.latest(block)?;
-        }
-        Ok(header)
-    }
-
-    /// Bytes of a message with its header. A length that cannot be is refused
-    /// when the message is looked at.
-    fn length(&self, header: Header) -> usize {
-        (Header::BYTES + header.payload_bytes()).min(self.queue.entry_bytes as usize)
-    }
-
-    /// The payload of the message at the head, which the interface has.
-    fn payload(&self, header: Header) -> Vec<u8> {
-        let (length, block_bytes) = (self.length(header), self.queue.block_bytes as usize);
-        let mut payload = Vec::with_capacity(length - Header::BYTES);
-        for begin in (0..length).step_by(block_bytes) {
-            let bytes = self.latest((begin / block_bytes) as u64).expect("the interface has the message");
-            let header_bytes = if begin == 0 { Header::BYTES } else { 0 };
-            payload.extend_from_slice(&bytes[header_bytes..block_bytes.min(length - begin)]);
-        }
-        payload
-    }
-
-    /// A block of the message at the head, or its address where it has to be read.
-    fn latest(&self, block: u64) -> Result<&[u8], u64> {
-        let address = self.queue.block(self.injected, block);
-        self.copies.latest(address).ok_or(address)
     }
 
     /// The most urgent thing to do on the bus.
@@ -246,7 +215,10 @@ impl CachableQueueSend {
 
     /// Sees the processor ask for the right to write a block of the queue.
     fn observe_write(&mut self, address: u64) {
-        if self.message_ready == MessageReady::CachableStore && address == self.addresses.send_tail() {
+        if self.message_ready == Announcement::ValidBit {
+            return;
+        }
+        if self.message_ready == Announcement::CachableStore && address == self.addresses.send_tail() {
             self.tail_is_stale = true;
         }
         if self.early == Some(address) {
@@ -270,9 +242,13 @@ impl InterfaceHalf for CachableQueueSend {
         if offset != MESSAGE_READY {
             return None;
         }
-        if self.message_ready == MessageReady::CachableStore {
-            let problem = "messages are announced by a store to the tail pointer on this machine";
-            return Some(Err(RegisterFault(problem.into())));
+        let instead = match self.message_ready {
+            Announcement::UncachedStore => None,
+            Announcement::CachableStore => Some("a store to the tail pointer on this machine"),
+            Announcement::ValidBit => Some("the valid bit of their headers"),
+        };
+        if let Some(instead) = instead {
+            return Some(Err(RegisterFault(format!("messages are announced by {instead}"))));
         }
         if value > self.queue.entries - (self.announced - self.injected) {
             let problem = format!("{value} more messages are announced than the send queue holds");
@@ -292,9 +268,10 @@ impl InterfaceHalf for CachableQueueSend {
         let time = if awaits_room && !is_prepared { Duration::ZERO } else { self.engine_time };
         let cause = match self.message_ready {
             _ if self.announced != self.injected && !is_prepared => Trigger::Anything,
-            MessageReady::UncachedStore => Trigger::Access,
-            MessageReady::CachableStore if self.tail_is_stale || self.job.is_some() => Trigger::Anything,
-            MessageReady::CachableStore => Trigger::BlockToRead,
+            Announcement::UncachedStore => Trigger::Access,
+            Announcement::ValidBit => Trigger::Anything,
+            Announcement::CachableStore if self.tail_is_stale || self.job.is_some() => Trigger::Anything,
+            Announcement::CachableStore => Trigger::BlockToRead,
         };
         TimeToSend { time, cause, awaits_room }
     }
@@ -332,8 +309,10 @@ impl InterfaceHalf for CachableQueueSend {
         let pointer = self.pointers.serve(transaction);
         let reply = pointer.unwrap_or_else(|| self.copies.serve(transaction));
         // A write-back may have brought what the engine waits for.
-        if self.tail_is_stale {
-            self.try_tail();
+        match self.message_ready {
+            Announcement::ValidBit => self.count_valid(),
+            _ if self.tail_is_stale => self.try_tail(),
+            _ => {}
         }
         self.advance(context);
         reply
@@ -420,13 +399,18 @@ impl HalfDescription for CachableQueueSend {
             ("send queue's tail", self.addresses.send_tail()),
             ("send queue's head", self.addresses.send_head()),
         ];
+        let pointers = if self.message_ready == Announcement::ValidBit { &pointers[1..] } else { &pointers };
         let parts = (&self.copies, &self.pointers, &self.addresses);
         let written = self.addresses.send_head()..self.addresses.receive_head();
+        let facts = match self.message_ready {
+            Announcement::ValidBit => Vec::new(),
+            ready => vec![(ANNOUNCEMENT, u64::from(ready == Announcement::CachableStore))],
+        };
         Layout {
-            facts: vec![(ANNOUNCEMENT, u64::from(self.message_ready == MessageReady::CachableStore))],
+            facts,
             transactions: self.transactions(),
             written_by_interface: vec![written],
-            ..self.queue.layout("send queue", &pointers, parts)
+            ..self.queue.layout("send queue", pointers, parts)
         }
     }
 
@@ -435,6 +419,15 @@ impl HalfDescription for CachableQueueSend {
             Some(_) => self.copies.latest(address),
             None => self.pointers.peek(address),
         }
+    }
+
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        (self.message_ready == Announcement::ValidBit).then_some(READ_BACK).into_iter().collect()
+    }
+
+    fn leave_out(&mut self, rule: &str) -> bool {
+        self.takes_old_bytes = self.protocol_rules().contains(&rule);
+        self.takes_old_bytes
     }
 
     fn statistics(&self) -> &dyn StatisticSet {

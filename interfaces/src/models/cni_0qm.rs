@@ -102,12 +102,20 @@ fn send(setup: &Setup<'_>) -> Built {
     Ok(Box::new(CachableQueueSend::new(parts, MessageReady::UncachedStore)))
 }
 
+/// Refuses an interface that would never stop to look at the head.
+pub(super) fn check_pause(pause: Duration) -> Result<(), Problem> {
+    match pause {
+        Duration::ZERO => {
+            let problem = "without a pause a full interface would fill the bus with reads of the head";
+            Problem::refuse("head_pause", problem)
+        }
+        _ => Ok(()),
+    }
+}
+
 fn receive(setup: &Setup<'_>) -> Built {
     let config: Config = super::config(setup)?;
-    if config.head_pause == Duration::ZERO {
-        let problem = "without a pause a full interface would fill the bus with reads of the head";
-        return Problem::refuse("head_pause", problem);
-    }
+    check_pause(config.head_pause)?;
     let parts = parts(setup, &config, in_memory::receive_queue(setup, config.receive_queue_blocks)?);
     let room = Room { pause: config.head_pause, ..Room::whole(&parts.queue) };
     // A packet goes from the flow control's buffer to memory without a stop.

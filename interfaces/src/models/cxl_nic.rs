@@ -27,8 +27,8 @@
 //! block of the tail returns with its bytes when it is taken away (RspIFwdM), because the interface
 //! cannot tell whether main memory has them.
 //!
-//! A device of type 2, with queues in memory of its own that the host caches, is
-//! [`crate::models::coherent_ring`] in part; none is here under this name.
+//! A device of type 2, with a queue in memory of its own that the host caches, is
+//! [`crate::models::cxl_nic2`].
 
 use narthex_kernel::Duration;
 use narthex_memory::cache::Cache;

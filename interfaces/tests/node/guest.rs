@@ -11,7 +11,7 @@ use narthex_cores::linux::{GuestMemory, Invocation, Program, SystemCalls, start}
 use narthex_cores::{Code, Config, FlatMemory, Functional, Processor, Stop};
 use narthex_interfaces::registers::DEVICE_REGION;
 use narthex_kernel::Time;
-use narthex_memory::port::{AccessFault, Outcome, Port};
+use narthex_memory::port::{AccessFault, CacheBlockOperation, Outcome, Port};
 
 use super::Node;
 
@@ -220,6 +220,16 @@ impl Port for SharedPort<'_> {
                 Outcome::Done(())
             }
         }
+    }
+
+    /// A block that is flushed is one that the cache gives up.
+    fn operate_on_block(&mut self, address: u64, operation: CacheBlockOperation) -> Outcome<()> {
+        assert_eq!(operation, CacheBlockOperation::Flush);
+        if self.stops(address) {
+            return Outcome::Wait;
+        }
+        self.node.evict_block(address);
+        Outcome::Done(())
     }
 
     fn fetch(&mut self, address: u64) -> Outcome<()> {

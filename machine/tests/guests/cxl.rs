@@ -43,6 +43,11 @@ fn interfaces_with_copies_and_without_exchange_messages() {
         ("Ring", &["RdCurr", "ItoMWr", "Data"], &none),
         ("Virtio", &["RdCurr", "Data"], &none),
         ("CxlNic", &["RdCurr", "RdOwn", "SnpInv", "RspIFwdM", "ItoMWr"], &["RdAny", "RdOwnNoData"]),
+        (
+            "CxlNic2",
+            &["Req MemRd", "MemData", "Cmp-E", "RwD MemWr", "ItoMWr"],
+            &["RdCurr", "RdAny", "SnpInv"],
+        ),
         ("CNI4", &["BISnpInv", "BISnpData", "BIRspS", "MemRdData", "MemInv", "MemWr"], &["RdAny", "SnpInv"]),
         ("CNI512Q", &["BISnpData", "RwD MemWr", "MemData", "Cmp-S", "Cmp-E"], &["RdOwnNoData", "SnpInv"]),
         ("CoherentRing", &["RdAny", "SnpInv", "MemRdData", "MemData", "Cmp-S"], &["RwD MemWr", "BISnpData"]),

@@ -1,7 +1,8 @@
-//! Descriptor rings whose tails the interface watches: what a packet costs, what passes through them, and what
-//! is refused.
+//! NICs that are made for CXL, with watched tails (type 1) and with memory that the host caches (type 2): what a
+//! packet costs, what passes through them, and what is refused.
 
 use crate::cxl;
+use crate::pcie;
 use crate::rings::PREPARED;
 use crate::support::exchange::{all_to_one, both_ways, ping_pong};
 use crate::support::{failure, fixed_hpca98, request, result, statistic, with};
@@ -59,21 +60,92 @@ fn messages_pass_through_rings_with_watched_tails_in_each_place_and_of_each_proc
     }
 }
 
-/// No store to a register crosses the link but for places and sizes, and each message takes one SnpInv of a tail.
-#[test]
-fn behind_cxl_a_message_takes_no_mmio() {
+/// What a message of 64 bytes each way crosses at a node, by the names of the CXL messages.
+fn crossings<const COUNT: usize>(interface: &str, names: [&str; COUNT]) -> [u64; COUNT] {
     let messages = |turns| {
-        let request = RunRequest { nodes: Some(2), ..request(cxl::MACHINE, "CxlNic") };
-        result(&request, &ping_pong(turns, 64).over("CxlNic"))["nodes"][0]["statistics"]["cxl_messages"]
+        let request = RunRequest { nodes: Some(2), ..request(cxl::MACHINE, interface) };
+        result(&request, &ping_pong(turns, 64).over(interface))["nodes"][0]["statistics"]["cxl_messages"]
             .clone()
     };
     let (few, many) = (messages(4), messages(8));
-    let names = ["MemWr", "RdOwn", "SnpInv", "RspIFwdM", "ItoMWr"];
-    let each = names.map(|name| {
+    names.map(|name| {
         let count = |messages: &serde_json::Value| messages[name].as_u64().unwrap_or_default();
         (count(&many) - count(&few)) / 4
-    });
-    assert_eq!(each, [0, 1, 1, 1, 3]);
+    })
+}
+
+/// No store to a register crosses the link but for places and sizes, and each message takes one SnpInv of a tail.
+#[test]
+fn behind_cxl_a_message_takes_no_mmio() {
+    assert_eq!(crossings("CxlNic", ["MemWr", "RdOwn", "SnpInv", "RspIFwdM", "ItoMWr"]), [0, 1, 1, 1, 3]);
+}
+
+/// Two blocks are taken to be written, come home, and are pushed; nothing is read or snooped.
+#[test]
+fn a_packet_that_is_flushed_comes_home_and_is_not_read() {
+    let names = ["MemWr", "Req MemRd", "RwD MemWr", "ItoMWr", "BISnpData", "RdCurr", "SnpInv"];
+    assert_eq!(crossings("CxlNic2", names), [0, 2, 2, 2, 0, 0, 0]);
+}
+
+/// A packet of 64 bytes of which the processor has both blocks, the header to be stored last: the flushes, and
+/// polls of the receive queue.
+#[test]
+fn a_packet_of_64_bytes_takes_two_blocks_home_two_engines_and_two_writes() {
+    let request = RunRequest { nodes: Some(1), ..fixed_hpca98("CxlNic2") };
+    let prepare = "
+        sd   zero, 8(s8)
+        sd   zero, 64(s8)
+        ld   a0, 0(s7)
+        addi s9, s8, 64
+        li   t4, 0xa000000000400000
+        li   t6, 1000
+    waiting:
+        addi t6, t6, -1
+        bnez t6, waiting";
+    let send = "
+        sd   t4, 0(s8)
+        cbo.flush (s9)
+        cbo.flush (s8)
+    poll:
+        ld   a0, 0(s7)
+        beqz a0, poll";
+    let (cycles, document) = measure(&request, prepare, send, 0);
+    // The first flush is granted 4 ns behind E: address, data, and the memory's 60 ns. The second one's block comes to
+    // its home a bus cycle after that. Then an engine, the network, an engine; two blocks go to memory, 16 + 120 ns
+    // each, and from there the header comes back; then the branch.
+    let announced = 4 + (16 + 60) + 4;
+    let to_memory = 16 + 120;
+    assert_eq!(cycles, announced + 40 + 40 + 40 + 2 * to_memory + to_memory + 1);
+    let counts = ["bus_write_backs", "bus_block_writes", "messages_injected", "blocks_read_late"];
+    assert_eq!(counts.map(|name| statistic(&document, 0, name)), [2, 2, 1, 0]);
+}
+
+/// Where the device is the home of blocks: on a bus, behind a coherent I/O bus, on a directory, behind CXL.
+#[test]
+fn messages_pass_through_a_nic_with_memory_in_each_place() {
+    for (machine, interface) in [
+        ("hpca98", "CxlNic2"),
+        ("isca96", "CxlNic2"),
+        ("isca96", "CxlNic2 on io-bus"),
+        ("chip", "CxlNic2"),
+        (cxl::MACHINE, "CxlNic2"),
+    ] {
+        let run = request(machine, interface);
+        // Several laps of both queues.
+        let document = result(&run, &both_ways(400, 64, 3).over(interface));
+        assert_eq!(statistic(&document, 1, "messages_deposited"), 400, "{machine}");
+        if machine == "hpca98" {
+            result(&RunRequest { nodes: Some(5), ..run.clone() }, &all_to_one().over(interface));
+            let run = with(run, "machine.processors_per_node=2");
+            result(&RunRequest { nodes: Some(2), ..run }, &both_ways(100, 240, 2).over(interface));
+        }
+    }
+}
+
+#[test]
+fn memory_that_no_host_can_cache_is_refused_behind_pcie() {
+    let refused = failure(&request(pcie::MACHINE, "CxlNic2"), &ping_pong(1, 8).over("CxlNic2")).to_string();
+    assert!(refused.contains("'CxlNic2' keeps copies of blocks, or is the home of some"), "{refused}");
 }
 
 #[test]

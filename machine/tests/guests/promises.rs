@@ -80,7 +80,8 @@ proptest! {
         let of_rings = RINGS.into_iter().chain([(pcie::MACHINE, "Ring")]);
         let of_verbs = [("hpca98", "Verbs"), (pcie::MACHINE, "Verbs")];
         let of_virtio = VIRTIO.into_iter().chain([(pcie::MACHINE, "Virtio")]);
-        let others = [("hpca98", "CxlNic"), (crate::cxl::MACHINE, "CxlNic"), ("hpca98", "RegisterFile")];
+        let of_cxl_nics = ["CxlNic", "CxlNic2"].map(|name| [("hpca98", name), (crate::cxl::MACHINE, name)]);
+        let others = of_cxl_nics.into_iter().flatten().chain([("hpca98", "RegisterFile")]);
         let driven_apart = of_rings.chain(of_verbs).chain(COHERENT_RINGS).chain(PIO_COHERENT);
         let driven_apart = driven_apart.chain(of_virtio).chain(others);
         let driven_apart = driven_apart.map(|place| (place, conversation(&rounds).over(place.1)));

@@ -23,6 +23,9 @@ static PROGRAM_OF_PIO_COHERENT: LazyLock<Vec<u8>> =
 /// The same with the driver of CxlNic.
 static PROGRAM_OF_CXL_NIC: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("CxlNic", "tests/exchange.c"));
+/// The same with the driver of CxlNic2.
+static PROGRAM_OF_CXL_NIC2: LazyLock<Vec<u8>> =
+    LazyLock::new(|| compiled_guest_for("CxlNic2", "tests/exchange.c"));
 /// The same with the driver of Virtio.
 static PROGRAM_OF_VIRTIO: LazyLock<Vec<u8>> =
     LazyLock::new(|| compiled_guest_for("Virtio", "tests/exchange.c"));
@@ -55,18 +58,21 @@ impl Exchange {
 
     /// The same steps with the drivers that an interface, or each of its halves, needs.
     pub fn over(self, interface: &str) -> Self {
-        let apart: [(&str, &'static LazyLock<Vec<u8>>); 7] = [
+        let apart: [(&str, &'static LazyLock<Vec<u8>>); 8] = [
             ("CoherentRing", &PROGRAM_OF_COHERENT_RING),
             ("Ring", &PROGRAM_OF_RING),
             ("PioCoherent", &PROGRAM_OF_PIO_COHERENT),
+            ("CxlNic2", &PROGRAM_OF_CXL_NIC2),
             ("CxlNic", &PROGRAM_OF_CXL_NIC),
             ("Virtio", &PROGRAM_OF_VIRTIO),
             ("Verbs", &PROGRAM_OF_VERBS),
             ("RegisterFile", &PROGRAM_OF_REGISTER_FILE),
         ];
         let halves = interface.trim_start_matches('(').split(")S(");
-        let needs = |name: &str| halves.clone().any(|half| half.starts_with(name));
-        let mut needed = apart.into_iter().filter(|(name, _)| needs(name)).map(|(_, program)| program);
+        let of_half =
+            |half: &str| apart.iter().find(|(name, _)| half.starts_with(name)).map(|(name, _)| *name);
+        let needs = |name: &str| halves.clone().any(|half| of_half(half) == Some(name));
+        let mut needed = apart.iter().filter(|(name, _)| needs(name)).map(|&(_, program)| program);
         let program = match (needed.next(), needed.next()) {
             (None, _) => &PROGRAM,
             (Some(one), None) => one,
