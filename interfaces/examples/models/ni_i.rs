@@ -289,6 +289,7 @@ mod tests {
             hearing: Hearing::All,
             overlaps: false,
             merges_writes: false,
+            takes_interrupts: false,
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

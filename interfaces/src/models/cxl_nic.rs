@@ -127,6 +127,9 @@ impl Config {
             refill_threshold,
             write_back_batch,
             write_back_time,
+            notify: None,
+            interrupt_moderation: None,
+            interrupt_packets: None,
         }
     }
 

@@ -166,6 +166,7 @@ impl super::MachineConfig {
             hearing: self.hearing(chosen),
             overlaps: self.overlaps(chosen),
             merges_writes: self.is_behind_link(chosen),
+            takes_interrupts: self.takes_interrupts(chosen),
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
@@ -204,6 +205,11 @@ impl super::MachineConfig {
     /// Whether an interface is behind a link.
     fn is_behind_link(&self, chosen: &Attached) -> bool {
         self.node.place(chosen).unwrap_or_default().iter().any(|name| self.node.is_link(name))
+    }
+
+    /// Whether an interface is behind a link that carries its interrupts.
+    fn takes_interrupts(&self, chosen: &Attached) -> bool {
+        self.node.place(chosen).unwrap_or_default().iter().any(|name| self.node.carries_interrupts(name))
     }
 
     /// What the program's processors are to a device with a part in each of their tiles.
