@@ -103,8 +103,8 @@ pub struct Surroundings<'a> {
     pub overlaps: bool,
     /// Whether it may write a part of a block there: what is at the other end of a link merges that.
     pub merges_writes: bool,
-    /// Whether the interconnect carries its interrupts to processors.
-    pub takes_interrupts: bool,
+    /// Why no processor takes its interrupts there, and what is expected, if none does.
+    pub no_interrupts: Option<&'static str>,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -339,7 +339,7 @@ fn half(
     builder: fn(&Setup<'_>) -> Built,
 ) -> Result<Box<dyn InterfaceHalf>, InterfaceError> {
     let config = section(name, node)?;
-    let Surroundings { attachment, hearing, overlaps, merges_writes, takes_interrupts, protocol, .. } = *node;
+    let Surroundings { attachment, hearing, overlaps, merges_writes, no_interrupts, protocol, .. } = *node;
     let Surroundings { block_bytes, packet_bytes, time_without_progress, .. } = *node;
     let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
     let setup = Setup {
@@ -351,7 +351,7 @@ fn half(
         hearing,
         overlaps,
         merges_writes,
-        takes_interrupts,
+        no_interrupts,
         protocol,
         block_bytes,
         packet_bytes,
@@ -409,7 +409,7 @@ pub(crate) mod tests {
             hearing: Hearing::All,
             overlaps: false,
             merges_writes: false,
-            takes_interrupts: false,
+            no_interrupts: Some("this node has none"),
             protocol: protocols::by_name("MOESI").expect("it is built in"),
             block_bytes: 64,
             packet_bytes: 256,

@@ -289,7 +289,7 @@ mod tests {
             hearing: Hearing::All,
             overlaps: false,
             merges_writes: false,
-            takes_interrupts: false,
+            no_interrupts: Some("this node has none"),
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

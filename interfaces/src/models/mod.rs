@@ -43,8 +43,8 @@ pub struct Setup<'a> {
     pub overlaps: bool,
     /// Whether it may write a part of a block there: what is at the other end of a link merges that.
     pub merges_writes: bool,
-    /// Whether the interconnect carries its interrupts to processors.
-    pub takes_interrupts: bool,
+    /// Why no processor takes its interrupts there, and what is expected, if none does.
+    pub no_interrupts: Option<&'static str>,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -211,7 +211,7 @@ mod tests {
             hearing: Hearing::All,
             overlaps: false,
             merges_writes: false,
-            takes_interrupts: false,
+            no_interrupts: Some("this node has none"),
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

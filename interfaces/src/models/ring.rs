@@ -249,12 +249,8 @@ impl Config {
                 ),
             };
         }
-        if !setup.takes_interrupts {
-            return Problem::refuse(
-                "notify",
-                "\"interrupt\", a message on a link, and the interface is behind none that carries it; expected \"poll\", \
-                 or a link of kind = \"pcie\"",
-            );
+        if let Some(reason) = setup.no_interrupts {
+            return Problem::refuse("notify", format!("\"interrupt\" is not possible here: {reason}"));
         }
         let time = interrupt_moderation.unwrap_or(Duration::ZERO);
         let packets = interrupt_packets.unwrap_or(u64::MAX);

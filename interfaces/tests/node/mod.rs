@@ -156,7 +156,7 @@ impl Node {
             attachment: interface.attachment,
             overlaps: interface.directory.is_some(),
             merges_writes: false,
-            takes_interrupts: false,
+            no_interrupts: Some("this node has none"),
             hearing: if interface.directory.is_some() { Hearing::Held } else { Hearing::All },
             protocol: protocol(interface),
             block_bytes: BLOCK_BYTES,
