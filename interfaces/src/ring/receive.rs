@@ -344,7 +344,8 @@ impl InterfaceHalf for RingReceive {
             Job::WriteBack { until } => {
                 let before = self.ring.unwritten();
                 self.ring.mark_written(until);
-                self.interrupt.written_back(context, before - self.ring.unwritten());
+                let packets = before - self.ring.unwritten();
+                context.timers.extend(self.interrupt.written_back(context.now, packets));
                 self.statistics.write_backs.increment();
                 self.writes_back = self.ring.unwritten() > 0;
             }
