@@ -257,13 +257,17 @@ impl Config {
         if interrupt_packets.is_some() && time == Duration::ZERO {
             return Problem::refuse(
                 "interrupt_packets",
-                format!("{packets} packets instead of a time, and there is none; expected interrupt_moderation with it"),
+                format!(
+                    "{packets} packets instead of a time, and there is none; expected interrupt_moderation with it"
+                ),
             );
         }
         match interrupt_packets {
             Some(packets) if packets == 0 || packets > receive_ring => Problem::refuse(
                 "interrupt_packets",
-                format!("{packets} packets; from 1 to {receive_ring} are possible with receive_ring = {receive_ring}"),
+                format!(
+                    "{packets} packets; from 1 to {receive_ring} are possible with receive_ring = {receive_ring}"
+                ),
             ),
             _ => Ok(RingInterrupt::new(Some(Moderation { time, packets }))),
         }

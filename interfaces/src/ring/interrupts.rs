@@ -267,7 +267,11 @@ mod tests {
         interrupt.leave(at(20_010));
         enable(&mut interrupt);
         interrupt.written_back(at(20_100), 2);
-        assert_eq!((interrupt.written_back(at(20_200), 1), interrupt.is_due()), (None, true), "three packets");
+        assert_eq!(
+            (interrupt.written_back(at(20_200), 1), interrupt.is_due()),
+            (None, true),
+            "three packets"
+        );
         let refused = interrupt.store(3).unwrap_err().0;
         assert_eq!(refused, "RECEIVE_RING_INTERRUPT is stored with 0x3; expected 0 or 1");
         let polls = RingInterrupt::new(None).store(ENABLED).unwrap_err().0;

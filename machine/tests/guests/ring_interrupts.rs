@@ -52,7 +52,9 @@ const WAIT: &str = "
 
 #[test]
 fn a_wait_ends_the_interrupts_time_after_its_message() {
-    let run = |setting: &str| measure(&with(interrupted(), setting), &prepared(), &[ENABLE, &ring(1), WAIT].concat(), 0);
+    let run = |setting: &str| {
+        measure(&with(interrupted(), setting), &prepared(), &[ENABLE, &ring(1), WAIT].concat(), 0)
+    };
     let (cycles, document) = run("interfaces.ring.engine_time=50ns");
     assert_eq!(statistic(&document, 0, "receive_interrupts"), 1);
     // Both engines work on the packet before its message, and the operating system behind it. The call itself is over
@@ -100,7 +102,9 @@ fn a_packet_that_came_before_the_interrupt_was_enabled_interrupts_nobody() {
             ring(1)
         )
     };
-    for (wait, note) in [([ENABLE, WAIT].concat(), None), (WAIT.to_owned(), Some("its interrupt is not enabled"))] {
+    for (wait, note) in
+        [([ENABLE, WAIT].concat(), None), (WAIT.to_owned(), Some("its interrupt is not enabled"))]
+    {
         let Failure { exit_code, message, document } = failure(&request, &guest(&wait));
         assert_eq!(exit_code, Failure::NO_PROGRESS, "{message}");
         let all = format!("{message}{}", document.unwrap_or_default());
@@ -127,9 +131,17 @@ fn what_interrupts_nobody_is_refused_with_its_key() {
     }
     let machine = config::load(MACHINE).expect("it loads");
     for (settings, key, told) in [
-        (vec!["interrupt_moderation=20us"], "interrupt_moderation", "expected notify = \"interrupt\" with it"),
+        (
+            vec!["interrupt_moderation=20us"],
+            "interrupt_moderation",
+            "expected notify = \"interrupt\" with it",
+        ),
         (vec!["notify=poll", "interrupt_packets=4"], "interrupt_packets", "the driver polls"),
-        (vec!["notify=interrupt", "interrupt_packets=4"], "interrupt_packets", "interrupt_moderation with it"),
+        (
+            vec!["notify=interrupt", "interrupt_packets=4"],
+            "interrupt_packets",
+            "interrupt_moderation with it",
+        ),
         (
             vec!["notify=interrupt", "interrupt_moderation=1us", "interrupt_packets=8000"],
             "interrupt_packets",
