@@ -82,7 +82,8 @@ int narthex_poll(void);
 
 /* Handles messages as narthex_poll does, and waits until there is one, or the time of
  * narthex_time_ns is `until_ns`; returns how many it has handled. Where the machine's interface
- * interrupts its processor (notify of `Ring`), the processor sleeps meanwhile; elsewhere it polls. */
+ * interrupts its processor (notify of `Ring`), the processor sleeps meanwhile; elsewhere it polls.
+ */
 int narthex_wait(uint64_t until_ns);
 
 /* Returns after every node has called it. Handles messages while it waits. */

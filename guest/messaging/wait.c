@@ -1,6 +1,7 @@
 /* Waiting for messages: by an interrupt, where the interface has one, else by polling.
  *
- *   poll ─► nothing ─► enable the interrupt ─► read it back ─► look again ─► nothing ─► sleep ─► poll
+ *   poll ─► nothing ─► enable the interrupt ─► read it back ─► look again ─► nothing ─► sleep ─►
+ * poll
  *
  * The interrupt is an edge: a packet that came between the poll and the store that enables it
  * interrupts nobody, so the program looks again. The store is posted; reading it back waits until
