@@ -37,6 +37,12 @@ impl Interrupt {
         Transaction::uncached(agent, Kind::UncachedStore, address, Self::BYTES, self.vector.into())
     }
 
+    /// The interrupt whose messages go to an address.
+    pub fn at(address: u64) -> Option<Self> {
+        let offset = Self::ADDRESSES.contains(&address).then(|| address - Self::ADDRESSES.start)?;
+        Some(Interrupt { vector: (offset / 4) as u8 })
+    }
+
     /// The interrupt that a device's message is.
     pub fn of(message: &Transaction) -> Self {
         Interrupt { vector: message.value as u8 }

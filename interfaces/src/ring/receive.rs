@@ -25,7 +25,6 @@ use super::descriptors::{DONE, Fetch, Ring};
 use super::interrupts::{INTERRUPT_REGISTERS, RingInterrupt};
 use super::tail::READ_AGAIN;
 use super::{Parts, RECEIVE_REGISTERS, ring_register, store_to_register};
-use crate::address_names::{Region, RegionParts};
 use crate::description::{Engine, HalfDescription, Layout};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
 use crate::queue::QueueState;
@@ -376,13 +375,7 @@ impl HalfDescription for RingReceive {
     }
 
     fn layout(&self) -> Layout {
-        let mut layout = self.ring.memory().layout(["receive ring", "receive buffers", "receive tail"]);
-        if self.interrupt.is_present() {
-            let addresses = Interrupt::ADDRESSES;
-            let parts = RegionParts::Entries(Interrupt::BYTES.into());
-            layout.regions.push(Region { name: "interrupt vectors", addresses, parts });
-        }
-        layout
+        self.ring.memory().layout(["receive ring", "receive buffers", "receive tail"])
     }
 
     fn protocol_rules(&self) -> Vec<&'static str> {

@@ -211,7 +211,7 @@ impl Node {
     /// reaches what its process may use, cachable memory that may be written if it
     /// is changed.
     pub(super) fn refusal(&self, place: PortPlace, transaction: &Transaction) -> Option<String> {
-        if transaction.kind == Kind::UncachedStore && Interrupt::ADDRESSES.contains(&transaction.address) {
+        if transaction.kind == Kind::UncachedStore && Interrupt::at(transaction.address).is_some() {
             return None;
         }
         let process = &self.processes[usize::from(place.process)];
