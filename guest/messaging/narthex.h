@@ -80,6 +80,12 @@ void narthex_send(int destination, int handler, const void *payload, size_t byte
  * so that a steady stream cannot lock the caller out. */
 int narthex_poll(void);
 
+/* Handles messages as narthex_poll does, and waits until there is one, or the time of
+ * narthex_time_ns is `until_ns`; returns how many it has handled. Where the machine's interface
+ * interrupts its processor (notify of `Ring`), the processor sleeps meanwhile; elsewhere it polls.
+ */
+int narthex_wait(uint64_t until_ns);
+
 /* Returns after every node has called it. Handles messages while it waits. */
 void narthex_barrier(void);
 

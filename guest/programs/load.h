@@ -26,6 +26,11 @@ enum {
     LOAD_BURST = 8
 };
 
+/* How the server looks for requests: a program may let it sleep. */
+#ifndef LOAD_LOOK_FOR_REQUESTS
+#define LOAD_LOOK_FOR_REQUESTS() narthex_poll()
+#endif
+
 /* Below this part of the offered rate the answers do not keep up with the requests. */
 #define LOAD_KEEPS_UP 0.95
 
@@ -144,7 +149,7 @@ static void load_run(long all, const long *served) {
         narthex_open_loop_run(&load_loop);
     if (narthex_node() == load_server())
         while (*served < all)
-            narthex_poll();
+            LOAD_LOOK_FOR_REQUESTS();
     narthex_region_end(MEASURED_REGION);
     load_report();
 }

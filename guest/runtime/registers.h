@@ -562,6 +562,12 @@
 /* Control of a descriptor: the interface is done with it. */
 #define DESCRIPTOR_DONE UINT64_C(0x100000000)
 
+/* RECEIVE_RING_INTERRUPT: it is enabled. */
+#define RING_INTERRUPT_ENABLED UINT64_C(0x1)
+
+/* RECEIVE_RING_INTERRUPT: the driver may wait for it. */
+#define RING_INTERRUPT_PRESENT UINT64_C(0x2)
+
 /* Bytes of a basic block of a send queue. */
 #define VERBS_BASIC_BLOCK UINT64_C(0x40)
 
@@ -755,6 +761,9 @@
 
 /* load: buffers that are handed over together */
 #define REGISTER_RECEIVE_RING_THRESHOLDS UINT64_C(0xe0)
+
+/* store: 1 enables one interrupt, 0 disables it; load: the same, and 2 where the machine has it */
+#define REGISTER_RECEIVE_RING_INTERRUPT UINT64_C(0xe8)
 
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)

@@ -6,5 +6,6 @@
 enum { CALL_REPORT = 0x4e00, CALL_FAIL = 0x4e01, CALL_REGION = 0x4e02, CALL_COUNT = 0x4e04 };
 enum { REGION_END = 0, REGION_BEGIN = 1 };
 enum { CALL_CHECKPOINT = 0x4e05 };
+enum { CALL_WAIT_FOR_INTERRUPT = 0x4e06 };
 
 #endif

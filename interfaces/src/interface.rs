@@ -105,6 +105,8 @@ pub struct Surroundings<'a> {
     pub merges_writes: bool,
     /// Whether it is behind a link whose packets may have relaxed ordering.
     pub knows_relaxed_ordering: bool,
+    /// Why no processor takes its interrupts there, and what is expected, if none does.
+    pub no_interrupts: Option<&'static str>,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -340,7 +342,7 @@ fn half(
 ) -> Result<Box<dyn InterfaceHalf>, InterfaceError> {
     let config = section(name, node)?;
     let Surroundings { attachment, hearing, overlaps, protocol, .. } = *node;
-    let Surroundings { merges_writes, knows_relaxed_ordering, .. } = *node;
+    let Surroundings { merges_writes, no_interrupts, knows_relaxed_ordering, .. } = *node;
     let Surroundings { block_bytes, packet_bytes, time_without_progress, .. } = *node;
     let (agent, addresses) = (AgentId(node.first_agent.0 + place as u8), Addresses::of_process(process));
     let setup = Setup {
@@ -353,6 +355,7 @@ fn half(
         overlaps,
         merges_writes,
         knows_relaxed_ordering,
+        no_interrupts,
         protocol,
         block_bytes,
         packet_bytes,
@@ -411,6 +414,7 @@ pub(crate) mod tests {
             overlaps: false,
             merges_writes: false,
             knows_relaxed_ordering: false,
+            no_interrupts: Some("this node has none"),
             protocol: protocols::by_name("MOESI").expect("it is built in"),
             block_bytes: 64,
             packet_bytes: 256,

@@ -25,6 +25,7 @@
 //! | [`interconnects`] | what carries transactions between agents: one kind a file |
 //! | [`traffic`] | what can cross a bus, and which parameters therefore change nothing |
 //! | [`home_memory`] | a memory on an interconnect |
+//! | [`interrupt`] | what a device sends to interrupt a processor |
 //! | [`third_level`] | a cache in front of a memory |
 //! | [`memory_array`] | what keeps a memory's blocks |
 //! | [`memory_uses`] | when its parts are in use, for observers |
@@ -48,6 +49,7 @@ pub mod directory;
 pub mod dram;
 pub mod home_memory;
 pub mod interconnects;
+pub mod interrupt;
 pub mod kind;
 pub mod main_memory;
 pub mod memory_array;

@@ -187,6 +187,17 @@ impl SystemCalls {
         self.threads.sleeps_for_ever(thread)
     }
 
+    /// A device interrupts the process: the place of the thread that waits for it, if one does. The next
+    /// one that waits for it goes on at once otherwise.
+    pub fn interrupt(&mut self, vector: u8) -> Option<usize> {
+        self.threads.interrupt_of_device(vector)
+    }
+
+    /// The interrupt for which a thread sleeps, if it does.
+    pub fn awaited_interrupt(&self, thread: usize) -> Option<u8> {
+        self.threads.awaited_interrupt(thread)
+    }
+
     /// The number by which the program knows a thread.
     pub fn thread_number(&self, thread: usize) -> i64 {
         self.threads.number(thread)
@@ -305,6 +316,7 @@ impl<M: GuestMemory> Call<'_, M> {
             "narthex_region" => self.region(),
             "narthex_checkpoint" => Ok(Effect::Narthex(NarthexCall::Checkpoint).into()),
             "narthex_shared" => self.share(),
+            "wait_for_interrupt" => self.wait_for_interrupt(),
             _ => Ok(self.unknown()),
         }
     }

@@ -140,6 +140,8 @@ const CALLS: &[(u64, &str)] = &[
     (0x4e03, "narthex_shared"),
     (0x4e04, "narthex_count"),
     (0x4e05, "narthex_checkpoint"),
+    // Of drivers: the operating system works for it, as for a read of a device that waits.
+    (0x4e06, "wait_for_interrupt"),
 ];
 
 /// The name of a system call, or nothing for a number that Linux hardly uses.

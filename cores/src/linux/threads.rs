@@ -38,6 +38,8 @@ pub(super) struct Threads {
     latest: i64,
     /// What the first thread has exited with, if it has.
     exit_code: Option<u8>,
+    /// Interrupts of devices for which no thread has waited yet, a bit for each vector.
+    interrupts: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,6 +69,15 @@ pub(super) enum Awaited {
     Word { word: u64, bits: u32 },
     /// Bytes or room in a pipe.
     Pipe(u64),
+    /// A device's interrupt by this vector.
+    Interrupt(u8),
+}
+
+impl Awaited {
+    /// Whether its sleeper is told when its time is over before.
+    pub fn may_come_in_time(self) -> bool {
+        matches!(self, Awaited::Word { .. } | Awaited::Interrupt(_))
+    }
 }
 
 /// A thread that sleeps.
@@ -87,7 +98,7 @@ impl Sleeper {
     fn word(&self) -> Option<u64> {
         match self.awaited {
             Awaited::Word { word, .. } => Some(word),
-            Awaited::Nothing | Awaited::Pipe(_) => None,
+            Awaited::Nothing | Awaited::Pipe(_) | Awaited::Interrupt(_) => None,
         }
     }
 }
@@ -97,7 +108,7 @@ impl Threads {
     pub fn on(processors: usize) -> Self {
         let mut places: Vec<Option<Thread>> = (0..processors).map(|_| None).collect();
         places[0] = Some(Thread::new(PROCESS, ThreadSignals::default(), [0; NAME_BYTES]));
-        Threads { places, sleepers: Vec::new(), latest: PROCESS, exit_code: None }
+        Threads { places, sleepers: Vec::new(), latest: PROCESS, exit_code: None, interrupts: 0 }
     }
 
     /// How many threads the process can have at a time.
@@ -254,10 +265,35 @@ impl Threads {
         moved
     }
 
-    /// The time of a sleeper is over: whether it waited for a word, in vain.
+    /// A device interrupts: the first thread that waits for it goes on, if one does.
+    pub fn interrupt_of_device(&mut self, vector: u8) -> Option<usize> {
+        let is_awaited = |sleeper: &Sleeper| sleeper.awaited == Awaited::Interrupt(vector);
+        let Some(asleep) = self.sleepers.iter().position(is_awaited) else {
+            self.interrupts |= 1 << vector;
+            return None;
+        };
+        Some(self.sleepers.remove(asleep).place)
+    }
+
+    /// Whether a device has interrupted since this was last asked or waited for.
+    pub fn take_interrupt(&mut self, vector: u8) -> bool {
+        let has_come = self.interrupts >> vector & 1 == 1;
+        self.interrupts &= !(1 << vector);
+        has_come
+    }
+
+    /// The interrupt for which a thread sleeps, if it does.
+    pub fn awaited_interrupt(&self, place: usize) -> Option<u8> {
+        match self.sleepers.iter().find(|sleeper| sleeper.place == place)?.awaited {
+            Awaited::Interrupt(vector) => Some(vector),
+            _ => None,
+        }
+    }
+
+    /// The time of a sleeper is over: whether it waited for something else, in vain.
     pub fn time_is_over(&mut self, place: usize) -> bool {
         let asleep = self.sleepers.iter().position(|sleeper| sleeper.place == place);
-        asleep.is_some_and(|asleep| self.sleepers.remove(asleep).word().is_some())
+        asleep.is_some_and(|asleep| self.sleepers.remove(asleep).awaited.may_come_in_time())
     }
 
     /// Whether a thread sleeps until a signal comes, or a byte in a pipe.

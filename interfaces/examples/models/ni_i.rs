@@ -290,6 +290,7 @@ mod tests {
             overlaps: false,
             merges_writes: false,
             knows_relaxed_ordering: false,
+            no_interrupts: Some("this node has none"),
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

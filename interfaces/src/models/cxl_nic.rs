@@ -129,6 +129,9 @@ impl Config {
             refill_threshold,
             write_back_batch,
             write_back_time,
+            notify: None,
+            interrupt_moderation: None,
+            interrupt_packets: None,
         }
     }
 

@@ -45,6 +45,8 @@ pub struct Setup<'a> {
     pub merges_writes: bool,
     /// Whether it is behind a link whose packets may have relaxed ordering.
     pub knows_relaxed_ordering: bool,
+    /// Why no processor takes its interrupts there, and what is expected, if none does.
+    pub no_interrupts: Option<&'static str>,
     /// The protocol of the node's caches.
     pub protocol: &'static Protocol,
     /// Bytes in a coherence block.
@@ -212,6 +214,7 @@ mod tests {
             overlaps: false,
             merges_writes: false,
             knows_relaxed_ordering: false,
+            no_interrupts: Some("this node has none"),
             protocol: protocols::by_name("MOESI").unwrap(),
             block_bytes: 64,
             packet_bytes: 256,

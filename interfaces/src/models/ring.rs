@@ -41,8 +41,8 @@
 //! over a link takes long, and the blocks of a packet are read at the same time. The receive half has
 //! one transaction under way; over a link its writes are posted.
 //!
-//! There are no interrupts: the driver polls, as the messaging library does over all interfaces.
-//! There is one pair of rings for each process, without steering of packets to several.
+//! The driver polls, as the messaging library does over all interfaces. Behind a PCIe link it may wait for an
+//! interrupt when it finds nothing (`notify`, [`interrupts`](crate::ring::interrupts)). There is one pair of rings for each process, without steering of packets to several.
 
 use narthex_kernel::Duration;
 use schemars::{JsonSchema, schema_for};
@@ -57,17 +57,20 @@ use crate::programming::{Driver, Firmware, Programming};
 use crate::registers::LARGEST_QUEUE_BYTES;
 use crate::relaxed_ordering::RelaxedOrdering;
 use crate::ring::descriptors::{DESCRIPTOR_BYTES, DONE, REPORT};
+use crate::ring::interrupts::{ENABLED, INTERRUPT_REGISTERS, Moderation, PRESENT, RingInterrupt};
 use crate::ring::receive::{RingReceive, WriteBack};
 use crate::ring::send::RingSend;
 use crate::ring::{Parts, RECEIVE_REGISTERS, RingMemory, SEND_REGISTERS, SendThresholds};
 
 static PROGRAMMING: Programming = Programming {
     driver: Driver::apart("ring", "Descriptor rings and doorbells."),
-    registers: &[&SEND_REGISTERS, &RECEIVE_REGISTERS],
+    registers: &[&SEND_REGISTERS, &RECEIVE_REGISTERS, &INTERRUPT_REGISTERS],
     constants: &[
         ("DESCRIPTOR_BYTES", DESCRIPTOR_BYTES, "Bytes of a descriptor."),
         ("DESCRIPTOR_REPORT", REPORT, "Control of a send descriptor: report when it is done."),
         ("DESCRIPTOR_DONE", DONE, "Control of a descriptor: the interface is done with it."),
+        ("RING_INTERRUPT_ENABLED", ENABLED, "RECEIVE_RING_INTERRUPT: it is enabled."),
+        ("RING_INTERRUPT_PRESENT", PRESENT, "RECEIVE_RING_INTERRUPT: the driver may wait for it."),
     ],
     // A fact of the information page would move the data of all programs: see SEND_RING_THRESHOLDS.
     facts: &[],
@@ -119,6 +122,28 @@ pub struct Config {
     /// Time after which fewer are written back, from when the first of them is done.
     #[schemars(extend("half" = "receive"))]
     pub write_back_time: Duration,
+    /// How the driver learns of packets that have come; without it by polling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("half" = "receive"))]
+    pub notify: Option<Notify>,
+    /// The least time from one interrupt to the next; without it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("half" = "receive"))]
+    pub interrupt_moderation: Option<Duration>,
+    /// With so many packets an interrupt does not wait for that time; without it it always does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 8192), extend("half" = "receive"))]
+    pub interrupt_packets: Option<u64>,
+}
+
+/// How the driver learns of packets that have come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Notify {
+    /// It looks for them.
+    Poll,
+    /// It looks for them, and may wait for an interrupt when there is none.
+    Interrupt,
 }
 
 impl Config {
@@ -213,6 +238,46 @@ impl Config {
         }
     }
 
+    /// What the keys of interrupts say together.
+    fn interrupt(&self, setup: &Setup<'_>) -> Result<RingInterrupt, Problem> {
+        let &Config { notify, interrupt_moderation, interrupt_packets, receive_ring, .. } = self;
+        if notify != Some(Notify::Interrupt) {
+            let stated = [
+                ("interrupt_moderation", interrupt_moderation.is_some()),
+                ("interrupt_packets", interrupt_packets.is_some()),
+            ];
+            return match stated.into_iter().find(|(_, is_stated)| *is_stated) {
+                None => Ok(RingInterrupt::new(None)),
+                Some((key, _)) => Problem::refuse(
+                    key,
+                    "the driver polls, and there is no interrupt to hold back; expected notify = \"interrupt\" with it",
+                ),
+            };
+        }
+        if let Some(reason) = setup.no_interrupts {
+            return Problem::refuse("notify", format!("\"interrupt\" is not possible here: {reason}"));
+        }
+        let time = interrupt_moderation.unwrap_or(Duration::ZERO);
+        let packets = interrupt_packets.unwrap_or(u64::MAX);
+        if interrupt_packets.is_some() && time == Duration::ZERO {
+            return Problem::refuse(
+                "interrupt_packets",
+                format!(
+                    "{packets} packets instead of a time, and there is none; expected interrupt_moderation with it"
+                ),
+            );
+        }
+        match interrupt_packets {
+            Some(packets) if packets == 0 || packets > receive_ring => Problem::refuse(
+                "interrupt_packets",
+                format!(
+                    "{packets} packets; from 1 to {receive_ring} are possible with receive_ring = {receive_ring}"
+                ),
+            ),
+            _ => Ok(RingInterrupt::new(Some(Moderation { time, packets }))),
+        }
+    }
+
     fn parts(
         &self,
         setup: &Setup<'_>,
@@ -251,8 +316,9 @@ impl Config {
         self.check_receive(setup)?;
         let ring = (setup.addresses.receive_queue(), self.receive_ring);
         let write_back = WriteBack { batch: self.write_back_batch, time: self.write_back_time };
+        let interrupt = self.interrupt(setup)?;
         let parts = self.parts(setup, ring, self.refill_threshold, tail_copy)?;
-        Ok(Box::new(RingReceive::new(parts, write_back)))
+        Ok(Box::new(RingReceive::new(parts, write_back, interrupt)))
     }
 }
 

@@ -15,6 +15,7 @@
 //! and the interface writes back all descriptors of a block together.
 
 pub mod descriptors;
+pub mod interrupts;
 pub mod leaving;
 pub mod receive;
 pub mod send;

@@ -4,7 +4,7 @@
 //!   packet waits, and a descriptor is there ──► engine_time ──► its buffer written, block by block
 //!                                                                                │
 //!   descriptors written back: a batch of them is done, ◄─────────────────────────┘
-//!   or the first of them since write_back_time
+//!   or the first of them since write_back_time ──► interrupt, if enabled ([`super::interrupts`])
 //! ```
 //!
 //! A packet stays in the flow control's incoming buffers until there is a descriptor for it. So no
@@ -17,10 +17,12 @@
 use narthex_fabrics::{Header, Packet};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
+use narthex_memory::interrupt::Interrupt;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::descriptors::{DONE, Fetch, Ring};
+use super::interrupts::{INTERRUPT_REGISTERS, RingInterrupt};
 use super::tail::READ_AGAIN;
 use super::{Parts, RECEIVE_REGISTERS, ring_register, store_to_register};
 use crate::description::{Engine, HalfDescription, Layout};
@@ -38,6 +40,8 @@ narthex_kernel::statistics! {
         batches: Counter, "receive_write_back_batches", "batches", "times that the receive ring's descriptors began to be written back";
         late_batches: Counter, "receive_write_back_timeouts", "batches", "those of them that began because a descriptor had waited too long";
         write_backs: Counter, "receive_descriptor_write_backs", "blocks", "blocks of the receive ring written back";
+        interrupts: Counter, "receive_interrupts", "messages", "messages that interrupted the processor";
+        moderated: Counter, "receive_interrupts_moderated", "messages", "those of them that moderation had held back";
         held: Counter, "packets_without_descriptor", "packets", "packets that the flow control held because the receive ring had no descriptor left";
     }
 }
@@ -47,6 +51,9 @@ pub const BUFFER_FIRST: &str = "buffer-first";
 /// The same where payload has relaxed ordering: a descriptor that is done has not, so that it comes to memory behind
 /// its buffer.
 pub const STRICT_DESCRIPTORS: &str = "strict-descriptors";
+
+/// Where the register of the interrupt is.
+const INTERRUPT_REGISTER: u64 = INTERRUPT_REGISTERS[0].1;
 
 /// Its transaction on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -60,6 +67,8 @@ enum Job {
     WriteBack {
         until: u64,
     },
+    /// The message that interrupts the processor.
+    Interrupt,
 }
 
 /// A packet on its way to its buffer.
@@ -109,6 +118,7 @@ pub struct RingReceive {
     engine_time: Duration,
     relaxed_payload: bool,
     write_back: WriteBack,
+    interrupt: RingInterrupt,
     /// Descriptors that its driver hands over together.
     refill: u64,
     deposit: Option<Deposit>,
@@ -128,7 +138,7 @@ pub struct RingReceive {
 
 impl RingReceive {
     /// A half without descriptors. Its thresholds are the number that the driver hands over together.
-    pub fn new(parts: Parts, write_back: WriteBack) -> Self {
+    pub fn new(parts: Parts, write_back: WriteBack, interrupt: RingInterrupt) -> Self {
         let Parts {
             agent,
             memory,
@@ -148,6 +158,7 @@ impl RingReceive {
             engine_time,
             relaxed_payload,
             write_back,
+            interrupt,
             refill: thresholds,
             deposit: None,
             waits_until: None,
@@ -226,6 +237,9 @@ impl RingReceive {
 
     /// The next transaction that it needs.
     fn next_job(&self) -> Option<Job> {
+        if self.interrupt.is_due() {
+            return Some(Job::Interrupt);
+        }
         if self.writes_back {
             return Some(Job::WriteBack { until: self.ring.block_to_write().2 });
         }
@@ -240,6 +254,9 @@ impl RingReceive {
 
 impl InterfaceHalf for RingReceive {
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
+        if offset == INTERRUPT_REGISTER {
+            return Some(Ok(self.interrupt.load()));
+        }
         let (_, register) = ring_register(&RECEIVE_REGISTERS, offset)?;
         Some(Ok(self.ring.load(register)))
     }
@@ -250,6 +267,9 @@ impl InterfaceHalf for RingReceive {
         offset: u64,
         value: u64,
     ) -> Option<Result<(), RegisterFault>> {
+        if offset == INTERRUPT_REGISTER {
+            return Some(self.interrupt.store(value));
+        }
         let (is_doorbell, stored) =
             store_to_register(&mut self.ring, &RECEIVE_REGISTERS, (offset, value), true)?;
         self.statistics.doorbells.add(is_doorbell.into());
@@ -259,7 +279,9 @@ impl InterfaceHalf for RingReceive {
 
     /// A tail may make it ask for the bus.
     fn independent_of_arrivals(&self, _: &Context<'_>, access: RegisterAccess, _: Time) -> Option<bool> {
-        ring_register(&RECEIVE_REGISTERS, access.offset).map(|_| false)
+        let is_own =
+            access.offset == INTERRUPT_REGISTER || ring_register(&RECEIVE_REGISTERS, access.offset).is_some();
+        is_own.then_some(false)
     }
 
     /// It sends nothing.
@@ -288,13 +310,17 @@ impl InterfaceHalf for RingReceive {
         self.job.is_none() && self.next_job().is_some()
     }
 
-    fn issue(&mut self, _context: &mut Context<'_>) -> Option<Transaction> {
+    fn issue(&mut self, context: &mut Context<'_>) -> Option<Transaction> {
         let job = self.next_job()?;
         self.job = Some(job);
         let (address, block, relaxed) = match job {
             Job::Descriptors(fetch) => {
                 self.ring.ask(fetch);
                 return Some(Transaction::block(self.agent, Kind::ReadOnce, fetch.address));
+            }
+            Job::Interrupt => {
+                self.interrupt.leave(context.now);
+                return Some(Interrupt { vector: 0 }.message(self.agent));
             }
             Job::Tail(block) => return Some(self.ring.ask_for_tail(self.agent, block)),
             Job::Buffer => {
@@ -322,8 +348,12 @@ impl InterfaceHalf for RingReceive {
                 self.statistics.doorbells.add(is_doorbell.into());
             }
             Job::Buffer => self.block_written(context),
+            Job::Interrupt => self.statistics.interrupts.increment(),
             Job::WriteBack { until } => {
+                let before = self.ring.unwritten();
                 self.ring.mark_written(until);
+                let packets = before - self.ring.unwritten();
+                context.timers.extend(self.interrupt.written_back(context.now, packets));
                 self.statistics.write_backs.increment();
                 self.writes_back = self.ring.unwritten() > 0;
             }
@@ -340,6 +370,7 @@ impl InterfaceHalf for RingReceive {
             self.statistics.late_batches.increment();
             self.begin_to_write_back();
         }
+        self.statistics.moderated.add(self.interrupt.look_at_time(context.now).into());
         if let Some(deposit) = &mut self.deposit {
             deposit.is_prepared |= deposit.ready <= context.now;
         }
@@ -389,6 +420,7 @@ impl HalfDescription for RingReceive {
         let read = self.ring.handed_over().saturating_sub(usable);
         let note = match self.ring.left() {
             0 if self.ring.handed_over() > 0 => "the interface waits until the processor hands over buffers",
+            _ if self.interrupt.is_masked() => "its interrupt is not enabled",
             _ => "",
         };
         let used = self.ring.done().saturating_sub(read);
@@ -401,6 +433,7 @@ impl HalfDescription for RingReceive {
             Some(Job::Tail(_)) => Some("reads the tail"),
             Some(Job::Buffer) => Some("writes a buffer"),
             Some(Job::WriteBack { .. }) => Some("writes descriptors back"),
+            Some(Job::Interrupt) => Some("interrupts the processor"),
             None if self.next_job().is_some() => Some("waits for the bus"),
             None if self.deposit.is_some() => Some("prepares a message"),
             None => self.waits_until.map(|_| "waits for more to write back"),

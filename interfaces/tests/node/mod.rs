@@ -157,6 +157,7 @@ impl Node {
             overlaps: interface.directory.is_some(),
             merges_writes: false,
             knows_relaxed_ordering: false,
+            no_interrupts: Some("this node has none"),
             hearing: if interface.directory.is_some() { Hearing::Held } else { Hearing::All },
             protocol: protocol(interface),
             block_bytes: BLOCK_BYTES,

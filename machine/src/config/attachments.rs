@@ -170,6 +170,7 @@ impl super::MachineConfig {
             overlaps: self.overlaps(chosen),
             merges_writes: self.is_behind_link(chosen),
             knows_relaxed_ordering: self.knows_relaxed_ordering(chosen),
+            no_interrupts: self.no_interrupts(chosen),
             protocol: protocols::by_name(&self.data_cache.protocol).expect("checked with the machine"),
             block_bytes: self.block().as_u64(),
             packet_bytes: self.messages.packet.as_u64(),
@@ -214,6 +215,18 @@ impl super::MachineConfig {
     fn knows_relaxed_ordering(&self, chosen: &Attached) -> bool {
         let places = self.node.place(chosen).unwrap_or_default();
         places.iter().any(|name| self.node.knows_relaxed_ordering(name))
+    }
+
+    /// Why no processor takes an interface's interrupts at its place.
+    fn no_interrupts(&self, chosen: &Attached) -> Option<&'static str> {
+        let places = self.node.place(chosen).unwrap_or_default();
+        let has_time = self.operating_system.as_ref().is_some_and(|system| system.interrupt_time.is_some());
+        if !places.iter().any(|name| self.node.carries_interrupts(name)) {
+            return Some(
+                "the interface is behind no link that carries its messages; expected \"poll\", or a link of kind = \"pcie\"",
+            );
+        }
+        (!has_time).then_some("operating_system.interrupt_time is missing; expected what an interrupt takes")
     }
 
     /// What the program's processors are to a device with a part in each of their tiles.

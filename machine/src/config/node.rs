@@ -247,6 +247,11 @@ impl NodeShape {
         self.interconnects.get(interconnect).is_some_and(|part| part.rules().knows_relaxed_ordering())
     }
 
+    /// Whether an interconnect carries interrupts of devices to processors.
+    pub fn carries_interrupts(&self, interconnect: &str) -> bool {
+        self.interconnects.get(interconnect).is_some_and(|part| part.rules().carries_interrupts())
+    }
+
     /// What an interconnect is to the directory that it is, or on which the bridge in front of it sits.
     pub fn seat(&self, interconnect: &str) -> Seat {
         match self.interconnects.get(interconnect).map(|part| part.rules()) {

@@ -22,6 +22,10 @@ pub struct Config {
     pub page_frames: FramePlacement,
     /// How many pages of a process may be pinned at a time.
     pub pinned_pages: u64,
+    /// Time from a device's interrupt to the next instruction of the thread that waits for it: handler,
+    /// scheduler, end of the call. Interfaces that interrupt need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupt_time: Option<Duration>,
 }
 
 impl Config {
@@ -32,6 +36,7 @@ impl Config {
             page_time: Duration::ZERO,
             page_frames: FramePlacement::Contiguous,
             pinned_pages: u64::MAX,
+            interrupt_time: None,
         }
     }
 

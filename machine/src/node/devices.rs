@@ -11,6 +11,7 @@ use narthex_interfaces::on_chip::Effects;
 use narthex_kernel::Time;
 use narthex_memory::home_memory::HomeMemory;
 use narthex_memory::interconnects::{self, MemoryId};
+use narthex_memory::interrupt::Interrupt;
 use narthex_memory::main_memory::MainMemory;
 use narthex_memory::pages::{PageKind, PageTable};
 use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
@@ -210,6 +211,9 @@ impl Node {
     /// reaches what its process may use, cachable memory that may be written if it
     /// is changed.
     pub(super) fn refusal(&self, place: PortPlace, transaction: &Transaction) -> Option<String> {
+        if transaction.kind == Kind::UncachedStore && Interrupt::at(transaction.address).is_some() {
+            return None;
+        }
         let process = &self.processes[usize::from(place.process)];
         let pages = &process.pages;
         let reads = matches!(transaction.kind, Kind::Read | Kind::ReadOnce);

@@ -39,6 +39,8 @@ pub(super) enum Event {
     /// The time is over for which a processor's thread sleeps, if it is that sleep
     /// still.
     SleepOver(usize, u64),
+    /// A device's message interrupts a process by this vector.
+    Interrupt(usize, u8),
     /// The job of a process begins.
     Start(usize),
     /// The job of a process is over.
@@ -121,6 +123,7 @@ impl Node {
                 self.network.end_step();
             }
             Event::SleepOver(index, sleep) => self.end_sleep(now, index, sleep),
+            Event::Interrupt(process, vector) => self.interrupt_process(now, process, vector),
             Event::Start(process) => self.start_process(now, process),
             Event::Stop(process) => self.stop_process(now, process),
         }

@@ -8,6 +8,7 @@ use narthex_memory::directory::{self, Carried};
 use narthex_memory::interconnects::{
     self, BridgeAgent, Interconnect, InterconnectHost, InterconnectId, MemoryId, Observation, Step, Supplier,
 };
+use narthex_memory::interrupt::Interrupt;
 use narthex_memory::processor_memory::Traffic;
 use narthex_memory::{AgentId, Transaction};
 
@@ -215,6 +216,11 @@ impl InterconnectHost for Node {
         carried: Carried,
     ) {
         self.carry_message(at, (from, to), carried);
+    }
+
+    fn interrupt(&mut self, at: Time, device: AgentId, message: Interrupt) {
+        let process = self.port(device).expect("a device's port interrupts").process;
+        self.events.schedule(at, Event::Interrupt(process.into(), message.vector));
     }
 
     /// Notes what answers a processor's transaction, and counts where a block of the interface came from.

@@ -389,6 +389,7 @@ impl Partition for Node {
                     | Event::InterruptLines(..)
                     | Event::BufferDue(_)
                     | Event::SleepOver(..)
+                    | Event::Interrupt(..)
                     | Event::Start(_)
                     | Event::Stop(_)
                     | Event::Parcel

@@ -128,7 +128,7 @@ impl Node {
     }
 
     /// The operating system works for a process.
-    fn spend_in_system(&mut self, index: usize, now: Time, time: Duration) {
+    pub(super) fn spend_in_system(&mut self, index: usize, now: Time, time: Duration) {
         let state = self.processors[index].state;
         if matches!(state, State::Exited | State::Vacant) {
             return;

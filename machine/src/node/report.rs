@@ -13,6 +13,7 @@ use narthex_interfaces::description::DevicePort;
 use narthex_interfaces::registers::Addresses;
 use narthex_kernel::Time;
 use narthex_memory::interconnects::Interconnect;
+use narthex_memory::interrupt::Interrupt;
 use serde_json::{Value, json};
 
 use super::counts::{ledger_json, size_entries, statistics_json, waits_json};
@@ -199,7 +200,10 @@ impl Node {
         named.unwrap_or_else(|| match self.processes[0].calls.space().place(address) {
             Guest::Inside(Use::Heap | Use::Mapping, _) => AddressName::whole("user memory"),
             Guest::Inside(purpose, _) => AddressName::whole(purpose.to_string()),
-            _ => AddressName::whole("memory"),
+            _ => match Interrupt::at(address) {
+                Some(Interrupt { vector }) => AddressName::whole(format!("interrupt vector {vector}")),
+                None => AddressName::whole("memory"),
+            },
         })
     }
 }

@@ -382,6 +382,9 @@ impl Node {
     fn sleep_in_words(&self, index: usize) -> String {
         let process = &self.processes[self.processors[index].process];
         let thread = index - process.processors.start;
+        if let Some(vector) = process.calls.awaited_interrupt(thread) {
+            return format!("asleep until interrupt vector {vector} comes");
+        }
         match process.calls.awaited_word(thread) {
             Some(word) => format!("asleep until another thread wakes it at {}", self.location(index, word)),
             None if process.calls.sleeps_for_ever(thread) => "asleep until a signal comes".into(),

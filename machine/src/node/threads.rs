@@ -4,8 +4,9 @@
 //! (`narthex_cores::linux`); here are the processors that follow.
 
 use narthex_cores::linux::NewThread;
-use narthex_kernel::Time;
+use narthex_kernel::{Duration, Time};
 
+use super::process::Process;
 use super::processor::State;
 use super::{Event, Node, NodeProcessor};
 use crate::activity::{Activities, Activity, Occupation};
@@ -68,9 +69,16 @@ impl Node {
         }
     }
 
-    /// From `at` on a processor's time belongs to a sleeping thread.
+    /// From `at` on a processor's time belongs to a sleeping thread. One that waits for an interrupt looks
+    /// for messages.
     pub(super) fn book_sleep(&mut self, index: usize, at: Time) {
-        self.book_as(index, at, (Activity::Synchronisation, Occupation::Asleep));
+        let NodeProcessor { process, activities, .. } = &self.processors[index];
+        let Process { calls, processors, .. } = &self.processes[*process];
+        let booked = match calls.awaited_interrupt(index - processors.start) {
+            None => (Activity::Synchronisation, Occupation::Asleep),
+            Some(_) => (activities.current(), Occupation::Interrupt),
+        };
+        self.book_as(index, at, booked);
     }
 
     /// The threads at these places of a process go on.
@@ -86,6 +94,22 @@ impl Node {
         // The call itself may not be over.
         let at = now.max(unit.ledger.booked_until());
         self.book(index, at, Occupation::Execute);
+    }
+
+    /// A device interrupts a process: the thread that waits for it goes on, when the operating system has
+    /// brought it there.
+    pub(super) fn interrupt_process(&mut self, now: Time, process: usize, vector: u8) {
+        let Process { calls, processors, ended, .. } = &mut self.processes[process];
+        if ended.is_some() {
+            return;
+        }
+        let Some(place) = calls.interrupt(vector) else { return };
+        let index = processors.start + place;
+        let time = self.operating_system.interrupt_time.unwrap_or(Duration::ZERO);
+        self.processors[index].processor.set_x(A0, 0);
+        self.note_progress(now);
+        self.wake_thread(now, index);
+        self.spend_in_system(index, now.max(self.processors[index].processor.now()), time);
     }
 
     /// The time is over for which a thread slept, if it is that sleep still.

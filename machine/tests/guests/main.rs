@@ -49,6 +49,7 @@ mod refusals;
 mod regions;
 mod register_file;
 mod reorder;
+mod ring_interrupts;
 mod rings;
 mod sarc;
 mod several_interfaces;

@@ -6,6 +6,7 @@ use narthex_kernel::{EventPlace, Time};
 use super::{Interconnect, InterconnectId, LinkPacket, MemoryId, Step};
 use crate::agent::Agent;
 use crate::directory::{Carried, Endpoint};
+use crate::interrupt::Interrupt;
 use crate::transaction::{AgentId, Transaction};
 
 /// The agent or memory that delivered a block's bytes, or takes them.
@@ -121,6 +122,12 @@ pub trait InterconnectHost {
     /// order is asked of messages.
     fn carry(&mut self, _at: Time, _on: InterconnectId, _from: Endpoint, _to: Endpoint, _carried: Carried) {
         unreachable!("no directory is here")
+    }
+
+    /// A device's message that interrupts a processor has come to the host, behind everything that the
+    /// device wrote before: it takes effect at `at`.
+    fn interrupt(&mut self, _at: Time, _device: AgentId, _message: Interrupt) {
+        unreachable!("no interconnect here carries interrupts")
     }
 
     /// A block transaction was answered by this supplier. For counts.

@@ -122,6 +122,11 @@ pub trait InterconnectKind {
         false
     }
 
+    /// Whether devices behind it interrupt processors by messages ([`Interrupt`](crate::interrupt::Interrupt)).
+    fn carries_interrupts(&self) -> bool {
+        false
+    }
+
     /// Whether it is a link behind which devices may keep copies of blocks: they are agents of the interconnect
     /// above as well, which calls the link in their place
     /// ([`issue_for`](super::InterconnectModel::issue_for) and the functions beside it).

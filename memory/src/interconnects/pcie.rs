@@ -45,6 +45,10 @@
 //! and one that has loaded a register sees everything that the device wrote before it answered. Reads
 //! that have begun overlap with each other and with later writes.
 //!
+//! **Interrupts.** A device interrupts a processor by a memory write of 4 bytes to an address that is no
+//! memory ([`Interrupt`](crate::interrupt::Interrupt)): MSI-X. It is posted, and in order behind the device's other
+//! writes; the root complex takes it when those are in the host's memory.
+//!
 //! **An IOMMU** may stand between root complex and host ([`iommu`]): what misses its IOTLB waits for a page
 //! walk, and others pass it, but for the order above.
 //!
@@ -60,7 +64,8 @@
 //!
 //! **Left out**: attributes of the host's packets (a store is strict, as those of processors are), retries after errors, packets of 32-bit addresses,
 //! byte enables (a store of 1 to 8 bytes carries 4 or 8), the arbitration and buffers of switches
-//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), MSI.
+//! (they are a latency), the boundaries of flits in generation 6 (their bytes are counted), the remapping
+//! of interrupts by an IOMMU.
 //!
 //! | file | what it holds |
 //! | --- | --- |

@@ -5,6 +5,8 @@ use super::{Answer, Call, CallResult, GuestMemory, done};
 use crate::linux::signals::{Again, Interrupted};
 use crate::linux::threads::{ANY, Awaited, LOCK, Sleeper};
 
+use narthex_memory::interrupt::Interrupt;
+
 const NANOSECONDS: u64 = 1_000_000_000;
 
 /// The parts of a word with priority inheritance: FUTEX_TID_MASK and FUTEX_WAITERS.
@@ -293,6 +295,21 @@ impl<M: GuestMemory> Call<'_, M> {
         self.sleep(Awaited::Nothing, Some(until_ns), Again::Never, remaining_at)
     }
 
+    /// The caller sleeps until a device interrupts it by this vector, or until a time. One that has come since
+    /// the last wait ends it at once.
+    pub(super) fn wait_for_interrupt(&mut self) -> Answer {
+        let [vector, until_ns, ..] = self.a;
+        if vector >= Interrupt::VECTORS.into() {
+            return Err(EINVAL);
+        }
+        let vector = vector as u8;
+        if self.calls.threads.take_interrupt(vector) {
+            return done(());
+        }
+        let until_ns = (until_ns < u64::MAX).then_some(until_ns);
+        self.sleep(Awaited::Interrupt(vector), until_ns, Again::Never, 0)
+    }
+
     /// The caller sleeps until what it waits for comes, or until a time.
     pub(super) fn sleep(
         &mut self,
@@ -302,7 +319,7 @@ impl<M: GuestMemory> Call<'_, M> {
         remaining_at: u64,
     ) -> Answer {
         if until_ns.is_some_and(|until_ns| until_ns <= self.now_ns) {
-            return if matches!(awaited, Awaited::Word { .. }) { Err(ETIMEDOUT) } else { done(()) };
+            return if awaited.may_come_in_time() { Err(ETIMEDOUT) } else { done(()) };
         }
         let interrupted = Interrupted { again, first_argument: self.a[0] };
         let place = self.caller;

@@ -135,7 +135,7 @@ impl Direction {
         statistics.payload.add(self.way, packet.payload.into());
         statistics.overhead.add(self.way, overhead.into());
         statistics.busy.add(self.way, time.as_ps());
-        if let Content::Write(crossing) = &packet.content {
+        if let Content::Write(crossing) | Content::Interrupt(crossing) = &packet.content {
             self.taken += u32::from(crossing.is_last);
         }
         self.under_way.push_back((self.free_at + link.latency, packet));

@@ -13,6 +13,7 @@ use super::super::{Home, InterconnectHost, InterconnectId, Observation, ask};
 use super::Pcie;
 use super::packets::{Class, Content, Credits, Crossing, Order, Packet, ReadRequest, pieces};
 use crate::agent::Agent;
+use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, BlockData, Response, Transaction, TransactionTag};
 
 /// What the devices' end remembers.
@@ -123,6 +124,7 @@ impl Pcie {
         match transaction.kind {
             kind if kind.fetches_block() => own.send_reads(now, transaction),
             kind if kind.carries_block() => own.send_writes(now, transaction),
+            Kind::UncachedStore => own.send_interrupt(now, transaction),
             _ => unreachable!("a device behind a link keeps no copies: {transaction:?}"),
         }
         ask(composition, now, on, agent);
@@ -179,6 +181,15 @@ impl Pcie {
         }
     }
 
+    /// A message that interrupts a processor is a memory write behind all others (PCI Express Base
+    /// Specification 6.0, Section 6.1.4).
+    fn send_interrupt(&mut self, now: Time, transaction: Transaction) {
+        self.state.endpoint.writes.push_back(transaction.clone());
+        let payload = payload_of(&transaction);
+        let content = Content::Interrupt(Crossing { transaction, since: now, is_last: true });
+        self.state.up.send(now, Packet { content, payload });
+    }
+
     /// The oldest `count` writes of devices are on the wires, and complete for their devices.
     pub(super) fn end_writes<C: InterconnectHost>(
         composition: &mut C,
@@ -224,7 +235,7 @@ impl Pcie {
             Content::Data(tag, address, ref data) => {
                 Self::receive(composition, now, on, (tag, address), data);
             }
-            Content::Answer(..) | Content::Read(_) => unreachable!("it goes up"),
+            Content::Answer(..) | Content::Read(_) | Content::Interrupt(_) => unreachable!("it goes up"),
         }
         let Pcie { state, link, .. } = Self::of(composition, on);
         state.down.free(now, class, cost, link);

@@ -65,6 +65,8 @@ pub(super) enum Content {
     Part(Class),
     /// The last packet of a write.
     Write(Crossing),
+    /// A device's message that interrupts a processor.
+    Interrupt(Crossing),
     /// A processor's load from what is behind the link.
     Load(Crossing),
     /// The last packet of the completions of such a load.
@@ -119,7 +121,7 @@ impl Packet {
     pub fn class(&self) -> Class {
         match &self.content {
             Content::Part(class) => *class,
-            Content::Write(_) => Class::Posted,
+            Content::Write(_) | Content::Interrupt(_) => Class::Posted,
             Content::Load(_) | Content::Read(_) => Class::NonPosted,
             Content::Answer(..) | Content::Data(..) => Class::Completion,
         }
@@ -129,9 +131,10 @@ impl Packet {
     pub fn address(&self) -> Option<u64> {
         match &self.content {
             Content::Part(_) => None,
-            Content::Write(crossing) | Content::Load(crossing) | Content::Answer(crossing, _) => {
-                Some(crossing.transaction.address)
-            }
+            Content::Write(crossing)
+            | Content::Interrupt(crossing)
+            | Content::Load(crossing)
+            | Content::Answer(crossing, _) => Some(crossing.transaction.address),
             Content::Read(request) => Some(request.address),
             Content::Data(_, address, _) => Some(*address),
         }

@@ -143,6 +143,10 @@ impl InterconnectKind for Keys {
         true
     }
 
+    fn carries_interrupts(&self) -> bool {
+        true
+    }
+
     /// A snooping bus is held by a load until its completion comes, and that completion may stay
     /// behind writes of devices that need the same bus: a deadlock.
     fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {

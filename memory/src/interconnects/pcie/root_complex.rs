@@ -3,7 +3,8 @@
 //! ```text
 //!   from the link ─► arrivals, in order ─┬─ write: its blocks, one after the other; what is behind it waits
 //!                                        ├─ read request: begins; its blocks are read in parallel
-//!                                        └─ answer: goes to the processor
+//!                                        ├─ answer: goes to the processor
+//!                                        └─ interrupt: goes to the processor, when older writes are in memory
 //! ```
 //!
 //! So only a write delays what is behind it, unless that has attributes by which it passes the write
@@ -22,6 +23,7 @@ use super::Pcie;
 use super::endpoint::{payload_of, send_in_parts};
 use super::packets::{Class, Content, Credits, Crossing, Order, Packet, ReadRequest, completion_end};
 use super::writes::Writes;
+use crate::interrupt::Interrupt;
 use crate::kind::Kind;
 use crate::transaction::{
     AccessReply, AgentId, BlockData, LARGEST_TRANSFER_BYTES, Response, Transaction, TransactionTag,
@@ -355,6 +357,14 @@ impl Pcie {
                 observe_end(composition, now, on, crossing.since, &crossing.transaction);
                 let access = (crossing.transaction.agent, crossing.transaction.tag);
                 answer(composition, now, upper, access, response);
+            }
+            // Older writes are in memory: it is the oldest arrival.
+            Content::Interrupt(crossing) => {
+                own.state.up.free(now, class, cost, &own.link);
+                let at = now + own.host_time;
+                observe_end(composition, now, on, crossing.since, &crossing.transaction);
+                let message = Interrupt::of(&crossing.transaction);
+                composition.interrupt(at, crossing.transaction.agent, message);
             }
             _ => unreachable!("it goes down, or stays"),
         }

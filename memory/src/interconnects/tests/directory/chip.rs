@@ -124,6 +124,8 @@ pub(super) struct Chip {
     pub finished: Vec<Finished>,
     /// When a transaction of the device was over, and the first byte that it got.
     pub of_device: Vec<(u64, Option<u8>)>,
+    /// Its interrupts: when, and by which vector.
+    pub interrupts: Vec<(u64, u8)>,
     /// What the device has heard of.
     pub heard: Vec<Kind>,
     /// What it replies to reads of its blocks.
@@ -204,6 +206,7 @@ impl Chip {
             processors: (0..settings.processors).map(|number| processor(number, &settings)).collect(),
             finished: Vec::new(),
             of_device: Vec::new(),
+            interrupts: Vec::new(),
             heard: Vec::new(),
             to_reads: SnoopReply { shares: true, ..SnoopReply::default() },
             own_blocks: BTreeMap::new(),

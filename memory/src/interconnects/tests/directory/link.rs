@@ -10,6 +10,7 @@ use super::super::super::directory::{Directory, Homes};
 use super::super::super::pcie::{IommuConfig, Keys, Pcie, ReceiveBuffers};
 use super::*;
 use crate::directory::protocols;
+use crate::interrupt::Interrupt;
 use narthex_kernel::statistics::Value;
 
 fn keys() -> Keys {
@@ -246,6 +247,36 @@ fn a_store_without_a_credit_waits_until_the_device_has_taken_the_one_before() {
     // The first one is done at 222, and known to be 5 ns later.
     assert_eq!(chip.finished, [done(20, 0, 1), done(227 + 10, 0, 2)]);
     assert_eq!(counted(&chip, "credit_wait", "down"), (227 - 31) * 1_000);
+}
+
+#[test]
+fn an_interrupt_is_a_packet_of_four_bytes_that_comes_when_older_writes_are_in_memory() {
+    let alone = |host_time| {
+        let mut chip = chip(1, &Keys { host_time, ..keys() }, None);
+        chip.device(0, Interrupt { vector: 3 }.message(chip.device_id()));
+        chip.run();
+        assert_eq!((counted(&chip, "payload", "up"), counted(&chip, "overhead", "up")), (4, 24));
+        // For its device it is over when the link has taken it.
+        assert_eq!(chip.of_device, [(0, None)]);
+        assert!(chip.interconnects[1].is_idle_at(Time::from_ps(9_000_000)));
+        chip.interrupts
+    };
+    assert_eq!(alone(None), [(24 + 4 + 150, 3)]);
+    assert_eq!(alone(Some(Duration::from_ns(20))), [(24 + 4 + 150 + 20, 3)]);
+    // Of each block that is written in part the rest is fetched: the packets come sooner than they are written.
+    let mut chip = chip(1, &keys(), None);
+    let blocks = [0, 64, 128, 192].map(|offset| BLOCK + offset);
+    blocks.into_iter().for_each(|block| chip.device(0, write(&chip, block, 8)));
+    chip.device(0, Interrupt { vector: 0 }.message(chip.device_id()));
+    let mut now = 4 * (24 + 8) + (24 + 4) + 150;
+    chip.run_until(now);
+    assert_eq!((chip.interrupts.len(), byte(&chip, blocks[3])), (0, 0), "it is there, and waits");
+    while chip.interrupts.is_empty() {
+        assert!(now < 2_000, "it never comes");
+        now += 1;
+        chip.run_until(now);
+    }
+    assert!(blocks.into_iter().all(|block| byte(&chip, block) == 7));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The agents of a chip, and the chip as their host.
 
 use super::*;
+use crate::interrupt::Interrupt;
 
 /// The memory of a processor of the chip.
 pub(in super::super) struct ProcessorAgent<'a> {
@@ -176,6 +177,11 @@ impl InterconnectHost for Chip {
 
     fn schedule(&mut self, at: Time, on: InterconnectId, step: Step) {
         self.due.schedule(at, BenchEvent::Step(on, step));
+    }
+
+    fn interrupt(&mut self, at: Time, device: AgentId, message: Interrupt) {
+        assert_eq!(device, self.device_id());
+        self.interrupts.push((at.as_ps() / 1_000, message.vector));
     }
 
     fn carry(&mut self, at: Time, _on: InterconnectId, from: Endpoint, to: Endpoint, carried: Carried) {
