@@ -8,6 +8,7 @@ use super::super::RingMemory;
 use super::super::descriptors::DESCRIPTOR_BYTES;
 use super::*;
 use crate::on_chip::Effects;
+use crate::ring::interrupts::RingInterrupt;
 
 const START: u64 = 0x1000;
 const ENTRIES: u64 = 16;
@@ -55,7 +56,8 @@ fn writes(relaxed_payload: bool, left_out: Option<&str>) -> Vec<Transaction> {
         relaxed_payload,
         tail_copy: None,
     };
-    let mut half = RingReceive::new(parts, WriteBack { batch: 1, time: Duration::ZERO });
+    let mut half =
+        RingReceive::new(parts, WriteBack { batch: 1, time: Duration::ZERO }, RingInterrupt::new(None));
     assert!(left_out.is_none_or(|rule| half.protocol_rules().contains(&rule) && half.leave_out(rule)));
     let mut port = port();
     for (register, value) in [(0, START), (1, ENTRIES), (3, 4)] {

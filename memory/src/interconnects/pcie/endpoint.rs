@@ -186,8 +186,9 @@ impl Pcie {
     fn send_interrupt(&mut self, now: Time, transaction: Transaction) {
         self.state.endpoint.writes.push_back(transaction.clone());
         let payload = payload_of(&transaction);
+        let order = Order { id: self.id_based.then_some(transaction.agent), ..Order::STRICT };
         let content = Content::Interrupt(Crossing { transaction, since: now, is_last: true });
-        self.state.up.send(now, Packet { content, payload });
+        self.state.up.send(now, Packet { content, order, payload });
     }
 
     /// The oldest `count` writes of devices are on the wires, and complete for their devices.

@@ -358,7 +358,7 @@ impl Pcie {
                 let access = (crossing.transaction.agent, crossing.transaction.tag);
                 answer(composition, now, upper, access, response);
             }
-            // Older writes are in memory: it is the oldest arrival.
+            // The older writes that it does not pass are in memory.
             Content::Interrupt(crossing) => {
                 own.state.up.free(now, class, cost, &own.link);
                 let at = now + own.host_time;
