@@ -61,6 +61,7 @@ fn a_wait_ends_the_interrupts_time_after_its_message() {
     // before.
     let (longer, _) = run("interfaces.ring.engine_time=60ns");
     assert_eq!(longer - cycles, 2 * 10);
+    let (cycles, _) = run(&format!("operating_system.interrupt_time={INTERRUPT}ns"));
     let (longer, _) = run(&format!("operating_system.interrupt_time={}ns", INTERRUPT + 7));
     assert_eq!(longer - cycles, 7);
     let (same, _) = run(&format!("operating_system.system_call_time={}ns", SYSTEM_CALL - 50));
