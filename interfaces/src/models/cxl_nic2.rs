@@ -26,8 +26,7 @@
 //!
 //! A device architect has both kinds of memory to choose from. Ji, Yuan, Zhou, Jeong, Wang, Agarwal and
 //! Kim ("Re-architecting End-host Networking with CXL: Coherence, Memory, and Offloading", MICRO 2025)
-//! build NICs of both types, and find that a NIC of type 2 pushes what arrives into the host's caches
-//! rather than keep it. The queues are those of the coherent interfaces of 1996
+//! build NICs of both types. The queues are those of the coherent interfaces of 1996
 //! ([`crate::cachable_queue`]): lazy heads, valid bits, and a sense that alternates; what is new is that
 //! the processor hands its blocks over, and the interface need not ask.
 //!

@@ -43,6 +43,8 @@ pub struct StuckThread {
     pub access: Option<String>,
     /// It sleeps in a system call, until another thread wakes it or its time is over.
     pub is_asleep: bool,
+    /// It waits for an interrupt of a device.
+    pub awaits_interrupt: bool,
     /// Nothing is scheduled that would answer the processor.
     pub is_unanswered: bool,
     /// It is in the library's wait for room, whatever it does there meanwhile.
@@ -371,6 +373,7 @@ impl Node {
                 None => is_asleep.then(|| self.sleep_in_words(index)),
             },
             is_asleep,
+            awaits_interrupt: self.awaited_interrupt(index).is_some(),
             is_unanswered: unit.state == State::Waiting && !self.is_anything_scheduled(),
             is_blocked: unit.activities.is_within(Activity::WaitToSend),
             is_polling: self.is_polling(index),
@@ -378,11 +381,17 @@ impl Node {
         }
     }
 
+    /// The vector for whose interrupt a thread waits.
+    fn awaited_interrupt(&self, index: usize) -> Option<u8> {
+        let process = &self.processes[self.processors[index].process];
+        process.calls.awaited_interrupt(index - process.processors.start)
+    }
+
     /// What a sleeping thread waits for.
     fn sleep_in_words(&self, index: usize) -> String {
         let process = &self.processes[self.processors[index].process];
         let thread = index - process.processors.start;
-        if let Some(vector) = process.calls.awaited_interrupt(thread) {
+        if let Some(vector) = self.awaited_interrupt(index) {
             return format!("asleep until interrupt vector {vector} comes");
         }
         match process.calls.awaited_word(thread) {

@@ -13,7 +13,7 @@ use super::text::is_library;
 pub enum What {
     /// Room for one more packet.
     Room,
-    /// A message.
+    /// A message, or the interrupt that tells of one.
     Message,
     /// An answer to a memory access that will not come.
     Memory,
@@ -95,7 +95,8 @@ fn what(node: &StuckNode, process: &StuckProcess) -> What {
         return What::Memory;
     }
     if thread.is_asleep {
-        return What::Thread;
+        let awaits_interrupt = process.threads.iter().any(|thread| thread.awaits_interrupt);
+        return if awaits_interrupt { What::Message } else { What::Thread };
     }
     if thread.is_blocked {
         return What::Room;
