@@ -36,19 +36,13 @@ pub(crate) struct Store {
     value: Option<u64>,
 }
 
-/// The memory of a processor that looks ahead.
-pub(crate) struct AheadPort<'a, P> {
-    pub port: &'a mut P,
+/// The stores that were executed ahead, up to the place where looking ahead goes on.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Stores {
     stores: VecDeque<Store>,
     /// A bit for each piece of 64 bytes to which any of them may have stored, by a hash of its number: nearly
     /// all loads are of others, and need not search the stores.
     pieces: u64,
-    /// Instructions retired before the one that is executed.
-    count: u64,
-    /// A miss has begun.
-    pub has_begun: bool,
-    /// An access, or the direction of a branch, was left out for want of a value.
-    pub depends: bool,
 }
 
 /// The bits of the pieces of an access. The multiplier spreads numbers (Knuth, The Art of Computer Programming,
@@ -58,34 +52,10 @@ fn pieces(address: u64, size: usize) -> u64 {
     bit(address) | bit(address.wrapping_add(size as u64 - 1))
 }
 
-impl<'a, P: Port> AheadPort<'a, P> {
-    /// One in front of `port`, with the stores that were executed ahead.
-    pub fn new(port: &'a mut P, stores: VecDeque<Store>) -> Self {
-        AheadPort { port, stores, pieces: 0, count: 0, has_begun: false, depends: false }
-    }
-
-    /// It goes on at a place ahead of a processor that has retired `count` instructions: the stores before it
-    /// have been made. `depends` says what was left out before.
-    pub fn go_on(&mut self, count: u64, depends: bool) {
-        self.depends = depends;
-        while self.stores.front().is_some_and(|store| store.count < count) {
-            self.stores.pop_front();
-        }
-        self.pieces = self.stores.iter().fold(0, |all, store| all | pieces(store.address, store.size));
-    }
-
-    /// It begins at the instruction with which the processor waits.
-    pub fn begin(&mut self) {
+impl Stores {
+    fn clear(&mut self) {
         self.stores.clear();
-        (self.pieces, self.depends) = (0, false);
-    }
-
-    /// The stores before the instruction that is executed when this many have retired.
-    pub fn into_stores(mut self, count: u64) -> VecDeque<Store> {
-        while self.stores.back().is_some_and(|store| store.count >= count) {
-            self.stores.pop_back();
-        }
-        self.stores
+        self.pieces = 0;
     }
 
     #[inline(never)]
@@ -97,10 +67,28 @@ impl<'a, P: Port> AheadPort<'a, P> {
         self.stores.push_back(store);
     }
 
+    /// Forgets those before the instruction with this number of retired ones, which have been made.
+    fn forget_before(&mut self, count: u64) {
+        let all = self.stores.len();
+        while self.stores.front().is_some_and(|store| store.count < count) {
+            self.stores.pop_front();
+        }
+        if self.stores.len() < all {
+            self.pieces = self.stores.iter().fold(0, |all, store| all | pieces(store.address, store.size));
+        }
+    }
+
+    /// Forgets those from this instruction on.
+    fn forget_from(&mut self, count: u64) {
+        while self.stores.back().is_some_and(|store| store.count >= count) {
+            self.stores.pop_back();
+        }
+    }
+
     /// The value of these bytes by the last store to any of them, if there is one; `Some(None)` if it
     /// is not known.
     #[inline(never)]
-    fn stored(&self, address: u64, size: usize) -> Option<Option<u64>> {
+    fn value(&self, address: u64, size: usize) -> Option<Option<u64>> {
         if self.pieces & pieces(address, size) == 0 {
             return None;
         }
@@ -116,15 +104,53 @@ impl<'a, P: Port> AheadPort<'a, P> {
     }
 }
 
+/// The memory of a processor that looks ahead.
+pub(crate) struct AheadPort<'a, P> {
+    pub port: &'a mut P,
+    stores: Stores,
+    /// Instructions retired before the one that is executed.
+    count: u64,
+    /// A miss has begun.
+    pub has_begun: bool,
+    /// An access, or the direction of a branch, was left out for want of a value.
+    pub depends: bool,
+}
+
+impl<'a, P: Port> AheadPort<'a, P> {
+    /// One in front of `port`, with the stores that were executed ahead.
+    pub fn new(port: &'a mut P, stores: Stores) -> Self {
+        AheadPort { port, stores, count: 0, has_begun: false, depends: false }
+    }
+
+    /// It goes on at a place ahead of a processor that has retired `count` instructions; `depends` says what was left
+    /// out before.
+    pub fn go_on(&mut self, count: u64, depends: bool) {
+        self.depends = depends;
+        self.stores.forget_before(count);
+    }
+
+    /// It begins at the instruction with which the processor waits.
+    pub fn begin(&mut self) {
+        self.stores.clear();
+        self.depends = false;
+    }
+
+    /// The stores before the instruction that is executed when this many have retired.
+    pub fn into_stores(mut self, count: u64) -> Stores {
+        self.stores.forget_from(count);
+        self.stores
+    }
+}
+
 impl<P: Port> Port for AheadPort<'_, P> {
     #[inline(always)]
     fn load_hit<const SIZE: usize>(&mut self, address: u64) -> Option<u64> {
-        if self.stores.is_empty() { self.port.load_hit::<SIZE>(address) } else { None }
+        if self.stores.stores.is_empty() { self.port.load_hit::<SIZE>(address) } else { None }
     }
 
     #[inline(always)]
     fn store_hit<const SIZE: usize>(&mut self, address: u64, value: u64) -> bool {
-        self.remember(Store { count: self.count, address, size: SIZE, value: Some(value) });
+        self.stores.remember(Store { count: self.count, address, size: SIZE, value: Some(value) });
         true
     }
 
@@ -134,7 +160,7 @@ impl<P: Port> Port for AheadPort<'_, P> {
     }
 
     fn load(&mut self, address: u64, size: usize) -> Outcome<u64> {
-        match self.stored(address, size) {
+        match self.stores.value(address, size) {
             Some(Some(value)) => return Outcome::Done(value),
             Some(None) => return Outcome::UnderWay(0),
             None => {}
@@ -191,7 +217,7 @@ impl<P: Port> Port for AheadPort<'_, P> {
     }
 
     fn is_at_hand(&self, address: u64, size: usize) -> bool {
-        self.stored(address, size).is_some() || self.port.is_at_hand(address, size)
+        self.stores.value(address, size).is_some() || self.port.is_at_hand(address, size)
     }
 
     fn is_uncached(&self, address: u64) -> bool {
@@ -260,7 +286,7 @@ pub(crate) fn pass<P: Port, T: Timing>(
         Kind::Store if core.timing.is_expected(rs1) => port.depends = true,
         Kind::Store => {
             let address = core.registers[rs1 as usize].wrapping_add_signed(immediate);
-            port.remember(Store { count: port.count, address, size: 8, value: None });
+            port.stores.remember(Store { count: port.count, address, size: 8, value: None });
         }
         Kind::Branch => {
             port.depends = true;

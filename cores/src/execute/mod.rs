@@ -42,7 +42,7 @@ use crate::extensions;
 use crate::operation::Cursor;
 use crate::timing::Timing;
 
-pub(crate) use self::ahead::{AheadPort, Store, pass};
+pub(crate) use self::ahead::{AheadPort, Stores, pass};
 pub(crate) use self::context::{Boxed, Context, Signed, Unsigned};
 pub(crate) use self::core::{Core, Exit, Expected, NO_LINE, Window};
 use self::slow::{careful, enter_line, pause};

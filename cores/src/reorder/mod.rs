@@ -61,12 +61,10 @@ mod scoreboard;
 mod stalls;
 mod timing;
 
-use std::collections::VecDeque;
-
 use narthex_kernel::{Archive, Archived, Damage};
 
 use crate::config::Config as CoreConfig;
-use crate::execute::Store;
+use crate::execute::Stores;
 use crate::extensions::Kind;
 use crate::timing::Timing as _;
 
@@ -106,7 +104,7 @@ pub struct ReorderWindow {
     /// Where looking ahead goes on.
     place: Box<Place>,
     /// The stores that were executed ahead, up to that place.
-    pub(crate) stores_ahead: VecDeque<Store>,
+    pub(crate) stores_ahead: Stores,
 }
 
 impl ReorderWindow {

@@ -182,7 +182,10 @@ impl Scoreboard {
         let Scoreboard { next, oldest, frontier, floor, .. } = *self;
         self.completed[Self::place(next)] = NEVER;
         self.restore(place);
-        (self.oldest, self.frontier, self.floor) = (oldest, frontier, floor);
+        self.floor = floor;
+        if self.oldest < oldest {
+            (self.oldest, self.frontier) = (oldest, frontier);
+        }
     }
 
     /// All before this instruction leave the window; false if one of them is a load under way.

@@ -1,12 +1,11 @@
 //! The window as a [`Timing`].
 
-use std::collections::VecDeque;
-
 use narthex_memory::port::LowerLevelLatency;
 
 use super::scoreboard::{STORES, Scoreboard};
 use super::{CoreConfig, NEVER, Place, Predictor, ReorderWindow, Stall};
 use crate::access_control::AccessControl;
+use crate::execute::Stores;
 use crate::operation::SINK;
 use crate::timing::{Class, Jump, Timing, Unit, latencies};
 
@@ -37,7 +36,7 @@ impl Timing for ReorderWindow {
             wake: NEVER,
             awaits_load: false,
             looks_ahead: false,
-            stores_ahead: VecDeque::new(),
+            stores_ahead: Stores::default(),
         }
     }
 
