@@ -41,10 +41,12 @@ impl ProcessorMemory {
     /// cache: the bytes of a dirty block, which go home first.
     pub fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
         let (snoop, address) = (transaction.kind.snoop()?, self.translation.to_process(transaction.address)?);
+        let had_it = self.misses.is_some() && self.data.holds(address);
         let pushed = match &mut self.second {
             Some(second) => second.push(&mut self.data, self.instructions.as_mut(), snoop, address),
             None => self.data.push(snoop, address),
         };
+        self.count_taken(had_it, address);
         self.keep_reservation();
         self.sweep(address);
         pushed
