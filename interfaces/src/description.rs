@@ -17,10 +17,11 @@
 //! | system calls and debuggers | [`peek`](HalfDescription::peek) | [`peek`](DeviceDescription::peek) |
 //! | model checkers | [`protocol_rules`](HalfDescription::protocol_rules), [`HalfState`] | [`hash_state`](DeviceDescription::hash_state) |
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::ops::Range;
 
 use narthex_kernel::Time;
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_memory::Kind;
 use narthex_memory::bus::DirtyOwner;
@@ -145,8 +146,8 @@ pub trait HalfState {
     /// A half in the same state.
     fn duplicate(&self) -> Box<dyn InterfaceHalf>;
 
-    /// Feeds the state, without what was counted, to `hasher`.
-    fn hash_state(&self, hasher: &mut dyn Hasher);
+    /// Feeds the state, without what was counted, to `digest`.
+    fn hash_state(&self, digest: &mut Digest);
 }
 
 impl<T: InterfaceHalf + Clone + Hash + 'static> HalfState for T {
@@ -154,8 +155,8 @@ impl<T: InterfaceHalf + Clone + Hash + 'static> HalfState for T {
         Box::new(self.clone())
     }
 
-    fn hash_state(&self, mut hasher: &mut dyn Hasher) {
-        self.hash(&mut hasher);
+    fn hash_state(&self, digest: &mut Digest) {
+        self.hash(digest);
     }
 }
 
@@ -294,8 +295,8 @@ pub trait DeviceDescription {
         "packet"
     }
 
-    /// Feeds the state of what is behind a port to `hasher`, without what was counted.
-    fn hash_state(&self, port: usize, hasher: &mut dyn Hasher);
+    /// Feeds the state of what is behind a port to `digest`, without what was counted.
+    fn hash_state(&self, port: usize, digest: &mut Digest);
 
     /// Counts so far, by name.
     fn statistics(&self) -> Vec<&dyn StatisticSet>;

@@ -29,9 +29,9 @@
 //! A device never calls the interconnect, a processor or another device. What others
 //! want to know of it stands apart, in its [`DeviceDescription`].
 
-use std::hash::Hasher;
 use std::ops::Range;
 
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archived, Duration, Time};
 use narthex_memory::interconnects::Refusal;
@@ -366,8 +366,8 @@ impl DeviceDescription for Interface {
         self.halves.iter().find_map(|half| half.peek(address))
     }
 
-    fn hash_state(&self, port: usize, hasher: &mut dyn Hasher) {
-        self.halves[port].hash_state(hasher);
+    fn hash_state(&self, port: usize, digest: &mut Digest) {
+        self.halves[port].hash_state(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
@@ -389,7 +389,6 @@ impl DeviceDescription for Interface {
 
 #[cfg(test)]
 mod tests {
-    use std::hash::{DefaultHasher, Hasher as _};
 
     use super::*;
     use crate::interface::tests::build_for;
@@ -463,9 +462,9 @@ mod tests {
     fn the_state_of_a_port_is_told_apart() {
         let device = device("CNI4");
         let digest = |port| {
-            let mut hasher = DefaultHasher::new();
-            device.hash_state(port, &mut hasher);
-            hasher.finish()
+            let mut digest = Digest::default();
+            device.hash_state(port, &mut digest);
+            digest.value()
         };
         assert_eq!(digest(0), digest(0));
         assert_ne!(digest(0), digest(1));

@@ -18,10 +18,11 @@
 //! same number. This is no interface of a paper: it is the smallest device that needs a
 //! processor of its own, for tests and as a beginning for others.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 use narthex_fabrics::{Header, Packet};
 use narthex_kernel::Duration;
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_memory::main_memory::PAGE_BYTES;
 use narthex_memory::{AccessReply, Kind, Response, Transaction};
@@ -342,10 +343,10 @@ impl DeviceDescription for Forwarder {
         Some(AddressName::whole(known.map_or("the forwarder's registers", |(name, ..)| name)))
     }
 
-    fn hash_state(&self, _port: usize, mut hasher: &mut dyn Hasher) {
+    fn hash_state(&self, _port: usize, digest: &mut Digest) {
         let Forwarder { status, read_from_host, read_from_network, reading, .. } = self;
-        (status, read_from_host, read_from_network, reading).hash(&mut hasher);
-        (&self.to_network, &self.to_host).hash(&mut hasher);
+        (status, read_from_host, read_from_network, reading).hash(digest);
+        (&self.to_network, &self.to_host).hash(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

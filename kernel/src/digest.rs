@@ -14,25 +14,25 @@ const MULTIPLIERS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93];
 
 /// Computes a digest of what it is fed.
 ///
-/// Instants are told from other numbers (they alone are hashed as 128 bits, see
-/// [`Time`]) and replaced by what matters of them: whether they have come at the
-/// instant [`Digest::now`], and if not, which of the awaited ones they are.
+/// Once it knows the present ([`Digest::at`]), instants are told from other numbers (they alone are
+/// hashed as 128 bits, see [`Time`]) and replaced by what matters of them: whether they have come,
+/// and if not, which of the awaited ones they are. Before that they are numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Digest {
     lanes: [u64; 2],
-    now: Time,
+    now: Option<Time>,
     awaited: Vec<Time>,
 }
 
 impl Digest {
     /// Looks at the instants that follow from `now` on, waiting for `awaited`.
     pub fn at(&mut self, now: Time, awaited: &[Time]) {
-        self.now = now;
+        self.now = Some(now);
         self.awaited.clear();
         self.awaited.extend_from_slice(awaited);
     }
 
-    /// The digest of a state that has no instants in it.
+    /// The digest of a state; its instants are numbers.
     pub fn of(state: &impl Hash) -> u128 {
         let mut digest = Digest::default();
         state.hash(&mut digest);
@@ -46,8 +46,8 @@ impl Digest {
     }
 
     /// 0: it has come; n: the n-th awaited instant; else: one that is not awaited.
-    fn rank(&self, time: Time) -> u64 {
-        if time <= self.now {
+    fn rank(&self, now: Time, time: Time) -> u64 {
+        if time <= now {
             return 0;
         }
         self.awaited.iter().position(|&at| at == time).map_or(u64::MAX, |place| place as u64 + 1)
@@ -78,14 +78,17 @@ impl Hasher for Digest {
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, number: u8) {
         self.write_u64(number.into());
     }
 
+    #[inline]
     fn write_u32(&mut self, number: u32) {
         self.write_u64(number.into());
     }
 
+    #[inline]
     fn write_u64(&mut self, word: u64) {
         for (lane, multiplier) in self.lanes.iter_mut().zip(MULTIPLIERS) {
             let sum = (lane.rotate_left(23) ^ word).wrapping_add(multiplier);
@@ -94,10 +97,17 @@ impl Hasher for Digest {
     }
 
     fn write_u128(&mut self, number: u128) {
-        self.write_u64(self.rank(Time::from_ps(number as u64)));
+        let number = number as u64;
+        self.write_u64(self.now.map_or(number, |now| self.rank(now, Time::from_ps(number))));
     }
 
+    #[inline]
     fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    #[inline]
+    fn write_isize(&mut self, number: isize) {
         self.write_u64(number as u64);
     }
 }

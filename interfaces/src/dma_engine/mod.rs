@@ -26,9 +26,10 @@
 
 pub mod transfer;
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::ops::Range;
 
+use narthex_kernel::digest::Digest;
 use narthex_kernel::quantity::Bytes;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration};
@@ -278,8 +279,8 @@ impl DeviceDescription for DmaDevice {
         self.engine.peek(address)
     }
 
-    fn hash_state(&self, _port: usize, mut hasher: &mut dyn Hasher) {
-        (&self.engine.state, self.source, self.destination).hash(&mut hasher);
+    fn hash_state(&self, _port: usize, digest: &mut Digest) {
+        (&self.engine.state, self.source, self.destination).hash(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

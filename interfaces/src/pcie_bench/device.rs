@@ -1,7 +1,8 @@
 //! The card as its node has it: one port, behind a link.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::main_memory::PAGE_BYTES;
@@ -209,8 +210,8 @@ impl DeviceDescription for PcieBench {
         Some(AddressName::whole(format!("{name} register")))
     }
 
-    fn hash_state(&self, _port: usize, mut hasher: &mut dyn Hasher) {
-        (&self.setup, &self.engine).hash(&mut hasher);
+    fn hash_state(&self, _port: usize, digest: &mut Digest) {
+        (&self.setup, &self.engine).hash(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

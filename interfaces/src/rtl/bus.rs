@@ -15,8 +15,9 @@
 //! instant of its edge, by the port of its process that is called then; that port answers for the block
 //! until the request is over.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
+use narthex_kernel::digest::Digest;
 use narthex_kernel::{Archive, Archived, Damage, Time};
 use narthex_memory::cache::Cache;
 use narthex_memory::protocols::Request;
@@ -188,8 +189,8 @@ impl BusPort {
     }
 
     /// Feeds all that determines what follows.
-    pub fn hash(&self, mut hasher: &mut dyn Hasher) {
-        self.state.hash(&mut hasher);
+    pub fn hash(&self, digest: &mut Digest) {
+        self.state.hash(digest);
     }
 }
 

@@ -30,10 +30,11 @@
 //! The model that it replaces says all that does not depend on what is in it: ports, addresses,
 //! names, the time of an access.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::ops::Range;
 
 use narthex_fabrics::Header;
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Clock, Damage, Duration, Time};
 use narthex_memory::interconnects::Refusal;
@@ -307,11 +308,11 @@ impl DeviceDescription for RtlFifo {
         self.model.name_of(address, block_bytes)
     }
 
-    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
+    fn hash_state(&self, port: usize, digest: &mut Digest) {
         let Unit { simulation, bus, sending, offered, done_ahead, .. } = &self.units[port / 2];
-        (simulation.state(), sending, offered, done_ahead).hash(&mut hasher);
+        (simulation.state(), sending, offered, done_ahead).hash(digest);
         if let Some(bus) = bus {
-            bus.hash(hasher);
+            bus.hash(digest);
         }
     }
 

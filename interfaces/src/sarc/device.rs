@@ -5,9 +5,10 @@
 //! packets, and a load waits for its answer.
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 use narthex_fabrics::Header;
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::main_memory::MainMemory;
@@ -371,8 +372,8 @@ impl DeviceDescription for Sarc {
         Some(Engine { doing: (jobs > 0).then_some("sends packets"), messages: jobs as u64 })
     }
 
-    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
-        self.state.tiles[port].hash(&mut hasher);
+    fn hash_state(&self, port: usize, digest: &mut Digest) {
+        self.state.tiles[port].hash(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

@@ -1,9 +1,10 @@
 //! The device as its node has it: a port for each process.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::ops::Range;
 
 use narthex_fabrics::Header;
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::main_memory::PAGE_BYTES;
@@ -207,8 +208,8 @@ impl DeviceDescription for Verbs {
         })
     }
 
-    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
-        self.functions[port].hash(&mut hasher);
+    fn hash_state(&self, port: usize, digest: &mut Digest) {
+        self.functions[port].hash(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

@@ -6,10 +6,11 @@
 //! network side and the controller reach it by a second port, for which no processor
 //! waits.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::ops::Range;
 
 use narthex_fabrics::Header;
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::bus::DirtyOwner;
@@ -355,8 +356,8 @@ impl DeviceDescription for Via {
         self.state.eager.poke(address, bytes);
     }
 
-    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
-        (port, &self.state).hash(&mut hasher);
+    fn hash_state(&self, port: usize, digest: &mut Digest) {
+        (port, &self.state).hash(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

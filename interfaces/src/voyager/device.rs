@@ -8,10 +8,11 @@
 //! The units share one step ([`Voyager::move_on`]): after each verb all of them go on until
 //! none can.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::ops::Range;
 
 use narthex_fabrics::Header;
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration, Time};
 use narthex_memory::interconnects::Refusal;
@@ -400,8 +401,8 @@ impl DeviceDescription for Voyager {
         }
     }
 
-    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
-        (port, &self.state).hash(&mut hasher);
+    fn hash_state(&self, port: usize, digest: &mut Digest) {
+        (port, &self.state).hash(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

@@ -1,10 +1,9 @@
 //! The network interfaces of a node as probes see them: one row of ports.
 
-use std::hash::Hasher;
-
 use narthex_interfaces::Device;
 use narthex_interfaces::description::Engine;
 use narthex_kernel::Time;
+use narthex_kernel::digest::Digest;
 
 /// The network interfaces of a node, the run's first. Their ports are numbered through, as the
 /// node does it.
@@ -42,9 +41,9 @@ impl<'a> Interfaces<'a> {
         device.engine(port, now)
     }
 
-    /// Feeds the state of what is behind the port to `hasher`.
-    pub fn hash_state(self, port: usize, hasher: &mut dyn Hasher) {
+    /// Feeds the state of what is behind the port to `digest`.
+    pub fn hash_state(self, port: usize, digest: &mut Digest) {
         let (device, port) = self.find(port);
-        device.hash_state(port, hasher);
+        device.hash_state(port, digest);
     }
 }

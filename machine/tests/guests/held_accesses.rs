@@ -1,11 +1,12 @@
 //! Registers whose device answers a load later, on a bus and on a directory.
 
-use std::hash::Hasher;
+use std::hash::Hasher as _;
 use std::ops::Range;
 
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_interfaces::{Device, DeviceDescription, DevicePort, QueueState};
+use narthex_kernel::digest::Digest;
 use narthex_kernel::simulation::Ending;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
@@ -70,8 +71,8 @@ impl DeviceDescription for Mailbox {
         REGISTERS.contains(&address).then(|| AddressName::whole("mailbox"))
     }
 
-    fn hash_state(&self, _port: usize, hasher: &mut dyn Hasher) {
-        hasher.write_u64(self.words);
+    fn hash_state(&self, _port: usize, digest: &mut Digest) {
+        digest.write_u64(self.words);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
@@ -195,8 +196,8 @@ impl DeviceDescription for Reader {
         None
     }
 
-    fn hash_state(&self, _port: usize, hasher: &mut dyn Hasher) {
-        hasher.write_u64(self.block);
+    fn hash_state(&self, _port: usize, digest: &mut Digest) {
+        digest.write_u64(self.block);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

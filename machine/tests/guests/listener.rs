@@ -1,9 +1,10 @@
 //! A probe that keeps all that it is told and shown.
 
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::Hasher as _;
 
 use narthex_fabrics::NetworkPort;
 use narthex_kernel::Time;
+use narthex_kernel::digest::Digest;
 use narthex_machine::node::Interfaces;
 use narthex_machine::node::probe::{Edge, Event, Probe};
 
@@ -22,7 +23,7 @@ impl Probe for Listener {
     }
 
     fn look(&mut self, now: Time, edge: Option<Edge>, interfaces: Interfaces<'_>, network: &NetworkPort) {
-        let mut digest = DefaultHasher::new();
+        let mut digest = Digest::default();
         (0..interfaces.ports()).for_each(|port| interfaces.hash_state(port, &mut digest));
         digest.write(format!("{:?}", network.occupancy()).as_bytes());
         self.looks.push((now, edge, digest.finish()));

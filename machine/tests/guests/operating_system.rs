@@ -1,7 +1,6 @@
 //! The operating system of a node: what its calls take, where it puts pages, and
 //! what it does for devices.
 
-use std::hash::Hasher;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::device_call::{CallError, DeviceCall, OperatingSystem};
 use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_interfaces::{Device, DeviceDescription, DevicePort, QueueState};
+use narthex_kernel::digest::Digest;
 use narthex_kernel::simulation::{Limits, Simulation};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Duration};
@@ -179,7 +179,7 @@ impl DeviceDescription for Registrar {
         REGISTERS.contains(&address).then(|| AddressName::whole("registers of the registrar"))
     }
 
-    fn hash_state(&self, _port: usize, _hasher: &mut dyn Hasher) {}
+    fn hash_state(&self, _port: usize, _digest: &mut Digest) {}
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
         Vec::new()

@@ -1,13 +1,14 @@
 //! The 1998 machine with a second bus, and registers that both buses share: what several tests
 //! of other shapes run firmware on.
 
-use std::hash::Hasher;
+use std::hash::Hasher as _;
 use std::ops::Range;
 
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::half::{Context, RegisterFault};
 use narthex_interfaces::{Device, DeviceDescription, DevicePort, QueueState};
 use narthex_kernel::Duration;
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_machine::config::Machine;
 use narthex_machine::node::Node;
@@ -149,8 +150,8 @@ impl DeviceDescription for SharedRegisters {
         self.ports.iter().find(of_port).map(|_| AddressName::whole("shared registers"))
     }
 
-    fn hash_state(&self, _port: usize, hasher: &mut dyn Hasher) {
-        self.words.iter().for_each(|word| hasher.write_u64(*word));
+    fn hash_state(&self, _port: usize, digest: &mut Digest) {
+        self.words.iter().for_each(|word| digest.write_u64(*word));
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {

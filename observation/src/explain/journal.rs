@@ -4,15 +4,14 @@
 //! latest records, and finds out which transactions changed the state of a half.
 
 use std::collections::VecDeque;
-use std::hash::Hasher as _;
 
 use narthex_cores::follow::Jump;
 use narthex_fabrics::{FrameKind, NetworkPort};
 use narthex_kernel::Time;
+use narthex_kernel::digest::Digest;
 use narthex_machine::activity::Activity;
 use narthex_machine::node::Interfaces;
 use narthex_machine::node::probe::{Crossing, Edge, Event, Probe};
-use rustc_hash::FxHasher;
 
 use super::library::{Call, CallWatch};
 
@@ -42,7 +41,7 @@ pub struct Journal {
     /// The ports whose states it compares: those that send for the process, and that receive.
     ports: [Vec<usize>; 2],
     /// Digests of their states after the latest event; none before the first.
-    states: Option<[u64; 2]>,
+    states: Option<[u128; 2]>,
     /// The calls that it follows, if any.
     watch: Option<CallWatch>,
 }
@@ -147,10 +146,10 @@ fn is_packet(event: &Event) -> bool {
 }
 
 /// A number that is different, almost surely, when the state of one of the ports is.
-fn digest(interfaces: Interfaces<'_>, ports: &[usize]) -> u64 {
-    let mut digest = FxHasher::default();
+fn digest(interfaces: Interfaces<'_>, ports: &[usize]) -> u128 {
+    let mut digest = Digest::default();
     ports.iter().for_each(|&port| interfaces.hash_state(port, &mut digest));
-    digest.finish()
+    digest.value()
 }
 
 #[cfg(test)]

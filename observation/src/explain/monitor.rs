@@ -9,7 +9,7 @@ use narthex_machine::node::Node;
 use narthex_machine::run::{Explanation, Halt, Monitor};
 
 use super::JournalScope;
-use super::ends::Ends;
+use super::ends::{End, Ends};
 use super::journal::Journal;
 use super::library::{CallWatch, Library};
 use crate::hang::Hang;
@@ -34,12 +34,12 @@ impl Monitor for Journals {
             let ports = [sender.sends.clone(), receiver.receives.clone()];
             nodes[0].attach(Box::new(Journal::new(skip, limit, ports, None)));
         } else {
-            for end in &ends.each {
+            for (place, end) in ends.each.iter().enumerate() {
                 let node = &mut nodes[end.node];
                 let watch = self
                     .library
                     .map(|library| CallWatch::new(end.processor, node.program_of(end.processor), library));
-                let ports = [end.sends.clone(), end.receives.clone()];
+                let ports = compared(place, end, node);
                 node.attach(Box::new(Journal::new(skip, limit, ports, watch)));
             }
         }
@@ -55,6 +55,17 @@ impl Monitor for Journals {
         switches: &[Switch<Frame>],
     ) -> Option<Explanation> {
         Some(Hang::of(nodes, switches, halt, at).explanation())
+    }
+}
+
+/// The ports of an end whose states tell something: those that send at the sender; at the receiver
+/// those that receive, where firmware works for them. To digest a state takes more time than all else here.
+fn compared(place: usize, end: &End, node: &Node) -> [Vec<usize>; 2] {
+    let has_firmware = (0..node.processor_count()).any(|processor| node.runs_firmware(processor));
+    match place {
+        0 => [end.sends.clone(), Vec::new()],
+        _ if has_firmware => [Vec::new(), end.receives.clone()],
+        _ => [Vec::new(), Vec::new()],
     }
 }
 

@@ -1,13 +1,13 @@
 //! A run that makes no progress ends with exit code 3 and says who waits
 //! for whom.
 
-use std::hash::Hasher;
 use std::ops::ControlFlow;
 
 use narthex_cores::linux::Program;
 use narthex_fabrics::networks;
 use narthex_interfaces::address_names::AddressName;
 use narthex_interfaces::{Context, Device, DeviceDescription, DevicePort, QueueState, RegisterFault};
+use narthex_kernel::digest::Digest;
 use narthex_kernel::simulation::{Ending, Limits, Simulation};
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Bytes, Damage, Duration, Time};
@@ -353,7 +353,7 @@ impl DeviceDescription for Refusing {
         (0x5f80_0000..0x5f80_1000).contains(&address).then(|| AddressName::whole("serviced space"))
     }
 
-    fn hash_state(&self, _port: usize, _hasher: &mut dyn Hasher) {}
+    fn hash_state(&self, _port: usize, _digest: &mut Digest) {}
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
         Vec::new()

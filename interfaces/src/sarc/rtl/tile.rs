@@ -12,9 +12,10 @@
 //! further cycle would be the same. Its clock may stand still then.
 
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::path::Path;
 
+use narthex_kernel::digest::Digest;
 use narthex_kernel::{Archive, Archived, Damage};
 use serde::{Deserialize, Serialize};
 
@@ -365,10 +366,10 @@ impl Tile {
         }
     }
 
-    /// Feeds all that determines what it does to `hasher`.
-    pub fn hash_state(&self, mut hasher: &mut dyn Hasher) {
+    /// Feeds all that determines what it does to `digest`.
+    pub fn hash_state(&self, digest: &mut Digest) {
         let Tile { simulation, arrays, requests, taken, lanes, leaving, arrivals, .. } = self;
-        (simulation.state(), arrays, requests, taken, lanes, leaving, arrivals).hash(&mut hasher);
+        (simulation.state(), arrays, requests, taken, lanes, leaving, arrivals).hash(digest);
     }
 
     /// Its ports, for the explanation of a run that hangs.

@@ -1,7 +1,6 @@
 //! What the chip says of itself, and what of it a checkpoint has.
 
-use std::hash::Hasher;
-
+use narthex_kernel::digest::Digest;
 use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Archive, Archived, Damage, Time};
 
@@ -68,8 +67,8 @@ impl DeviceDescription for RtlSarc {
         Some(Engine { doing: (!self.tiles[port].is_quiet()).then_some("works"), messages: 0 })
     }
 
-    fn hash_state(&self, port: usize, mut hasher: &mut dyn Hasher) {
-        self.tiles[port].hash_state(&mut hasher);
+    fn hash_state(&self, port: usize, digest: &mut Digest) {
+        self.tiles[port].hash_state(digest);
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
