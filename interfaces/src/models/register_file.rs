@@ -90,8 +90,13 @@ struct Send {
     payload_limit: usize,
     writing: Option<(Header, Vec<u8>)>,
     waiting: VecDeque<Whole>,
+    /// Whether STATUS shows room that there is not: a model checker's change.
+    without_room: bool,
     statistics: SendStatistics,
 }
+
+/// The rule that STATUS shows room only while the transmit queue can take a packet.
+const ROOM: &str = "room";
 
 impl Send {
     fn has_room(&self) -> bool {
@@ -147,7 +152,7 @@ impl InterfaceHalf for Send {
             return None;
         }
         self.statistics.status_loads.increment();
-        Some(Ok(if self.has_room() { STATUS_CAN_SEND } else { 0 }))
+        Some(Ok(if self.has_room() || self.without_room { STATUS_CAN_SEND } else { 0 }))
     }
 
     fn store(
@@ -209,6 +214,15 @@ impl InterfaceHalf for Send {
 }
 
 impl HalfDescription for Send {
+    fn protocol_rules(&self) -> Vec<&'static str> {
+        vec![ROOM]
+    }
+
+    fn leave_out(&mut self, rule: &str) -> bool {
+        self.without_room |= rule == ROOM;
+        rule == ROOM
+    }
+
     fn layout(&self) -> Layout {
         fifo::layout()
     }
@@ -253,6 +267,7 @@ fn send(setup: &Setup<'_>) -> Built {
         payload_limit: setup.packet_bytes as usize - Header::BYTES,
         writing: None,
         waiting: VecDeque::new(),
+        without_room: false,
         statistics: SendStatistics::default(),
     }))
 }
