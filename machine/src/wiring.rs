@@ -44,6 +44,8 @@ pub struct InterconnectShape {
     pub is_link: bool,
     /// What its devices are to a directory.
     pub seat: Seat,
+    /// The process of the processor whose own path to an interface it is.
+    pub process: Option<u8>,
     /// What is built.
     pub plan: Arc<dyn Plan>,
 }
@@ -77,6 +79,13 @@ pub struct MemoryPlace {
     pub range: Option<Range<u64>>,
     /// The places of its controllers on the network on chip, if it is on a directory.
     pub at: Vec<u16>,
+}
+
+/// A processor's own path to an interface.
+struct PrivatePlace {
+    processor: usize,
+    process: u8,
+    on: InterconnectId,
 }
 
 /// A port of a device with its number among the agents, and where it is.
@@ -120,23 +129,46 @@ impl MachineConfig {
             let known: Vec<&str> = self.node.interconnects.keys().map(String::as_str).collect();
             return Err(format!("a device is on {name:?}; the node has {}", known.join(", ")));
         }
-        let names = self.used_interconnects(&places.concat());
+        let mut names = self.used_interconnects(&places.concat());
+        let used = names.clone();
         let number = |name: &str| {
-            let found = names.iter().position(|known| *known == name);
+            let found = used.iter().position(|known| *known == name);
             InterconnectId(found.expect("a used interconnect") as u8)
         };
         let is_path = |name: &&str| self.node.interconnects[*name].admits().own_devices;
         let path = place.first().copied().filter(is_path);
-        let of_processor = |part: &ProcessorPart| {
-            let path = path.filter(|_| part.runs == PROGRAM);
-            std::iter::once(part.on.as_str()).chain(path).map(number).collect()
+        let paths = path.map_or_else(Vec::new, |path| self.private_paths(number(path), names.len()));
+        names.extend(path.into_iter().flat_map(|path| vec![path; paths.len() - 1]));
+        let of_processor = |(index, part): (usize, &(&str, &ProcessorPart))| {
+            let path = paths.iter().find(|own| own.processor == index).map(|own| own.on);
+            std::iter::once(number(&part.1.on)).chain(path).collect()
         };
         let parts = self.processor_parts();
         let without_caches = parts.iter().filter(|(_, part)| !part.has_caches());
         let without_caches = without_caches.map(|(_, part)| number(&part.on)).collect();
-        let processors = parts.iter().map(|(_, part)| of_processor(part));
+        let processors = parts.iter().enumerate().map(of_processor);
+        let mut devices: Vec<Vec<InterconnectId>> =
+            places.into_iter().map(|place| place.into_iter().map(number).collect()).collect();
+        for (half, on) in devices[0].iter_mut().enumerate().filter(|_| path.is_some()) {
+            let process = self.first_share().process_of(half);
+            let own = paths.iter().find(|own| own.process == process);
+            *on = own.expect("a process has a processor").on;
+        }
         Ok(Shape {
-            interconnects: names.iter().map(|name| self.interconnect_shape(name, &names, number)).collect(),
+            interconnects: (0..)
+                .zip(&names)
+                .map(|(on, name)| {
+                    let own = paths.iter().find(|own| own.on == InterconnectId(on));
+                    let several = own.filter(|_| paths.len() > 1);
+                    let shape = self.interconnect_shape(name, &used, number);
+                    let name = several.map(|own| format!("{} {}", shape.name, own.processor));
+                    InterconnectShape {
+                        process: own.map(|own| own.process),
+                        name: name.unwrap_or(shape.name.clone()),
+                        ..shape
+                    }
+                })
+                .collect(),
             processors: processors.collect(),
             without_caches,
             memories: self
@@ -149,10 +181,21 @@ impl MachineConfig {
                     at: part.at.iter().flatten().map(|place| *place as u16).collect(),
                 })
                 .collect(),
-            devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
+            devices,
             sockets: self.sockets(),
             block_bytes: self.block().get() as usize,
         })
+    }
+
+    /// The paths to the interface that a run chooses, of the processors whose processes it serves: the first
+    /// one has this number, and the others follow the `others` interconnects of the node.
+    fn private_paths(&self, first: InterconnectId, others: usize) -> Vec<PrivatePlace> {
+        let process_of = |processor| (processor / self.processors_per_process()) as u8;
+        let own = (0..self.machine.processors_per_node).map(|processor| (processor, process_of(processor)));
+        let served = own.filter(|&(_, process)| self.first_share().serves(process));
+        let numbers = std::iter::once(first).chain((others..).map(|number| InterconnectId(number as u8)));
+        let place = |((processor, process), on)| PrivatePlace { processor: processor as usize, process, on };
+        served.zip(numbers).map(place).collect()
     }
 
     /// The processors of a node with their names: first those that run the program,
@@ -188,6 +231,7 @@ impl MachineConfig {
             above: rules.behind().map(number),
             is_link: rules.is_link(),
             seat: self.node.seat(name),
+            process: None,
             plan,
         }
     }
@@ -287,14 +331,14 @@ impl Shape {
     /// The registers of devices that a processor on these interconnects reaches, and the memories there
     /// beside its own: what it accesses uncached.
     pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
+        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed));
         beside.flat_map(|placed| placed.port.registers).chain(self.local_memories(on)).collect()
     }
 
     /// The memory of devices that a processor on these interconnects reaches, of which they are the home: what
     /// it may cache beside its own.
     pub fn homes_of_devices(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
+        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed));
         beside.flat_map(|placed| placed.port.homes).collect()
     }
 
@@ -309,15 +353,23 @@ impl Shape {
     ) -> Vec<Range<u64>> {
         let of_interfaces = self.devices[..interfaces].iter().map(Vec::len).sum();
         let further = self.placed_ports(devices).into_iter().skip(of_interfaces);
-        let is_own = |placed: &PlacedPort| placed.port.process == process && self.is_reached(on, placed.on);
+        let is_own = |placed: &PlacedPort| placed.port.process == process && self.is_reached(on, placed);
         let own = further.filter(is_own);
         own.flat_map(|placed| placed.port.registers).chain(self.local_memories(on)).collect()
     }
 
-    /// Whether a processor on some interconnects reaches what is on another one: that is one of them, or
-    /// behind a bridge on one.
-    fn is_reached(&self, on: &[InterconnectId], there: InterconnectId) -> bool {
-        on.contains(&there) || self.above(there).is_some_and(|above| on.contains(&above))
+    /// Whether a processor on some interconnects reaches a port: it answers on one of them, or is behind a
+    /// bridge on one.
+    fn is_reached(&self, on: &[InterconnectId], placed: &PlacedPort) -> bool {
+        on.iter().any(|&here| self.answers(placed, here))
+            || self.above(placed.on).is_some_and(|above| on.contains(&above))
+    }
+
+    /// Whether a port answers accesses on an interconnect: it is there, or on the path of another processor of
+    /// the same process.
+    fn answers(&self, placed: &PlacedPort, on: InterconnectId) -> bool {
+        let process = |on: InterconnectId| self.interconnects[usize::from(on.0)].process;
+        placed.on == on || process(placed.on).is_some() && process(on) == Some(placed.port.process)
     }
 
     /// The memories with a range on a processor's interconnects, but for its own.
