@@ -20,7 +20,8 @@
 //!
 //! | in the nanoPU | here |
 //! | --- | --- |
-//! | NDP in hardware: pulls, packets trimmed to a header, retransmission | the machine's flow control |
+//! | NDP in hardware: pulls, packets trimmed to a header, retransmission | the machine's flow control, such as `pull` |
+//! | packets out of order put into their places in hardware | so does `pull` |
 //! | messages of several packets put together in hardware | by the messaging library |
 //! | threads chosen by priority, bounded time for a message | not built |
 //! | a thread asks whether a message has come in a register | the status register, a load of the same path |
