@@ -1,7 +1,9 @@
 //! From the shape of a node to its interconnects: what sits where, and which part
-//! answers for each address. [`rules`] has what cannot be wired, [`interconnects`] what is built.
+//! answers for each address. [`rules`] has what cannot be wired, [`interconnects`] what is built,
+//! [`private_paths`] the path of each processor to an interface.
 
 mod interconnects;
+mod private_paths;
 mod rules;
 
 use std::collections::BTreeSet;
@@ -81,13 +83,6 @@ pub struct MemoryPlace {
     pub at: Vec<u16>,
 }
 
-/// A processor's own path to an interface.
-struct PrivatePlace {
-    processor: usize,
-    process: u8,
-    on: InterconnectId,
-}
-
 /// A port of a device with its number among the agents, and where it is.
 struct PlacedPort {
     agent: AgentId,
@@ -129,46 +124,23 @@ impl MachineConfig {
             let known: Vec<&str> = self.node.interconnects.keys().map(String::as_str).collect();
             return Err(format!("a device is on {name:?}; the node has {}", known.join(", ")));
         }
-        let mut names = self.used_interconnects(&places.concat());
-        let used = names.clone();
+        let names = self.used_interconnects(&places.concat());
         let number = |name: &str| {
-            let found = used.iter().position(|known| *known == name);
+            let found = names.iter().position(|known| *known == name);
             InterconnectId(found.expect("a used interconnect") as u8)
         };
         let is_path = |name: &&str| self.node.interconnects[*name].admits().own_devices;
         let path = place.first().copied().filter(is_path);
-        let paths = path.map_or_else(Vec::new, |path| self.private_paths(number(path), names.len()));
-        names.extend(path.into_iter().flat_map(|path| vec![path; paths.len() - 1]));
-        let of_processor = |(index, part): (usize, &(&str, &ProcessorPart))| {
-            let path = paths.iter().find(|own| own.processor == index).map(|own| own.on);
-            std::iter::once(number(&part.1.on)).chain(path).collect()
+        let of_processor = |part: &ProcessorPart| {
+            let path = path.filter(|_| part.runs == PROGRAM);
+            std::iter::once(part.on.as_str()).chain(path).map(number).collect()
         };
         let parts = self.processor_parts();
         let without_caches = parts.iter().filter(|(_, part)| !part.has_caches());
         let without_caches = without_caches.map(|(_, part)| number(&part.on)).collect();
-        let processors = parts.iter().enumerate().map(of_processor);
-        let mut devices: Vec<Vec<InterconnectId>> =
-            places.into_iter().map(|place| place.into_iter().map(number).collect()).collect();
-        for (half, on) in devices[0].iter_mut().enumerate().filter(|_| path.is_some()) {
-            let process = self.first_share().process_of(half);
-            let own = paths.iter().find(|own| own.process == process);
-            *on = own.expect("a process has a processor").on;
-        }
-        Ok(Shape {
-            interconnects: (0..)
-                .zip(&names)
-                .map(|(on, name)| {
-                    let own = paths.iter().find(|own| own.on == InterconnectId(on));
-                    let several = own.filter(|_| paths.len() > 1);
-                    let shape = self.interconnect_shape(name, &used, number);
-                    let name = several.map(|own| format!("{} {}", shape.name, own.processor));
-                    InterconnectShape {
-                        process: own.map(|own| own.process),
-                        name: name.unwrap_or(shape.name.clone()),
-                        ..shape
-                    }
-                })
-                .collect(),
+        let processors = parts.iter().map(|(_, part)| of_processor(part));
+        let shape = Shape {
+            interconnects: names.iter().map(|name| self.interconnect_shape(name, &names, number)).collect(),
             processors: processors.collect(),
             without_caches,
             memories: self
@@ -181,21 +153,14 @@ impl MachineConfig {
                     at: part.at.iter().flatten().map(|place| *place as u16).collect(),
                 })
                 .collect(),
-            devices,
+            devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
             sockets: self.sockets(),
             block_bytes: self.block().get() as usize,
+        };
+        Ok(match path {
+            Some(path) => self.with_paths_apart(number(path), shape),
+            None => shape,
         })
-    }
-
-    /// The paths to the interface that a run chooses, of the processors whose processes it serves: the first
-    /// one has this number, and the others follow the `others` interconnects of the node.
-    fn private_paths(&self, first: InterconnectId, others: usize) -> Vec<PrivatePlace> {
-        let process_of = |processor| (processor / self.processors_per_process()) as u8;
-        let own = (0..self.machine.processors_per_node).map(|processor| (processor, process_of(processor)));
-        let served = own.filter(|&(_, process)| self.first_share().serves(process));
-        let numbers = std::iter::once(first).chain((others..).map(|number| InterconnectId(number as u8)));
-        let place = |((processor, process), on)| PrivatePlace { processor: processor as usize, process, on };
-        served.zip(numbers).map(place).collect()
     }
 
     /// The processors of a node with their names: first those that run the program,
@@ -363,13 +328,6 @@ impl Shape {
     fn is_reached(&self, on: &[InterconnectId], placed: &PlacedPort) -> bool {
         on.iter().any(|&here| self.answers(placed, here))
             || self.above(placed.on).is_some_and(|above| on.contains(&above))
-    }
-
-    /// Whether a port answers accesses on an interconnect: it is there, or on the path of another processor of
-    /// the same process.
-    fn answers(&self, placed: &PlacedPort, on: InterconnectId) -> bool {
-        let process = |on: InterconnectId| self.interconnects[usize::from(on.0)].process;
-        placed.on == on || process(placed.on).is_some() && process(on) == Some(placed.port.process)
     }
 
     /// The memories with a range on a processor's interconnects, but for its own.
