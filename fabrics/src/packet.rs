@@ -155,20 +155,20 @@ pub enum Frame {
     },
     /// A packet that the receiver had no buffer for, on its way back.
     Returned(Box<Packet>),
-    /// The receiver tells of the packets of one process for another.
+    /// One end tells of the packets of one process for another; all but [`Notice::Waits`] are the receiver's.
     Notice {
-        /// Who tells: the packets' destination.
+        /// Who tells.
         from: Rank,
-        /// Whose packets they are.
+        /// Who is told.
         to: Rank,
-        /// It has all packets with a smaller number ([`Packet::number`]).
+        /// The number of the packet that it is about ([`Packet::number`]), or of the first one that is missing.
         next: u64,
         /// What it tells.
         notice: Notice,
     },
 }
 
-/// What a receiver tells a sender besides that it has a packet.
+/// What the ends of a stream of packets tell each other, besides that a packet has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Notice {
     /// The packet that it expects is missing, and others have come.
@@ -177,6 +177,12 @@ pub enum Notice {
     Marked,
     /// Packets are marked.
     Congestion,
+    /// It had no place for the packet, and has kept its header alone.
+    Trimmed,
+    /// It has a place for the packet, which is to be sent.
+    Pull,
+    /// A sender tells its receiver: the packet waits for a pull.
+    Waits,
 }
 
 /// What a frame is.
@@ -189,7 +195,7 @@ pub enum FrameKind {
     Acknowledgement,
     /// A packet that found no buffer, on its way back.
     ReturnedPacket,
-    /// What a receiver tells of losses and congestion.
+    /// What the ends tell each other of losses, congestion and packets that wait.
     Notice,
 }
 
@@ -258,7 +264,8 @@ impl Frame {
                 let payload_bytes = payload.len();
                 FrameSummary { kind, source, destination, sequence, payload_bytes, message_bytes }
             }
-            &Frame::Acknowledgement { from: destination, to: source, sequence }
+            &Frame::Notice { from: source, to: destination, next: sequence, notice: Notice::Waits }
+            | &Frame::Acknowledgement { from: destination, to: source, sequence }
             | &Frame::Notice { from: destination, to: source, next: sequence, .. } => {
                 let (payload_bytes, message_bytes) = (0, None);
                 FrameSummary { kind, source, destination, sequence, payload_bytes, message_bytes }

@@ -1,7 +1,9 @@
 //! From the shape of a node to its interconnects: what sits where, and which part
-//! answers for each address. [`rules`] has what cannot be wired, [`interconnects`] what is built.
+//! answers for each address. [`rules`] has what cannot be wired, [`interconnects`] what is built,
+//! [`private_paths`] the path of each processor to an interface.
 
 mod interconnects;
+mod private_paths;
 mod rules;
 
 use std::collections::BTreeSet;
@@ -44,6 +46,8 @@ pub struct InterconnectShape {
     pub is_link: bool,
     /// What its devices are to a directory.
     pub seat: Seat,
+    /// The process of the processor whose own path to an interface it is.
+    pub process: Option<u8>,
     /// What is built.
     pub plan: Arc<dyn Plan>,
 }
@@ -135,7 +139,7 @@ impl MachineConfig {
         let without_caches = parts.iter().filter(|(_, part)| !part.has_caches());
         let without_caches = without_caches.map(|(_, part)| number(&part.on)).collect();
         let processors = parts.iter().map(|(_, part)| of_processor(part));
-        Ok(Shape {
+        let shape = Shape {
             interconnects: names.iter().map(|name| self.interconnect_shape(name, &names, number)).collect(),
             processors: processors.collect(),
             without_caches,
@@ -152,6 +156,10 @@ impl MachineConfig {
             devices: places.into_iter().map(|place| place.into_iter().map(number).collect()).collect(),
             sockets: self.sockets(),
             block_bytes: self.block().get() as usize,
+        };
+        Ok(match path {
+            Some(path) => self.with_paths_apart(number(path), shape),
+            None => shape,
         })
     }
 
@@ -188,6 +196,7 @@ impl MachineConfig {
             above: rules.behind().map(number),
             is_link: rules.is_link(),
             seat: self.node.seat(name),
+            process: None,
             plan,
         }
     }
@@ -287,14 +296,14 @@ impl Shape {
     /// The registers of devices that a processor on these interconnects reaches, and the memories there
     /// beside its own: what it accesses uncached.
     pub fn registers(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
+        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed));
         beside.flat_map(|placed| placed.port.registers).chain(self.local_memories(on)).collect()
     }
 
     /// The memory of devices that a processor on these interconnects reaches, of which they are the home: what
     /// it may cache beside its own.
     pub fn homes_of_devices(&self, devices: &[&dyn Device], on: &[InterconnectId]) -> Vec<Range<u64>> {
-        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed.on));
+        let beside = self.placed_ports(devices).into_iter().filter(|placed| self.is_reached(on, placed));
         beside.flat_map(|placed| placed.port.homes).collect()
     }
 
@@ -309,15 +318,16 @@ impl Shape {
     ) -> Vec<Range<u64>> {
         let of_interfaces = self.devices[..interfaces].iter().map(Vec::len).sum();
         let further = self.placed_ports(devices).into_iter().skip(of_interfaces);
-        let is_own = |placed: &PlacedPort| placed.port.process == process && self.is_reached(on, placed.on);
+        let is_own = |placed: &PlacedPort| placed.port.process == process && self.is_reached(on, placed);
         let own = further.filter(is_own);
         own.flat_map(|placed| placed.port.registers).chain(self.local_memories(on)).collect()
     }
 
-    /// Whether a processor on some interconnects reaches what is on another one: that is one of them, or
-    /// behind a bridge on one.
-    fn is_reached(&self, on: &[InterconnectId], there: InterconnectId) -> bool {
-        on.contains(&there) || self.above(there).is_some_and(|above| on.contains(&above))
+    /// Whether a processor on some interconnects reaches a port: it answers on one of them, or is behind a
+    /// bridge on one.
+    fn is_reached(&self, on: &[InterconnectId], placed: &PlacedPort) -> bool {
+        on.iter().any(|&here| self.answers(placed, here))
+            || self.above(placed.on).is_some_and(|above| on.contains(&above))
     }
 
     /// The memories with a range on a processor's interconnects, but for its own.

@@ -301,7 +301,7 @@ def test_check_shows_every_mistake_with_its_line_underlined(tmp_path):
         "    |         ^^^^\n",
         "wrong.toml:6:15: processor.issue_width: 3 is not allowed; expected 1, 2 or 4",
         "wrong.toml:8:1: flow_control.window: unknown key (= 4)",
-        '`window` belongs to kind = "go-back-n" or "sliding-window"',
+        '`window` belongs to kind = "go-back-n" or "pull" or "sliding-window"',
     ):
         assert part in done.stderr, done.stderr
 

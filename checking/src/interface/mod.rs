@@ -117,13 +117,6 @@ pub fn check(
         let told = "a model is checked, not the hardware in its place";
         return Err(Failure::usage(format!("'{}': {told}; check {asked}", request.interface)));
     }
-    if [asked.name.send, asked.name.receive]
-        .iter()
-        .any(|half| half.model.programming.driver.name == "register_file")
-    {
-        let told = "the checker's processor does not keep whose registers x30 and x31 are (netmap)";
-        return Err(Failure::usage(format!("'{}': {told}; check NI2w on register", request.interface)));
-    }
     if asked.name.send.model.makes_devices() {
         return check_device(&asked, &machine.config, request, observe);
     }

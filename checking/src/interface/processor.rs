@@ -44,6 +44,8 @@ pub struct Registers {
     integers: [u64; 32],
     floats: [u64; 32],
     fcsr: u32,
+    /// Whose x30 and x31 are.
+    netmap: u64,
 }
 
 /// What the processor is doing between two steps.
@@ -124,7 +126,7 @@ impl Executor {
         let mut integers = [0; 32];
         integers[SP] = stack_pointer;
         self.stack_top = stack_pointer;
-        let registers = Registers { pc: program_counter, integers, floats: [0; 32], fcsr: 0 };
+        let registers = Registers { pc: program_counter, integers, floats: [0; 32], fcsr: 0, netmap: 0 };
         let calls = Arc::new(calls);
         let mut guest =
             Guest { registers, memory, caches, doing: ProcessorState::Ready, next: None, calls, called: 0 };
@@ -229,6 +231,7 @@ impl Executor {
             self.processor.set_f(number, registers.floats[number]);
         }
         self.processor.set_fcsr(registers.fcsr);
+        self.processor.set_netmap(registers.netmap);
     }
 
     fn save(&self) -> Registers {
@@ -237,6 +240,7 @@ impl Executor {
             integers: std::array::from_fn(|number| self.processor.x(number)),
             floats: std::array::from_fn(|number| self.processor.f(number)),
             fcsr: self.processor.fcsr(),
+            netmap: self.processor.netmap(),
         }
     }
 }

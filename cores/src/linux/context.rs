@@ -7,7 +7,7 @@
 //!      0  siginfo: signal, 0, code; from 16 on the address, or the sender and a value
 //!    128  ucontext: flags, link, alternate stack (base, flags, bytes), mask
 //!    304    mcontext: program counter, x1 to x31
-//!    560      f0 to f31, fcsr
+//!    560      f0 to f31, fcsr, and at 824 netmap
 //!   1088  where the stack pointer was, or the end of the alternate stack
 //! ```
 
@@ -27,6 +27,7 @@ const PROGRAM_COUNTER: usize = 304;
 const INTEGERS: usize = PROGRAM_COUNTER + 8;
 const FLOATS: usize = 560;
 const CONTROL: usize = FLOATS + 8 * 32;
+const NETMAP: usize = CONTROL + 8;
 
 /// The registers of a processor in user mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,8 @@ pub struct Context {
     pub floats: [u64; 32],
     /// Rounding mode and exception flags.
     pub fcsr: u32,
+    /// Whose x30 and x31 are ([`network_registers`](crate::network_registers)).
+    pub netmap: u64,
 }
 
 /// What a frame holds besides the signal's information.
@@ -60,6 +63,7 @@ impl Context {
             integers: std::array::from_fn(|number| processor.x(number)),
             floats: std::array::from_fn(|number| processor.f(number)),
             fcsr: processor.fcsr(),
+            netmap: processor.netmap(),
         }
     }
 
@@ -70,6 +74,7 @@ impl Context {
             processor.set_f(number, self.floats[number]);
         }
         processor.set_fcsr(self.fcsr);
+        processor.set_netmap(self.netmap);
         processor.set_pc(self.pc);
     }
 }
@@ -88,6 +93,7 @@ impl Frame {
         put_words(&mut bytes, INTEGERS, &context.integers[1..]);
         put_words(&mut bytes, FLOATS, &context.floats);
         bytes[CONTROL..CONTROL + 4].copy_from_slice(&context.fcsr.to_le_bytes());
+        put_words(&mut bytes, NETMAP, &[context.netmap]);
         bytes
     }
 
@@ -100,6 +106,7 @@ impl Frame {
             integers: std::array::from_fn(integer),
             floats: std::array::from_fn(|number| word(FLOATS + 8 * number)),
             fcsr: word(CONTROL) as u32,
+            netmap: word(NETMAP),
         };
         let alternate = AlternateStack { base: word(ALTERNATE), bytes: word(ALTERNATE + 16) };
         Frame { context, mask: word(MASK), alternate }
@@ -120,7 +127,7 @@ mod tests {
     fn a_frame_gives_back_what_was_put_into_it() {
         let integers = std::array::from_fn(|number| 3 * number as u64);
         let floats = std::array::from_fn(|number| 5 * number as u64 + 1);
-        let context = Context { pc: 0x1_0000, integers, floats, fcsr: 0x61 };
+        let context = Context { pc: 0x1_0000, integers, floats, fcsr: 0x61, netmap: 0x5001 };
         let alternate = AlternateStack { base: 0x7000, bytes: 8192 };
         let frame = Frame { context, mask: 1 << 9, alternate };
         let raised = Raised { signal: 11, code: 2, details: [0xdead, 0] };

@@ -3,6 +3,7 @@
 use narthex_kernel::{Clock, Time};
 
 use super::{Processor, enter};
+use crate::execute::Window;
 use crate::operation::{FLOAT_REGISTERS, Operation, SINK};
 use crate::timing::Timing;
 
@@ -95,6 +96,17 @@ impl<T: Timing> Processor<T> {
     /// Rounding mode (bits 7 to 5) and exception flags (bits 4 to 0).
     pub fn fcsr(&self) -> u32 {
         self.core.fcsr
+    }
+
+    /// Whose x30 and x31 are: the control register netmap.
+    pub fn netmap(&self) -> u64 {
+        self.core.netmap()
+    }
+
+    /// Sets netmap.
+    pub fn set_netmap(&mut self, value: u64) {
+        self.core.set_netmap(value);
+        self.core.window = Window::none();
     }
 
     /// Sets rounding mode and exception flags.

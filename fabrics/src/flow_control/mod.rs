@@ -228,6 +228,8 @@ mod tests {
             return_to_sender(return_to_sender::Buffers::Infinite),
             in_sequence(return_to_sender::Buffers::Count(3)),
             Config::None(none::Config {}),
+            Config::Pull(pull::Config { window: 1, buffers: 1 }),
+            Config::Pull(pull::Config { window: 4, buffers: 2 }),
             go_back_n(None),
             go_back_n(Some(congestion::Config::CongestionWindow(congestion::congestion_window::Config {
                 first: 1,

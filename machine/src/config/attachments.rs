@@ -140,8 +140,12 @@ impl super::MachineConfig {
 
     /// The share of the interface that a run chooses; its ports follow all processors of the node.
     fn first_place(&self) -> (Share, AgentId) {
-        let share = Share { own: 0, of: self.interfaces_per_node() };
-        (share, AgentId(self.processor_parts().len() as u8))
+        (self.first_share(), AgentId(self.processor_parts().len() as u8))
+    }
+
+    /// The processes that the interface serves which a run chooses.
+    pub(crate) fn first_share(&self) -> Share {
+        Share { own: 0, of: self.interfaces_per_node() }
     }
 
     fn build<T>(
@@ -151,18 +155,11 @@ impl super::MachineConfig {
         build: impl FnOnce(Name, &Surroundings<'_>) -> Result<T, InterfaceError>,
     ) -> Result<T, String> {
         let attachment = chosen.attachment;
-        let (processors, processes) = (self.machine.processors_per_node, self.processes_per_node() as u8);
-        if processors > 1 && self.private_path(attachment).is_some() {
-            return Err(format!(
-                "'{chosen}' has its interface on the path of one processor, which the other processors of a node \
-                 could not reach: machine.processors_per_node is {processors}; expected 1"
-            ));
-        }
         let local_memory = self.local_memory(chosen);
         let node = Surroundings {
             sections: &self.interfaces_at(attachment),
             nodes: self.machine.nodes,
-            processes,
+            processes: self.processes_per_node() as u8,
             share,
             first_agent,
             attachment,

@@ -35,7 +35,7 @@ impl Shape {
         for placed in ports {
             let own = Home::Agent(placed.agent);
             let [of_registers, of_blocks] = match placed.on {
-                here if here == on => [own; 2],
+                _ if self.answers(placed, on) => [own; 2],
                 // The directory knows the copies of its blocks.
                 there if self.caches_behind(there, on) => [self.bridge_home(there), own],
                 there if self.above(there) == Some(on) => [self.bridge_home(there); 2],

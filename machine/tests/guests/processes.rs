@@ -3,7 +3,7 @@
 
 use narthex_machine::{Failure, RunRequest};
 
-use crate::support::exchange::{Exchange, exchange, ping_pong};
+use crate::support::exchange::{Exchange, both_ways, exchange, ping_pong};
 use crate::support::{
     DATA, IDENTITY, failure, fixed_hpca98, reported_by, request, result, run_guest, statistic, with,
 };
@@ -319,10 +319,12 @@ fn numbers_of_processes_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn an_interface_on_one_processors_path_is_not_shared() {
+fn each_processor_reaches_its_process_interface_over_a_path_of_its_own() {
     for (machine, interface) in [("isca96", "NI2w on cache-bus"), ("hpca98", "NI2w on register")] {
-        let Failure { exit_code, message, .. } = failure(&several(machine, interface, 2, 2), "exit 0");
-        assert_eq!(exit_code, Failure::USAGE);
-        assert!(message.contains("machine.processors_per_node is 2; expected 1"), "{message}");
+        let document = result(&several(machine, interface, 2, 2), &both_ways(6, 60, 2));
+        for node in [0, 1] {
+            // Two processes: header and payload of each message cross their process's path.
+            assert_eq!(statistic(&document, node, "doublewords_sent"), 2 * 6 * 9);
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 use narthex_machine::{Failure, RunRequest};
 
+use crate::process_threads::{END, several, threads};
 use crate::reorder::windowed;
-use crate::support::exchange::{all_to_one, both_ways};
+use crate::support::exchange::{MESSAGES, SENDERS, all_to_one, both_ways};
 use crate::support::{failure, fixed_hpca98, request, result, statistic, with};
 use crate::timing::assert_costs;
 
@@ -43,6 +44,61 @@ fn messages_pass_through_the_registers_on_cores_in_order_and_with_a_window() {
     let run = RunRequest { nodes: Some(5), ..request("hpca98", "RegisterFile") };
     let document = result(&run, &all_to_one().over("RegisterFile"));
     assert!(statistic(&document, 0, "doublewords_received") >= 240);
+}
+
+#[test]
+fn each_processor_of_a_chip_has_a_path_to_the_queues_of_its_process() {
+    let chip = RunRequest { nodes: Some(1), ..request("chip", "RegisterFile") };
+    let own = with(with(chip, "machine.processors_per_process=1"), "flow_control.buffers=16");
+    let document = result(&own, &both_ways(20, 60, 3).over("RegisterFile"));
+    assert_eq!(statistic(&document, 0, "doublewords_sent"), 16 * 20 * 9);
+    // A cycle each, and none waits for another processor's.
+    let accesses = ["uncached_loads", "uncached_stores"]
+        .map(|kind| statistic(&document, 0, &format!("private_bus_{kind}")));
+    assert_eq!(statistic(&document, 0, "private_bus_occupied"), accesses.iter().sum::<u64>() * 1_000);
+}
+
+#[test]
+fn a_thread_begins_with_the_registers_of_its_process_and_sends_from_its_own_processor() {
+    let run = RunRequest { interface: "RegisterFile".into(), ..several("chip", 2) };
+    let threads = threads(2);
+    let program = format!(
+        "li s4, 0x50000000
+        ld s4, 40(s4)
+        csrrw zero, 0x801, s4
+        {threads}
+        li t4, 0x80000
+        beqz s8, poll
+        csrrsi zero, 0x801, 1
+        {PUSHES}
+        csrrci zero, 0x801, 1
+        beqz zero, end
+        {ARRIVES}
+        csrrsi zero, 0x801, 1
+        addi a0, t5, 0
+        addi s0, t5, 0
+        csrrci zero, 0x801, 1
+        beq s0, t4, end
+        exit 1
+    end: {END}"
+    );
+    let document = result(&run, &program[..]);
+    assert_eq!(statistic(&document, 0, "doublewords_received"), 2);
+}
+
+#[test]
+fn where_receivers_pull_many_senders_to_one_have_packets_trimmed_and_lose_none() {
+    let pulling = "flow_control={kind=\"pull\", window=4, buffers=4}";
+    let run = RunRequest { nodes: Some(5), ..with(request("hpca98", "RegisterFile"), pulling) };
+    let guest = all_to_one().over("RegisterFile");
+    let way =
+        |schedule_steps, threads| result(&RunRequest { schedule_steps, threads, ..run.clone() }, &guest);
+    let document = way(false, 1);
+    let of_senders = |name| (1..5).map(|node| statistic(&document, node, name)).sum::<u64>();
+    assert_eq!(statistic(&document, 0, "packets_delivered"), SENDERS * MESSAGES);
+    let trimmed = of_senders("packets_returned");
+    assert!(trimmed > 0 && of_senders("packets_retried") == trimmed);
+    assert!(document == way(true, 1) && document == way(false, 2), "steps or threads change a result");
 }
 
 #[test]

@@ -301,7 +301,7 @@ fn frame(
         FrameKind::Packet => format!("packet {} ({} bytes) {verb}", note.sequence, note.payload_bytes),
         FrameKind::ReturnedPacket => format!("packet {}, returned, {verb}", note.sequence),
         FrameKind::Acknowledgement => format!("acknowledgement of packet {} {verb}", note.sequence),
-        FrameKind::Notice => format!("notice up to packet {} of its stream {verb}", note.sequence),
+        FrameKind::Notice => format!("notice about packet {} of its stream {verb}", note.sequence),
     };
     let kind = note.kind.name();
     let critical =

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from narthex.report.lives import Step
 
 BUSES = {"I/O bus": ["io_bus"], "private bus": ["cache_bus", "register_file"]}
-"""Interconnects that observers call otherwise than the machine's file does."""
+"""Interconnects that observers call otherwise than the machine's file does; of several processors'
+paths each has a number behind its name."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def _bar(bus: str | None, placed: diagram.Layout) -> str | None:
         return None
     if bus == "memory bus":
         return next(iter(placed.bars))
-    names = BUSES.get(bus, [bus.replace(" ", "_")])
+    names = BUSES.get(bus.rstrip(" 0123456789"), [bus.replace(" ", "_")])
     return next((name for name in names if name in placed.bars), None)
 
 

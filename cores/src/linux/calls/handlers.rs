@@ -7,6 +7,7 @@ use super::{Call, GuestMemory, SystemCalls};
 use crate::linux::context::{Context, FRAME_BYTES, Frame, UCONTEXT};
 use crate::linux::numbers::signal_name;
 use crate::linux::signals::{Action, Again, Interrupted, Left, Raised, ThreadSignals, UNBLOCKABLE};
+use crate::network_registers::IS_MAPPED;
 use crate::stop::{Fault, FaultKind};
 use narthex_memory::port::AccessFault;
 
@@ -145,6 +146,7 @@ impl<M: GuestMemory> Call<'_, M> {
             self.calls.actions.remove(&raised.signal);
         }
         context.pc = action.handler;
+        context.netmap &= !IS_MAPPED;
         context.integers[RA] = self.calls.space.trampoline().ok_or(EFAULT)?;
         context.integers[SP] = frame;
         context.integers[A0] = raised.signal;

@@ -46,7 +46,7 @@ impl Process {
 fn context() -> Context {
     let mut integers = std::array::from_fn(|number| number as u64);
     integers[SP] = STACK;
-    Context { pc: 0x1_0100, integers, floats: [7; 32], fcsr: 0 }
+    Context { pc: 0x1_0100, integers, floats: [7; 32], fcsr: 0, netmap: 0x5001 }
 }
 
 const USR1: u64 = 1 << (SIGUSR1 - 1);
@@ -59,6 +59,7 @@ fn a_handler_begins_with_the_signals_number_and_returns_to_where_the_thread_was(
     let (before, mut now) = (context(), context());
     assert_eq!(process.attend(&mut now), None);
     assert_eq!((now.pc, now.integers[A0], now.integers[SP]), (HANDLER, SIGUSR1, STACK - 1088));
+    assert_eq!(now.netmap, 0x5000, "a handler has its registers");
     let frame = now.integers[SP];
     assert_eq!(process.memory.number(frame), SIGUSR1);
     assert_eq!(process.memory.number(frame + 16), 1000 | 1000 << 32, "the sender's process and user");
