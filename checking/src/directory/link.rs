@@ -338,12 +338,13 @@ impl Step<'_> {
         self.complete(agent, block as usize, asked)
     }
 
-    fn pull(&mut self, Request { agent, number, opcode, .. }: Request) {
+    fn pull(&mut self, request: Request) {
+        let Request { agent, number, opcode, .. } = request;
         let link = self.link();
         link.numbers &= !(1 << number);
         let data = match opcode {
             Opcode::DirtyEvict => {
-                let (age, is_newest) = link.evictions.pull(number);
+                let (age, is_newest) = link.evictions.pull(request);
                 is_newest.then_some(age)
             }
             _ => {

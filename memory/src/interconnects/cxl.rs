@@ -83,6 +83,8 @@
 mod device_end;
 #[path = "cxl/device_home.rs"]
 mod device_home;
+#[path = "cxl/dialect.rs"]
+pub mod dialect;
 #[path = "cxl/expander.rs"]
 pub mod expander;
 #[path = "cxl/host_end.rs"]
@@ -94,7 +96,7 @@ pub mod memory_port;
 #[path = "cxl/messages.rs"]
 pub mod messages;
 #[path = "cxl/part.rs"]
-mod part;
+pub(super) mod part;
 #[path = "cxl/wires.rs"]
 mod wires;
 
@@ -115,10 +117,11 @@ use super::{
 use crate::directory::{Blocks, Carried, Slot, Table};
 use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 use device_end::DeviceEnd;
+use dialect::{Dialect, Limits, LinkStatistics, Taken};
 pub use host_port::{Evictions, HostPort, Request};
 pub use memory_port::{MemoryPort, Told};
 pub use messages::Opcode;
-use messages::{Crossing, Message, Way};
+use messages::{Channel, Crossing, Message, Way};
 pub use part::Keys;
 use wires::{Direction, Wires};
 
@@ -136,8 +139,71 @@ narthex_kernel::statistics! {
 }
 
 /// A CXL link with the devices behind it.
+pub type Cxl = Link<Flits>;
+
+/// What CXL calls messages, and how it packs them.
+#[derive(Clone, Copy, Debug)]
+pub struct Flits;
+
+impl Dialect for Flits {
+    const KIND: &'static str = "cxl";
+    const PULLS: bool = true;
+    type Name = Opcode;
+    type Statistics = Statistics;
+    type Keys = Keys;
+
+    fn limits(keys: &Keys) -> Limits {
+        let &Keys { requests, stores, .. } = keys;
+        Limits { line: keys.physical().line(), requests, stores, credits: None }
+    }
+
+    fn name(message: &Message) -> Opcode {
+        message.opcode()
+    }
+
+    fn name_of_request(opcode: Opcode) -> Opcode {
+        opcode
+    }
+
+    fn text(name: Opcode) -> &'static str {
+        name.as_str()
+    }
+
+    fn units(message: &Message, block_bytes: u32) -> u32 {
+        message.slots(block_bytes)
+    }
+
+    fn link(interconnect: &mut Interconnect) -> Option<&mut Cxl> {
+        match interconnect {
+            Interconnect::Cxl(link) => Some(link),
+            _ => None,
+        }
+    }
+}
+
+impl LinkStatistics for Statistics {
+    type Name = Opcode;
+
+    fn carry(&mut self, way: Way, name: Opcode, Taken { units, payload, overhead, time }: Taken) {
+        self.messages.increment(name);
+        self.slots.add(way, units.into());
+        self.payload.add(way, payload);
+        self.overhead.add(way, overhead);
+        self.busy.add(way, time.as_ps());
+    }
+
+    fn wait(&mut self, way: Way, time: Duration) {
+        self.wait.add(way, time.as_ps());
+    }
+
+    fn keep(&mut self) {
+        self.snoops_kept.increment();
+    }
+}
+
+/// A link with the devices behind it.
 #[derive(Clone, Debug)]
-pub struct Cxl {
+pub struct Link<D: Dialect> {
     names: Names,
     /// The directory, and the port as the home of registers there.
     above: (InterconnectId, AgentId),
@@ -148,7 +214,7 @@ pub struct Cxl {
     ports: AgentPorts,
     homes: AddressMap,
     state: State,
-    statistics: Statistics,
+    statistics: D::Statistics,
     log: PacketLog,
 }
 
@@ -172,46 +238,44 @@ struct State {
     next_step: NextStep,
 }
 
-impl Cxl {
+impl<D: Dialect> Link<D> {
     /// An idle link below a port of a directory with these tables.
     pub fn new(
         names: Names,
-        keys: &Keys,
+        keys: &D::Keys,
         (on, port, table): (InterconnectId, AgentId, &'static Table),
         (ports, homes): (AgentPorts, AddressMap),
         block_bytes: usize,
     ) -> Self {
-        Cxl {
+        let Limits { line, requests, stores, credits } = D::limits(keys);
+        Link {
             names,
             above: (on, port),
             table,
-            wires: Wires::new(&keys.physical(), block_bytes),
+            wires: Wires::new(&line, block_bytes),
             block_bytes: block_bytes as u32,
             ports,
             homes,
             state: State {
-                down: Direction::new(Way::Down),
-                up: Direction::new(Way::Up),
+                down: Direction::new(Way::Down, credits),
+                up: Direction::new(Way::Up, credits),
                 port: HostPort::default(),
                 memory: MemoryPort::default(),
-                device: DeviceEnd::with_numbers(keys.requests as u8),
+                device: DeviceEnd::with_numbers(requests as u8),
                 blocks: Blocks::default(),
-                free_stores: keys.stores,
+                free_stores: stores,
                 returning: VecDeque::new(),
                 waiting: VecDeque::new(),
                 loads: 0,
                 next_step: NextStep::default(),
             },
-            statistics: Statistics::default(),
+            statistics: D::Statistics::default(),
             log: PacketLog::default(),
         }
     }
 
     fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
-        match composition.interconnect(on) {
-            Interconnect::Cxl(link) => link,
-            other => unreachable!("{} is no CXL link", other.name()),
-        }
+        D::link(composition.interconnect(on)).expect("the number is that of the link")
     }
 
     /// The port of a device that is the home of an address.
@@ -227,16 +291,36 @@ impl Cxl {
     }
 
     fn send_down(&mut self, now: Time, message: Message) {
-        self.state.down.send(now, message, &self.wires, (&mut self.statistics, &mut self.log));
+        self.state.down.send::<D>(now, message, &self.wires, (&mut self.statistics, &mut self.log));
     }
 
     fn send_up(&mut self, now: Time, message: Message) {
-        self.state.up.send(now, message, &self.wires, (&mut self.statistics, &mut self.log));
+        self.state.up.send::<D>(now, message, &self.wires, (&mut self.statistics, &mut self.log));
+    }
+
+    /// Sends what has waited for buffers of the other ends; whether anything has left.
+    fn send_waiting(&mut self, now: Time) -> bool {
+        let Link { state: State { down, up, .. }, wires, statistics, log, .. } = self;
+        let has_sent = down.go_on::<D>(now, wires, (statistics, log));
+        up.go_on::<D>(now, wires, (statistics, log)) || has_sent
+    }
+
+    /// A buffer of the device's end is free.
+    fn free_at_device(&mut self, now: Time, channel: Channel) {
+        self.state.down.release(now + self.wires.credit_latency, channel);
+    }
+
+    /// A buffer of the host's end is free.
+    fn free_at_host(&mut self, now: Time, channel: Channel) {
+        self.state.up.release(now + self.wires.credit_latency, channel);
     }
 
     /// Advances all that may advance at `now`, and schedules the next step.
     fn go_on<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
-        while Self::work_at_device(composition, now, on) || Self::work_at_host(composition, now, on) {}
+        while Self::work_at_device(composition, now, on)
+            || Self::work_at_host(composition, now, on)
+            || Self::of(composition, on).send_waiting(now)
+        {}
         let own = Self::of(composition, on);
         let upper = own.above.0;
         let wanting = own.ports.iter().map(|port| port.agent).filter(|&agent| own.state.port.wants(agent));
@@ -260,8 +344,8 @@ impl Cxl {
     }
 }
 
-impl InterconnectModel for Cxl {
-    const KIND: &'static str = "cxl";
+impl<D: Dialect> InterconnectModel for Link<D> {
+    const KIND: &'static str = D::KIND;
     const ADMITS: Admits = Admits { coherent_devices: true, ..Admits::NOTHING };
     const OVERLAPS: bool = true;
     const POSTS_ACCESSES: bool = true;
@@ -337,7 +421,7 @@ impl InterconnectModel for Cxl {
     fn owns(&mut self, agent: AgentId, block: u64) -> bool {
         let owns = self.state.port.owns(agent, block);
         if owns {
-            self.statistics.snoops_kept.increment();
+            self.statistics.keep();
         }
         owns
     }
@@ -421,7 +505,7 @@ impl InterconnectModel for Cxl {
 
     fn message(&self, transaction: &Transaction) -> Option<&'static str> {
         let home = self.home(transaction.address);
-        Some(Opcode::of_transaction(transaction, self.block_bytes, home).as_str())
+        Some(D::text(D::name_of_request(Opcode::of_transaction(transaction, self.block_bytes, home))))
     }
 
     fn describe(&self, _words: &dyn Words) -> Option<String> {
@@ -433,6 +517,8 @@ impl InterconnectModel for Cxl {
             (self.state.device.requests(), "requests of devices that wait for a GO"),
             (self.state.waiting.len(), "accesses of processors that wait for a buffer of the device"),
             (self.state.loads, "loads of processors that wait for completions"),
+            (self.state.down.waiting(), "messages to devices that wait for buffers"),
+            (self.state.up.waiting(), "messages to the host that wait for buffers"),
         ];
         let words = counted.iter().filter(|(count, _)| *count > 0);
         let words: Vec<String> = words.map(|(count, what)| format!("{what} ({count})")).collect();
@@ -444,7 +530,7 @@ impl InterconnectModel for Cxl {
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Cxl {
+        let Link {
             names: _,
             above: _,
             table: _,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::super::accesses::{Accesses, Asking, observe_end, serve};
 use super::super::{Home, InterconnectHost, InterconnectId, Observation, ask};
 use super::messages::{Crossing, Message, Snooped, forwarded_kind};
-use super::{Cxl, Evictions, Opcode, Request};
+use super::{Dialect, Evictions, Link, Opcode, Request};
 use crate::agent::Agent;
 use crate::directory::{Carried, Slot};
 use crate::kind::Kind;
@@ -112,7 +112,7 @@ impl DeviceEnd {
     }
 }
 
-impl Cxl {
+impl<D: Dialect> Link<D> {
     /// A port is granted the link: what it issues is sent.
     pub(super) fn take_from_device<C: InterconnectHost>(
         composition: &mut C,
@@ -254,7 +254,7 @@ impl Cxl {
             }
             Message::GoWritePull(request) if request.opcode == Opcode::DirtyEvict => {
                 let own = Self::of(composition, on);
-                let (slot, is_newest) = own.state.device.evictions.pull(request.number);
+                let (slot, is_newest) = own.state.device.evictions.pull(request);
                 if !is_newest {
                     own.state.blocks.take(slot);
                 }

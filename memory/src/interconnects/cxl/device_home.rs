@@ -4,13 +4,13 @@ use narthex_kernel::{Duration, Time};
 
 use super::super::{InterconnectHost, InterconnectId};
 use super::messages::{Crossing, Message};
-use super::{Cxl, Opcode, Request};
+use super::{Dialect, Link, Opcode, Request};
 use crate::agent::Agent;
 use crate::directory::Slot;
 use crate::kind::Kind;
 use crate::transaction::{AgentId, Transaction};
 
-impl Cxl {
+impl<D: Dialect> Link<D> {
     /// A port is asked for a block of which it is the home. It acts at once; its memory's time is part of the
     /// answer. A block that the host reads leaves a shared copy, so that the device is asked before a store.
     pub(super) fn ask_home_here<C: InterconnectHost>(

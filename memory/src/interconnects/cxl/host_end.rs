@@ -7,11 +7,11 @@ use super::super::directory::Directory;
 use super::super::{InterconnectHost, InterconnectId, Observation, answer};
 use super::memory_port::Told;
 use super::messages::{Crossing, Message};
-use super::{Cxl, Request, State};
+use super::{Dialect, Link, Request, State};
 use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 
-impl Cxl {
+impl<D: Dialect> Link<D> {
     /// A processor's access has come to the port.
     pub(super) fn take_from_above<C: InterconnectHost>(
         composition: &mut C,

@@ -8,8 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::Interconnect;
+use super::super::pcie::link::flit_byte;
 use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
 use super::Cxl;
+use super::dialect::Line;
 use crate::directory::protocols;
 
 /// Lanes that a link may have (Compute Express Link Specification 3.0, Section 6.2: x1 and x2 are degraded).
@@ -48,7 +50,7 @@ pub struct Keys {
 
 /// Bytes of a flit, and slots that carry messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Flit {
+pub(in super::super) struct Flit {
     pub bytes: u64,
     pub slots: u64,
 }
@@ -93,6 +95,19 @@ impl Physical {
             }
         }
         problems
+    }
+}
+
+impl Physical {
+    /// The wires of a link that breaks no rule.
+    pub fn line(&self) -> Line {
+        let (picoseconds, rate) = flit_byte(self.generation);
+        Line {
+            byte: (picoseconds, rate * u64::from(self.lanes)),
+            flit: self.flit_format().expect("checked with the machine"),
+            latency: self.host_port_latency + self.link_latency + self.device_port_latency,
+            credit_latency: self.link_latency,
+        }
     }
 }
 
