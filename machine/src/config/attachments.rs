@@ -195,7 +195,7 @@ impl super::MachineConfig {
     /// The transactions of others of which an interface is told at its place.
     fn hearing(&self, chosen: &Attached) -> Hearing {
         let places = self.node.place(chosen).unwrap_or_default();
-        let is_told = |name: &&str| self.has_places(name) || self.node.seat(name) == Seat::BehindCachingLink;
+        let is_told = |name: &&str| self.has_places(name) || self.node.seat(name).caches();
         if places.iter().any(is_told) { Hearing::Held } else { Hearing::All }
     }
 

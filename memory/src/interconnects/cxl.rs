@@ -225,6 +225,9 @@ struct State {
     up: Direction,
     port: HostPort<Slot>,
     memory: MemoryPort<Slot>,
+    /// Of a link that pulls no bytes: write-backs whose blocks are here, and what other requests write.
+    evicted: Evictions<Slot>,
+    pushed: Vec<(u8, Range<u32>, Slot)>,
     device: DeviceEnd,
     /// The bytes in messages and at both ends.
     blocks: Blocks,
@@ -261,6 +264,8 @@ impl<D: Dialect> Link<D> {
                 up: Direction::new(Way::Up, credits),
                 port: HostPort::default(),
                 memory: MemoryPort::default(),
+                evicted: Evictions::default(),
+                pushed: Vec::new(),
                 device: DeviceEnd::with_numbers(requests as u8),
                 blocks: Blocks::default(),
                 free_stores: stores,
@@ -449,6 +454,10 @@ impl<D: Dialect> InterconnectModel for Link<D> {
         Self::ask_device(composition, now, on, agent, transaction)
     }
 
+    fn resume_home<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, block: u64) {
+        Self::go_on_at_home(composition, now, on, block);
+    }
+
     fn return_home<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -516,6 +525,7 @@ impl<D: Dialect> InterconnectModel for Link<D> {
             (self.state.memory.count(), "requests of the host that wait for a device's memory"),
             (self.state.device.requests(), "requests of devices that wait for a GO"),
             (self.state.waiting.len(), "accesses of processors that wait for a buffer of the device"),
+            (self.state.device.held.len(), "requests of the host that devices hold"),
             (self.state.loads, "loads of processors that wait for completions"),
             (self.state.down.waiting(), "messages to devices that wait for buffers"),
             (self.state.up.waiting(), "messages to the host that wait for buffers"),

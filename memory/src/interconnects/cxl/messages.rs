@@ -115,11 +115,10 @@ impl Opcode {
     }
 
     /// What a device's transaction on a block becomes of which it is the home: a snoop of the host's caches. The
-    /// device's memory is the bytes' only place outside of caches, so it neither writes them home nor reads
-    /// them once.
+    /// device's memory is the bytes' only place outside of caches, so it does not write them home.
     pub fn of_home(kind: Kind) -> Self {
         match kind {
-            Kind::Read => Opcode::BiSnpData,
+            Kind::Read | Kind::ReadOnce => Opcode::BiSnpData,
             Kind::ReadExclusive | Kind::Upgrade | Kind::Invalidate => Opcode::BiSnpInv,
             _ => unreachable!("a home writes its blocks where they are: {kind:?}"),
         }
@@ -235,7 +234,9 @@ impl Category for Way {
 /// What the host does to a register, or to a block of a device, from when on it is at the link.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct Crossing {
+    /// What crosses.
     pub transaction: Transaction,
+    /// From when on.
     pub since: Time,
 }
 
@@ -281,8 +282,11 @@ pub enum Message {
 /// A device's answer to a snoop: the bytes that it supplies, whether memory takes them, whether a copy stays.
 #[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
 pub struct Snooped {
+    /// The bytes that it supplies.
     pub supplies: Option<Slot>,
+    /// Whether memory takes them.
     pub updates_home: bool,
+    /// Whether a copy stays.
     pub shares: bool,
 }
 
@@ -309,13 +313,21 @@ impl Message {
         }
     }
 
+    /// The virtual channel of a device's request.
+    pub(super) fn channel_of(request: Request) -> Channel {
+        match request.opcode.is_back_invalidation() {
+            true => Channel::Forward,
+            false => Channel::Request,
+        }
+    }
+
     /// Its virtual channel; none of what needs no credits.
     pub(super) fn channel(&self) -> Option<Channel> {
         match self {
             Message::Access(_) | Message::Answer(..) => None,
-            Message::Request(request) if request.opcode.is_back_invalidation() => Some(Channel::Forward),
             Message::Push(request, ..) if request.opcode == Opcode::DirtyEvict => Some(Channel::Response),
-            Message::Request(_) | Message::Push(..) | Message::AskHome(..) => Some(Channel::Request),
+            &Message::Request(request) | &Message::Push(request, ..) => Some(Self::channel_of(request)),
+            Message::AskHome(..) => Some(Channel::Request),
             Message::Snoop(..) => Some(Channel::Forward),
             _ => Some(Channel::Response),
         }

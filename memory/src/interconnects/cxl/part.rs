@@ -119,6 +119,17 @@ impl Keys {
     }
 }
 
+/// The rule that a protocol breaks whose homes do not know of copies.
+pub(in super::super) fn needs_copies_known(link: &str, file: &dyn MachineFile) -> Option<Broken> {
+    let protocol = file.protocol();
+    protocols::by_name(protocol).filter(|table| !table.tracks_copies())?;
+    let message = format!(
+        "{protocol:?} is not allowed; the home of {link} knows the copies of its device: expected one of {}",
+        protocols::coherent().join(", ")
+    );
+    Some(("data_cache.protocol".to_owned(), message))
+}
+
 impl InterconnectKind for Keys {
     fn behind(&self) -> Option<&str> {
         Some(&self.behind)
@@ -152,15 +163,7 @@ impl InterconnectKind for Keys {
             let message = format!("{block} is not allowed; a CXL link ({name}) carries blocks of 64B");
             problems.push((key.to_owned(), message));
         }
-        let protocol = file.protocol();
-        if protocols::by_name(protocol).is_some_and(|table| !table.tracks_copies()) {
-            let message = format!(
-                "{protocol:?} is not allowed; the home of a CXL link ({name}) knows the copies of its device: expected \
-                 one of {}",
-                protocols::coherent().join(", ")
-            );
-            problems.push(("data_cache.protocol".to_owned(), message));
-        }
+        problems.extend(needs_copies_known(&format!("a CXL link ({name})"), file));
         problems
     }
 
