@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interfaces::{self, Interfaces};
 use super::node::MemoryPart;
-use crate::wiring::{Seat, lacks_a_bus};
+use crate::wiring::lacks_a_bus;
 
 /// A processor's own path to an interface, beside the memory bus: a cache bus,
 /// or the register file.

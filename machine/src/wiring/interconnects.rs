@@ -12,7 +12,7 @@ use narthex_memory::interconnects::{
 };
 use narthex_memory::third_level::ddio::Agents;
 
-use super::{InterconnectShape, PlacedPort, Seat, Shape};
+use super::{InterconnectShape, PlacedPort, Shape};
 
 impl Shape {
     /// Which part answers for each address on an interconnect.
