@@ -458,7 +458,12 @@ impl Step<'_> {
     fn snooped(&mut self, agent: AgentId, message: Message<Age>) -> Result<(), Violation> {
         let Body::Forward { kind, .. } = message.body else { unreachable!("it is a forward") };
         let table = self.table;
-        let answered = match self.link().evictions.snooped(table, (agent, message.block), kind) {
+        // On a coherent link a block that was given up is on its way, or at the port.
+        let given_up = match self.scope.link.is_coherent() {
+            true => None,
+            false => self.link().evictions.snooped(table, (agent, message.block), kind),
+        };
+        let answered = match given_up {
             Some(action) => action
                 .map(|(age, action)| (action.supplies.then_some(age), action.updates_home.then_some(age))),
             None if agent.0 == DEVICE => Ok((None, None)),
