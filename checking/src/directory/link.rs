@@ -133,7 +133,13 @@ impl LinkState {
         });
         let asked = asked.iter_mut().flatten().filter_map(|asked| asked.data.as_mut());
         let of_home = home.iter_mut().flat_map(|home| home.port.data());
-        port.data().chain(pushed.as_mut()).chain(of_home).chain(evictions.data()).chain(asked).chain(downs).chain(ups.flatten())
+        port.data()
+            .chain(pushed.as_mut())
+            .chain(of_home)
+            .chain(evictions.data())
+            .chain(asked)
+            .chain(downs)
+            .chain(ups.flatten())
     }
 
     /// Nothing is under way.

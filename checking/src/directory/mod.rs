@@ -183,7 +183,12 @@ pub fn check_named(
     let table = protocols::by_name(name).filter(|table| table.tracks_copies());
     let table = table.ok_or_else(|| no_protocol(name, &protocols::coherent()))?;
     let Some(change) = change else {
-        return Ok(check(table, &[&Scope::ALL[..], &Scope::LINKS, &Scope::MEMORY].concat(), limit, observe));
+        return Ok(check(
+            table,
+            &[&Scope::ALL[..], &Scope::LINKS, &Scope::MEMORY, &Scope::COHERENT].concat(),
+            limit,
+            observe,
+        ));
     };
     let mutants = mutants::of(table);
     let Some(mutant) = mutants.iter().find(|mutant| mutant.name == change) else {

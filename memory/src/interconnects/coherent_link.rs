@@ -51,6 +51,7 @@ use super::Interconnect;
 use super::cxl::Link;
 use super::cxl::dialect::{Dialect, Limits, LinkStatistics, Taken};
 use super::cxl::messages::{Message, Opcode, Way};
+use crate::kind::Kind;
 use names::Name;
 pub use part::Keys;
 
@@ -110,8 +111,8 @@ impl Dialect for Words {
         Name::of(message)
     }
 
-    fn name_of_request(opcode: Opcode) -> Name {
-        Name::of_opcode(opcode)
+    fn name_of_request(opcode: Opcode, kind: Kind) -> Name {
+        Name::of_request(opcode, kind)
     }
 
     fn text(name: Name) -> &'static str {

@@ -52,6 +52,9 @@
 //! BIRsp, so the device finds them in its memory. A device always shares with a reader (Cmp-S), as on the chip, so
 //! that it hears of the next store.
 //!
+//! **Dialects.** What the two ends do serves other links that let devices cache: names, sizes and whether bytes have
+//! messages of their own are a [`dialect`]'s. [`coherent_link`](super::coherent_link) has another one than CXL.
+//!
 //! **Time.** A message takes its slots ([`messages::Message::slots`]) of the wires, each of which
 //! takes its share of a flit, and then the latencies of both ports and of the wires. The device
 //! asks with as many requests as there are numbers (`requests`); the directory takes as many of an agent as
@@ -69,6 +72,7 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
+//! | `dialect` | what differs between links |
 //! | `messages` | the messages, the table of transactions, slots |
 //! | `host_port` | what requests wait for, and which snoops wait for them |
 //! | `memory_port` | what requests for blocks of devices wait for |
@@ -115,6 +119,7 @@ use super::{
     Names, Step, Words, request,
 };
 use crate::directory::{Blocks, Carried, Slot, Table};
+use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 use device_end::DeviceEnd;
 use dialect::{Dialect, Limits, LinkStatistics, Taken};
@@ -161,7 +166,7 @@ impl Dialect for Flits {
         message.opcode()
     }
 
-    fn name_of_request(opcode: Opcode) -> Opcode {
+    fn name_of_request(opcode: Opcode, _kind: Kind) -> Opcode {
         opcode
     }
 
@@ -514,7 +519,8 @@ impl<D: Dialect> InterconnectModel for Link<D> {
 
     fn message(&self, transaction: &Transaction) -> Option<&'static str> {
         let home = self.home(transaction.address);
-        Some(D::text(D::name_of_request(Opcode::of_transaction(transaction, self.block_bytes, home))))
+        let opcode = Opcode::of_transaction(transaction, self.block_bytes, home);
+        Some(D::text(D::name_of_request(opcode, transaction.kind)))
     }
 
     fn describe(&self, _words: &dyn Words) -> Option<String> {

@@ -85,15 +85,21 @@ impl Name {
             Message::HomeAnswer(crossing, Some(_)) if crossing.transaction.kind == Kind::Read => Name::Shared,
             Message::Go(..) | Message::HomeAnswer(_, Some(_)) => Name::Exclusive,
             Message::HomeAnswer(_, None) => Name::Granted,
-            Message::Request(request) if request.opcode.is_back_invalidation() => {
-                Self::of_forward(request.kind)
-            }
+            Message::Request(request) => Self::of_request(request.opcode, request.kind),
             message => Self::of_opcode(message.opcode()),
         }
     }
 
+    /// The name of a transaction's first message.
+    pub fn of_request(opcode: Opcode, kind: Kind) -> Self {
+        match opcode.is_back_invalidation() {
+            true => Self::of_forward(kind),
+            false => Self::of_opcode(opcode),
+        }
+    }
+
     /// A message that [`Opcode`] says all about.
-    pub fn of_opcode(opcode: Opcode) -> Self {
+    fn of_opcode(opcode: Opcode) -> Self {
         match opcode {
             Opcode::MemRd => Name::IoLoad,
             Opcode::MemWr => Name::IoStore,

@@ -109,7 +109,8 @@ impl InterconnectKind for Keys {
             .collect();
         let (block, key) = file.block();
         if ![64, 128].contains(&block.as_u64()) {
-            let message = format!("{block} is not allowed; a coherent link ({name}) carries blocks of 64B or 128B");
+            let message =
+                format!("{block} is not allowed; a coherent link ({name}) carries blocks of 64B or 128B");
             problems.push((key.to_owned(), message));
         }
         problems.extend(needs_copies_known(&format!("a coherent link ({name})"), file));

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use super::messages::{Message, Opcode, Way};
 use super::part::Flit;
 use super::{Interconnect, Link};
+use crate::kind::Kind;
 
 /// The names, sizes and parameters of a kind of link.
 pub trait Dialect: Copy + Debug + 'static {
@@ -42,7 +43,7 @@ pub trait Dialect: Copy + Debug + 'static {
     fn name(message: &Message) -> Self::Name;
 
     /// The name of the message that a transaction becomes first.
-    fn name_of_request(opcode: Opcode) -> Self::Name;
+    fn name_of_request(opcode: Opcode, kind: Kind) -> Self::Name;
 
     /// The same for people.
     fn text(name: Self::Name) -> &'static str;

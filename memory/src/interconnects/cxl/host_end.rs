@@ -253,7 +253,8 @@ impl<D: Dialect> Link<D> {
             true => {
                 own.send_down(now, Message::Go(request, None, false));
                 let place = own.state.pushed.iter().position(|(number, ..)| *number == request.number);
-                let (number, part, slot) = own.state.pushed.swap_remove(place.expect("its bytes came with it"));
+                let (number, part, slot) =
+                    own.state.pushed.swap_remove(place.expect("its bytes came with it"));
                 Self::take_home(composition, now, on, number, (part, slot));
             }
             false => own.send_down(now, Message::Go(request, data, response.shared)),

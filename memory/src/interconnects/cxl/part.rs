@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::Interconnect;
-use super::super::pcie::link::flit_byte;
 use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
+use super::super::pcie::link::flit_byte;
 use super::Cxl;
 use super::dialect::Line;
 use crate::directory::protocols;

@@ -14,10 +14,10 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::super::link_packets::PacketLog;
+use super::Statistics;
 use super::dialect::{Dialect, Line, LinkStatistics, Taken};
 use super::messages::{Channel, Message, Opcode, SLOT_BYTES, Way};
 use super::part::Flit;
-use super::Statistics;
 
 /// The time of messages, in either direction.
 #[derive(Clone, Debug)]

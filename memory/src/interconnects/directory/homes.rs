@@ -5,8 +5,8 @@ use std::ops::Range;
 use narthex_kernel::{Duration, Time};
 
 use super::super::{
-    AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, ask_home, at_home, resume_home,
-    return_home,
+    AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, ask_home, at_home,
+    resume_home, return_home,
 };
 use super::Directory;
 use crate::agent::Agent;
