@@ -73,6 +73,7 @@
 //! | file | what it holds |
 //! | --- | --- |
 //! | `dialect` | what differs between links |
+//! | `flits` | the dialect of CXL |
 //! | `messages` | the messages, the table of transactions, slots |
 //! | `host_port` | what requests wait for, and which snoops wait for them |
 //! | `memory_port` | what requests for blocks of devices wait for |
@@ -91,6 +92,8 @@ mod device_home;
 pub mod dialect;
 #[path = "cxl/expander.rs"]
 pub mod expander;
+#[path = "cxl/flits.rs"]
+mod flits;
 #[path = "cxl/host_end.rs"]
 mod host_end;
 #[path = "cxl/host_port.rs"]
@@ -119,10 +122,10 @@ use super::{
     Names, Step, Words, request,
 };
 use crate::directory::{Blocks, Carried, Slot, Table};
-use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 use device_end::DeviceEnd;
-use dialect::{Dialect, Limits, LinkStatistics, Taken};
+use dialect::{Dialect, Limits, LinkStatistics};
+pub use flits::{Flits, Statistics};
 pub use host_port::{Evictions, HostPort, Request};
 pub use memory_port::{MemoryPort, Told};
 pub use messages::Opcode;
@@ -130,81 +133,8 @@ use messages::{Channel, Crossing, Message, Way};
 pub use part::Keys;
 use wires::{Direction, Wires};
 
-narthex_kernel::statistics! {
-    /// What crossed a link.
-    pub struct Statistics {
-        messages: Tally<Opcode>, "messages", "messages", "messages of CXL.io, CXL.cache and CXL.mem by name";
-        slots: Tally<Way>, "slots", "slots", "slots of flits that they took, by direction: down is to the device";
-        payload: Tally<Way>, "payload", "bytes", "data in them, by direction";
-        overhead: Tally<Way>, "overhead", "bytes", "bytes of their flits besides data: headers, checksums and what slots have left";
-        busy: Tally<Way>, "busy", "ps", "time for which they had the wires, by direction";
-        wait: Tally<Way>, "wait", "ps", "time for which they waited for the wires, summed over messages";
-        snoops_kept: Counter, "snoops_kept", "snoops", "snoops that waited in the port for data that it had pulled";
-    }
-}
-
 /// A CXL link with the devices behind it.
 pub type Cxl = Link<Flits>;
-
-/// What CXL calls messages, and how it packs them.
-#[derive(Clone, Copy, Debug)]
-pub struct Flits;
-
-impl Dialect for Flits {
-    const KIND: &'static str = "cxl";
-    const PULLS: bool = true;
-    type Name = Opcode;
-    type Statistics = Statistics;
-    type Keys = Keys;
-
-    fn limits(keys: &Keys) -> Limits {
-        let &Keys { requests, stores, .. } = keys;
-        Limits { line: keys.physical().line(), requests, stores, credits: None }
-    }
-
-    fn name(message: &Message) -> Opcode {
-        message.opcode()
-    }
-
-    fn name_of_request(opcode: Opcode, _kind: Kind) -> Opcode {
-        opcode
-    }
-
-    fn text(name: Opcode) -> &'static str {
-        name.as_str()
-    }
-
-    fn units(message: &Message, block_bytes: u32) -> u32 {
-        message.slots(block_bytes)
-    }
-
-    fn link(interconnect: &mut Interconnect) -> Option<&mut Cxl> {
-        match interconnect {
-            Interconnect::Cxl(link) => Some(link),
-            _ => None,
-        }
-    }
-}
-
-impl LinkStatistics for Statistics {
-    type Name = Opcode;
-
-    fn carry(&mut self, way: Way, name: Opcode, Taken { units, payload, overhead, time }: Taken) {
-        self.messages.increment(name);
-        self.slots.add(way, units.into());
-        self.payload.add(way, payload);
-        self.overhead.add(way, overhead);
-        self.busy.add(way, time.as_ps());
-    }
-
-    fn wait(&mut self, way: Way, time: Duration) {
-        self.wait.add(way, time.as_ps());
-    }
-
-    fn keep(&mut self) {
-        self.snoops_kept.increment();
-    }
-}
 
 /// A link with the devices behind it.
 #[derive(Clone, Debug)]
@@ -341,6 +271,7 @@ impl<D: Dialect> Link<D> {
     }
 
     fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
+        Self::of(composition, on).send_waiting(now);
         let is_observed = composition.is_observed();
         let packets = Self::of(composition, on).log.take(is_observed);
         show(composition, on, packets);

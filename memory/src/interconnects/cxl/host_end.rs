@@ -127,7 +127,10 @@ impl<D: Dialect> Link<D> {
         let (kind, block) = (forwarded_kind(carried), carried.message.block);
         match self.state.evicted.snooped(self.table, (agent, block), kind) {
             None => snooped,
-            Some(Ok(answer)) => self.answer_on_way_home(kind, block, answer),
+            Some(Ok(answer)) => {
+                debug_assert!(snooped.supplies.is_none(), "its copy went before its answer");
+                self.answer_on_way_home(kind, block, answer)
+            }
             Some(Err(unexpected)) => {
                 panic!("{}: {unexpected}; coherence has been broken before", self.table.stable.name)
             }

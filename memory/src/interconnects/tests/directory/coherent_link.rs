@@ -93,6 +93,7 @@ fn a_write_brings_its_bytes_and_is_over_with_the_answer() {
 #[test]
 fn a_write_back_that_meets_a_snoop_supplies_the_block_from_the_port() {
     let mut chip = chip(1);
+    chip.to_reads = SnoopReply::default();
     chip.device(0, transaction(&chip, Kind::ReadExclusive, BLOCK));
     chip.run();
     let returns = write(&chip, Kind::WriteBack, BLOCK, 7);
@@ -174,9 +175,10 @@ fn caches_behind_a_coherent_link_agree_with_flat_memory() {
         };
         let few = 1 + 7 * (seed % 2) as u32;
         let keys = Keys { request_credits: few, forward_credits: few, response_credits: few, ..keys() };
-        let chip = linked_behind(settings, |names, above, devices| {
+        let mut chip = linked_behind(settings, |names, above, devices| {
             CoherentLink::new(names, &keys, above, devices, BLOCK_BYTES).into()
         });
+        chip.writes_are_seen_early = true;
         let (chip, own) = walks::checked_walk(chip, settings, 1_000);
         checked += own;
         for own in &chip.interconnects {
