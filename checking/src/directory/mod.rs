@@ -17,7 +17,7 @@
 //!
 //! A cache and the device may be behind a CXL link ([`link`]), whose ends are the simulator's
 //! ([`narthex_memory::interconnects::cxl`]): two explorations more ([`Scope::LINKS`]). A device behind one may be the home of the block ([`device_home`]):
-//! two again ([`Scope::MEMORY`]).
+//! two again ([`Scope::MEMORY`]). Three have a coherent link instead ([`Scope::COHERENT`]).
 //!
 //! Four explorations of each protocol ([`Scope::ALL`]). Tables do not speak of two blocks.
 //! The second and the third one are there because a cache may return one block while it asks

@@ -128,7 +128,10 @@ impl<D: Dialect> Link<D> {
         match self.state.evicted.snooped(self.table, (agent, block), kind) {
             None => snooped,
             Some(Ok(answer)) => {
-                debug_assert!(snooped.supplies.is_none(), "its copy went before its answer");
+                // A cache that answers and then returns its block may take its time for the answer.
+                if let Some(slot) = snooped.supplies {
+                    self.state.blocks.take(slot);
+                }
                 self.answer_on_way_home(kind, block, answer)
             }
             Some(Err(unexpected)) => {
