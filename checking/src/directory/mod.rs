@@ -85,7 +85,7 @@ pub enum Link {
 
 impl Link {
     /// Whether it has channels, and bytes have no messages of their own.
-    pub(self) fn is_coherent(self) -> bool {
+    fn is_coherent(self) -> bool {
         matches!(self, Link::Coherent | Link::CoherentMemory)
     }
 }

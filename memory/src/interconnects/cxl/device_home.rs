@@ -70,8 +70,8 @@ impl<D: Dialect> Link<D> {
         Self::of(composition, on).state.device.later.push((now + delay, done));
     }
 
-    /// The host has answered a snoop of a port's own block. Its memory has the bytes by now, or the answer brings
-    /// them: it takes them if no cache of the host is their owner any longer.
+    /// The host has answered a snoop of a port's own block. Its memory has the bytes by now; or the answer brings
+    /// them, and its memory takes them unless the snoop has left the host's copies as they are.
     pub(super) fn end_back_invalidation<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
