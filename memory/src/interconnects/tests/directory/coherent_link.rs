@@ -186,7 +186,7 @@ fn caches_behind_a_coherent_link_agree_with_flat_memory() {
         }
         waited += u64::from(few == 1) * waits_up(&chip);
     }
-    assert!(checked > 3_000 && waited > 10_000, "{checked}, {waited}");
+    assert!(checked > 2_000 && waited > 10_000, "{checked}, {waited}");
 }
 
 #[test]
