@@ -27,8 +27,18 @@ pub enum Seat {
     OnIt,
     /// Behind a bridge or a link, to which it forwards nothing.
     BehindBridge,
-    /// Behind a link that lets devices keep copies.
-    BehindCachingLink,
+    /// Behind a link that lets devices keep copies, and perhaps hold requests for their own blocks.
+    BehindCachingLink {
+        /// Whether they may hold those.
+        holds: bool,
+    },
+}
+
+impl Seat {
+    /// Whether it is behind a link that lets devices keep copies.
+    pub fn caches(self) -> bool {
+        matches!(self, Seat::BehindCachingLink { .. })
+    }
 }
 
 /// An interconnect of a node, before it is built.
@@ -228,10 +238,12 @@ pub fn lacks_a_bus(device: &dyn Device, directory: &str, seat: Seat) -> Option<S
              is the home of; expected an interface such as NI2w, CNI4, CNI512Q or CNI32Qm, or a machine with a bus"
         ));
     }
-    if seat == Seat::BehindCachingLink {
-        return device.ports().iter().any(|port| port.holds && !port.homes.is_empty()).then(|| {
+    if let Seat::BehindCachingLink { holds } = seat {
+        let is_held = device.ports().iter().any(|port| port.holds && !port.homes.is_empty());
+        return (is_held && !holds).then(|| {
             "holds loads of its blocks until it has an answer, and the home of a block behind a CXL link answers each \
-             request; expected a place on the directory itself, or an interface such as CNI4, CNI512Q or CoherentRing"
+             request; expected a place on the directory itself or behind a coherent link, or an interface such as CNI4, \
+             CNI512Q or CoherentRing"
                 .into()
         });
     }

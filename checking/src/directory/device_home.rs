@@ -113,7 +113,11 @@ impl Step<'_> {
 
     /// The directory has done with the device's own request: what it brings goes first.
     pub(super) fn answer_own_request(&mut self, request: Request, data: Option<Age>, shared: bool) {
-        if let Some(age) = data.filter(|&age| age != NONE) {
+        let data = data.filter(|&age| age != NONE);
+        if self.scope.link.is_coherent() {
+            return self.send_down(Down::Go(request, data, shared));
+        }
+        if let Some(age) = data {
             self.send_down(Down::ReturnHome(age));
         }
         self.send_down(Down::Go(request, None, shared));

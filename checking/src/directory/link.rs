@@ -35,6 +35,31 @@ pub(super) enum Up {
     Data(u8, Option<Age>),
     Reply(AgentId, Message<Age>, Option<Age>, Option<Age>),
     HomeAnswer(Option<Age>),
+    /// A request with the bytes that it writes, and a write-back.
+    Push(Request, Age),
+}
+
+impl Down {
+    fn is_response(&self) -> bool {
+        !matches!(self, Down::Snoop(..) | Down::AskHome(..))
+    }
+}
+
+impl Up {
+    fn is_response(&self) -> bool {
+        match self {
+            Up::Request(_) => false,
+            Up::Push(request, _) => request.opcode == Opcode::DirtyEvict,
+            _ => true,
+        }
+    }
+}
+
+/// The first message that arrives, and where responses pass, the first one of those.
+fn arriving<M>(messages: &[M], is_response: Option<fn(&M) -> bool>) -> impl Iterator<Item = u8> {
+    let response = is_response.and_then(|is_response| messages.iter().position(is_response));
+    let first = (!messages.is_empty()).then_some(0);
+    first.into_iter().chain(response.filter(|&place| place > 0)).map(|place| place as u8)
 }
 
 /// What is on the link and at its ends.
@@ -46,6 +71,8 @@ pub struct LinkState {
     pub home: Option<DeviceHome>,
     port: HostPort<Age>,
     evictions: Evictions<Age>,
+    /// What the device writes, on a link where its request brings that.
+    pushed: Option<Age>,
     /// The transactions of the cache and of the device with the home.
     asked: [Option<BlockRequest<Age>>; 2],
     /// Forwards that wait until the port returns the block.
@@ -64,6 +91,7 @@ impl LinkState {
             home: cache.is_none().then(DeviceHome::new),
             port: HostPort::default(),
             evictions: Evictions::default(),
+            pushed: None,
             asked: [None; 2],
             awaited: Vec::new(),
             numbers: 0,
@@ -74,20 +102,24 @@ impl LinkState {
 
     /// What can happen on it: the first message of a direction arrives, or a snoop that passes a GO.
     pub fn events(&self, link: Link) -> Vec<Event> {
+        if link.is_coherent() {
+            let downs = arriving(&self.down, Some(Down::is_response)).map(Event::Down);
+            return downs.chain(arriving(&self.up, Some(Up::is_response)).map(Event::Up)).collect();
+        }
         let passes = |message: &Down| match link {
             Link::SnoopsPass => matches!(message, Down::Snoop(..)),
             Link::RequestsPass => matches!(message, Down::AskHome(..)),
             _ => false,
         };
         let passing = self.down.iter().position(passes).filter(|&place| place > 0);
-        let first = [(!self.down.is_empty()).then_some(0), passing];
-        let downs = first.into_iter().flatten().map(|place| Event::Down(place as u8));
-        downs.chain((!self.up.is_empty()).then_some(Event::Up)).collect()
+        let passing = passing.into_iter().map(|place| Event::Down(place as u8));
+        let downs = arriving(&self.down, None).map(Event::Down).chain(passing);
+        downs.chain(arriving(&self.up, None).map(Event::Up)).collect()
     }
 
     /// All bytes that are here.
     pub fn ages(&mut self) -> impl Iterator<Item = &mut Age> {
-        let LinkState { port, evictions, home, asked, down, up, .. } = self;
+        let LinkState { port, evictions, pushed, home, asked, down, up, .. } = self;
         let downs = down.iter_mut().filter_map(|message| match message {
             Down::Go(_, data, _) => data.as_mut(),
             Down::ReturnHome(age) => Some(age),
@@ -96,11 +128,18 @@ impl LinkState {
         let ups = up.iter_mut().flat_map(|message| match message {
             Up::Data(_, data) | Up::HomeAnswer(data) => [data.as_mut(), None],
             Up::Reply(_, _, supplies, copy) => [supplies.as_mut(), copy.as_mut()],
+            Up::Push(_, age) => [Some(age), None],
             Up::Request(_) => [None, None],
         });
         let asked = asked.iter_mut().flatten().filter_map(|asked| asked.data.as_mut());
         let of_home = home.iter_mut().flat_map(|home| home.port.data());
-        port.data().chain(of_home).chain(evictions.data()).chain(asked).chain(downs).chain(ups.flatten())
+        port.data()
+            .chain(pushed.as_mut())
+            .chain(of_home)
+            .chain(evictions.data())
+            .chain(asked)
+            .chain(downs)
+            .chain(ups.flatten())
     }
 
     /// Nothing is under way.
@@ -158,12 +197,21 @@ impl Step<'_> {
 
     /// The cache or the device behind the link asks.
     pub(super) fn ask_over_link(&mut self, agent: u8, block: u8, kind: Kind, data: Option<Age>) {
+        let is_coherent = self.scope.link.is_coherent();
         let link = self.link();
         let number = link.numbers.trailing_ones() as u8;
         link.numbers |= 1 << number;
         let opcode = if link.home.is_some() { Opcode::of_home(kind) } else { Opcode::of(kind, true) };
         let request = Request { agent: AgentId(agent), number, opcode, kind, block: block.into() };
-        link.up.push(Up::Request(request));
+        if is_coherent && opcode.is_pulled() {
+            let age = data.expect("it writes a block");
+            link.up.push(Up::Push(request, age));
+            if kind == Kind::WriteBack {
+                return link.numbers &= !(1 << number);
+            }
+        } else {
+            link.up.push(Up::Request(request));
+        }
         if let (Kind::WriteBack, Some(age)) = (kind, data) {
             return link.evictions.put(request, age);
         }
@@ -176,18 +224,25 @@ impl Step<'_> {
         }
     }
 
-    /// The first message of the device arrives at the port.
-    pub(super) fn come_up(&mut self) -> Result<(), Violation> {
-        let message = self.link().up.remove(0);
+    /// A message of the device arrives at the port.
+    pub(super) fn come_up(&mut self, place: usize) -> Result<(), Violation> {
+        let message = self.link().up.remove(place);
         self.say(|| format!("{message:?} comes to the port"));
         match message {
             Up::Request(request) => self.link().port.arrive(request),
+            Up::Push(request, age) => {
+                let link = self.link();
+                link.port.arrive(request);
+                match request.opcode {
+                    Opcode::DirtyEvict => link.evictions.put(request, age),
+                    _ => link.pushed = Some(age),
+                }
+            }
             Up::Data(number, data) => {
-                let (Request { agent, block, .. }, _) = self.link().port.pulled(number);
-                if data.is_some() {
-                    *self.link().asked(agent) = Some(BlockRequest::new(Kind::WriteBack, data));
-                    let body = Body::Request { kind: Kind::WriteBack, data };
-                    self.send(HOME, Message { block, requester: agent, body });
+                let (request, _) = self.link().port.pulled(number);
+                let agent = request.agent;
+                if let Some(age) = data {
+                    self.return_block(request, age);
                 }
                 let awaited = &mut self.link().awaited;
                 if let Some(place) = awaited.iter().position(|(own, _)| *own == agent) {
@@ -199,7 +254,8 @@ impl Step<'_> {
             Up::HomeAnswer(data) => self.home_answered(data)?,
             Up::Reply(agent, message, supplies, copy) => {
                 self.link().port.answered(agent, message.block);
-                self.answer_home(message, (supplies, copy))?;
+                let answered = self.answer_at_port(agent, message, (supplies, copy))?;
+                self.answer_home(message, answered)?;
             }
         }
         self.go_on_at_port();
@@ -209,7 +265,15 @@ impl Step<'_> {
     /// The port sends what may go.
     fn go_on_at_port(&mut self) {
         while let Some(request) = self.link().port.pull() {
-            self.link().down.push(Down::GoWritePull(request));
+            if !self.scope.link.is_coherent() {
+                self.link().down.push(Down::GoWritePull(request));
+                continue;
+            }
+            let (age, is_newest) = self.link().evictions.pull(request);
+            self.link().port.pulled(request.number);
+            if is_newest {
+                self.return_block(request, age);
+            }
         }
         for agent in [AgentId(self.link().cache), AgentId(DEVICE)] {
             let link = self.link();
@@ -221,6 +285,33 @@ impl Step<'_> {
                 let body = Body::Request { kind, data: None };
                 self.send(HOME, Message { block, requester: agent, body });
             }
+        }
+    }
+
+    /// A block that a device has sent home goes there from the port.
+    fn return_block(&mut self, Request { agent, block, .. }: Request, age: Age) {
+        *self.link().asked(agent) = Some(BlockRequest::new(Kind::WriteBack, Some(age)));
+        let body = Body::Request { kind: Kind::WriteBack, data: Some(age) };
+        self.send(HOME, Message { block, requester: agent, body });
+    }
+
+    /// What the device has answered; a block of it that is at the port, on its way home, answers instead.
+    fn answer_at_port(
+        &mut self,
+        agent: AgentId,
+        message: Message<Age>,
+        answered: (Option<Age>, Option<Age>),
+    ) -> Result<(Option<Age>, Option<Age>), Violation> {
+        let Body::Forward { kind, .. } = message.body else { unreachable!("it is a forward") };
+        if !self.scope.link.is_coherent() {
+            return Ok(answered);
+        }
+        let table = self.table;
+        match self.link().evictions.snooped(table, (agent, message.block), kind) {
+            None => Ok(answered),
+            Some(action) => action
+                .map(|(age, action)| (action.supplies.then_some(age), action.updates_home.then_some(age)))
+                .or_else(|unexpected| self.never(unexpected.to_string())),
         }
     }
 
@@ -290,7 +381,9 @@ impl Step<'_> {
                 return Ok(());
             }
             let (request, data) = self.link().port.complete(agent, block, asked.data);
+            let is_brought = request.opcode.is_pulled() && self.link().pushed.is_some();
             let message = match request.opcode.is_pulled() {
+                true if is_brought => Down::Go(request, None, false),
                 true => Down::GoWritePull(request),
                 false => Down::Go(request, data, asked.shared),
             };
@@ -298,6 +391,11 @@ impl Step<'_> {
             self.link().down.push(message);
             if asked.kind == Kind::Invalidate {
                 self.world.promote(block as usize);
+            }
+            if is_brought {
+                self.link().port.pulled(request.number);
+                let age = self.link().pushed.take().expect("its bytes came with it");
+                self.return_block(request, age);
             }
         }
         self.go_on_at_port();
@@ -309,8 +407,11 @@ impl Step<'_> {
         let message = self.link().down.remove(place);
         self.say(|| format!("{} comes to the device", name(&message)));
         match message {
-            Down::Go(request, ..) if self.is_device_home() => {
+            Down::Go(request, data, _) if self.is_device_home() => {
                 self.link().numbers &= !(1 << request.number);
+                if let Some(age) = data {
+                    self.returned_home(age);
+                }
                 self.own_request_is_over(request.kind)
             }
             Down::AskHome(kind) => {
@@ -319,6 +420,11 @@ impl Step<'_> {
             }
             Down::ReturnHome(age) => {
                 self.returned_home(age);
+                Ok(())
+            }
+            Down::Go(request, ..) if request.opcode.is_pulled() => {
+                self.link().numbers &= !(1 << request.number);
+                self.world.device = None;
                 Ok(())
             }
             Down::Go(request, data, shared) => self.granted(request, data, shared),
@@ -338,12 +444,13 @@ impl Step<'_> {
         self.complete(agent, block as usize, asked)
     }
 
-    fn pull(&mut self, Request { agent, number, opcode, .. }: Request) {
+    fn pull(&mut self, request: Request) {
+        let Request { agent, number, opcode, .. } = request;
         let link = self.link();
         link.numbers &= !(1 << number);
         let data = match opcode {
             Opcode::DirtyEvict => {
-                let (age, is_newest) = link.evictions.pull(number);
+                let (age, is_newest) = link.evictions.pull(request);
                 is_newest.then_some(age)
             }
             _ => {
@@ -357,7 +464,12 @@ impl Step<'_> {
     fn snooped(&mut self, agent: AgentId, message: Message<Age>) -> Result<(), Violation> {
         let Body::Forward { kind, .. } = message.body else { unreachable!("it is a forward") };
         let table = self.table;
-        let answered = match self.link().evictions.snooped(table, (agent, message.block), kind) {
+        // On a coherent link a block that was given up is on its way, or at the port.
+        let given_up = match self.scope.link.is_coherent() {
+            true => None,
+            false => self.link().evictions.snooped(table, (agent, message.block), kind),
+        };
+        let answered = match given_up {
             Some(action) => action
                 .map(|(age, action)| (action.supplies.then_some(age), action.updates_home.then_some(age))),
             None if agent.0 == DEVICE => Ok((None, None)),

@@ -17,7 +17,7 @@
 //!
 //! A cache and the device may be behind a CXL link ([`link`]), whose ends are the simulator's
 //! ([`narthex_memory::interconnects::cxl`]): two explorations more ([`Scope::LINKS`]). A device behind one may be the home of the block ([`device_home`]):
-//! two again ([`Scope::MEMORY`]).
+//! two again ([`Scope::MEMORY`]). Three have a coherent link instead ([`Scope::COHERENT`]).
 //!
 //! Four explorations of each protocol ([`Scope::ALL`]). Tables do not speak of two blocks.
 //! The second and the third one are there because a cache may return one block while it asks
@@ -77,6 +77,17 @@ pub enum Link {
     Memory,
     /// The same, but the host's requests pass what was sent before, which must not hold.
     RequestsPass,
+    /// A coherent link: bytes are in the message that they belong to, and responses pass requests and forwards.
+    Coherent,
+    /// A coherent link with the device alone behind it, as the home of the block.
+    CoherentMemory,
+}
+
+impl Link {
+    /// Whether it has channels, and bytes have no messages of their own.
+    fn is_coherent(self) -> bool {
+        matches!(self, Link::Coherent | Link::CoherentMemory)
+    }
 }
 
 impl Scope {
@@ -110,9 +121,16 @@ impl Scope {
         Scope { caches: 3, blocks: 1, device: true, every_order: true, at_once: false, link: Link::Memory },
     ];
 
+    /// The same behind a coherent link.
+    pub const COHERENT: [Scope; 3] = [
+        Scope { link: Link::Coherent, ..Scope::LINKS[0] },
+        Scope { link: Link::Coherent, ..Scope::LINKS[1] },
+        Scope { link: Link::CoherentMemory, ..Scope::MEMORY[0] },
+    ];
+
     /// The number of the cache behind the link, if there is one.
     fn linked(self) -> Option<u8> {
-        matches!(self.link, Link::InOrder | Link::SnoopsPass).then(|| self.caches - 1)
+        matches!(self.link, Link::InOrder | Link::SnoopsPass | Link::Coherent).then(|| self.caches - 1)
     }
 
     fn words(self) -> String {
@@ -126,6 +144,8 @@ impl Scope {
             Link::SnoopsPass => ", the last behind a link whose snoops pass GOs",
             Link::Memory => ", its home behind a CXL link",
             Link::RequestsPass => ", its home behind a link whose requests pass",
+            Link::Coherent => ", the last behind a coherent link",
+            Link::CoherentMemory => ", its home behind a coherent link",
         };
         format!("{} caches{device}, {blocks}{at_once}{orders}{link}", self.caches)
     }
@@ -163,7 +183,12 @@ pub fn check_named(
     let table = protocols::by_name(name).filter(|table| table.tracks_copies());
     let table = table.ok_or_else(|| no_protocol(name, &protocols::coherent()))?;
     let Some(change) = change else {
-        return Ok(check(table, &[&Scope::ALL[..], &Scope::LINKS, &Scope::MEMORY].concat(), limit, observe));
+        return Ok(check(
+            table,
+            &[&Scope::ALL[..], &Scope::LINKS, &Scope::MEMORY, &Scope::COHERENT].concat(),
+            limit,
+            observe,
+        ));
     };
     let mutants = mutants::of(table);
     let Some(mutant) = mutants.iter().find(|mutant| mutant.name == change) else {

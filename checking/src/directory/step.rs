@@ -29,7 +29,7 @@ impl Step<'_> {
             Event::Read(block) => self.device(block, Kind::ReadOnce, None),
             Event::Write(block) => self.device(block, Kind::WriteBlock, Some(Age::Next)),
             Event::Down(place) => self.come_down(place.into())?,
-            Event::Up => self.come_up()?,
+            Event::Up(place) => self.come_up(place.into())?,
             Event::Deliver(place) => {
                 let sent = self.world.messages.remove(place.into());
                 self.say(|| format!("{sent} arrives"));

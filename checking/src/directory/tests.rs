@@ -79,6 +79,14 @@ fn every_protocol_holds_with_a_home_behind_a_link_and_none_where_a_request_passe
     }
 }
 
+#[test]
+fn every_protocol_holds_behind_a_coherent_link_whose_responses_pass() {
+    let scopes = [Scope::COHERENT[0], Scope::COHERENT[2]];
+    let sizes = coherent().into_iter().map(|name| (name, scopes.map(|scope| size_of(name, scope).0)));
+    let expected = [("MESI", [62_639, 17_436]), ("MOESI", [74_452, 18_679]), ("MSI", [58_713, 17_436])];
+    assert_eq!(sizes.collect::<Vec<_>>(), expected);
+}
+
 /// Half a minute each: `make directory-mutants`.
 #[test]
 #[ignore = "takes minutes"]

@@ -90,7 +90,8 @@ pub enum Event {
     Deliver(u8),
     /// The message at this place of a direction of the link arrives at its end.
     Down(u8),
-    Up,
+    /// See `Down`.
+    Up(u8),
 }
 
 pub const ONE_WRITER: &str = "a block has one writer or many readers, and at most one dirty copy";

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interfaces::{self, Interfaces};
 use super::node::MemoryPart;
-use crate::wiring::{Seat, lacks_a_bus};
+use crate::wiring::lacks_a_bus;
 
 /// A processor's own path to an interface, beside the memory bus: a cache bus,
 /// or the register file.
@@ -192,7 +192,7 @@ impl super::MachineConfig {
     /// The transactions of others of which an interface is told at its place.
     fn hearing(&self, chosen: &Attached) -> Hearing {
         let places = self.node.place(chosen).unwrap_or_default();
-        let is_told = |name: &&str| self.has_places(name) || self.node.seat(name) == Seat::BehindCachingLink;
+        let is_told = |name: &&str| self.has_places(name) || self.node.seat(name).caches();
         if places.iter().any(is_told) { Hearing::Held } else { Hearing::All }
     }
 

@@ -255,7 +255,9 @@ impl NodeShape {
     /// What an interconnect is to the directory that it is, or on which the bridge in front of it sits.
     pub fn seat(&self, interconnect: &str) -> Seat {
         match self.interconnects.get(interconnect).map(|part| part.rules()) {
-            Some(rules) if rules.lets_devices_cache() => Seat::BehindCachingLink,
+            Some(rules) if rules.lets_devices_cache() => {
+                Seat::BehindCachingLink { holds: rules.lets_devices_hold() }
+            }
             Some(rules) if rules.behind().is_some() => Seat::BehindBridge,
             _ => Seat::OnIt,
         }

@@ -12,7 +12,7 @@ use narthex_memory::interconnects::{
 };
 use narthex_memory::third_level::ddio::Agents;
 
-use super::{InterconnectShape, PlacedPort, Seat, Shape};
+use super::{InterconnectShape, PlacedPort, Shape};
 
 impl Shape {
     /// Which part answers for each address on an interconnect.
@@ -81,7 +81,7 @@ impl Shape {
     /// Whether an interconnect is a link on another one that lets devices cache.
     fn caches_behind(&self, link: InterconnectId, on: InterconnectId) -> bool {
         let shape = &self.interconnects[usize::from(link.0)];
-        shape.seat == Seat::BehindCachingLink && shape.above == Some(on)
+        shape.seat.caches() && shape.above == Some(on)
     }
 
     /// The agents that stand for the devices on these interconnects: their own on a directory or behind a link
@@ -90,7 +90,7 @@ impl Shape {
         let named = self.interconnects.iter().zip(0..).filter(|(shape, _)| names.contains(&shape.key));
         let places = self.devices.iter().flatten().zip(self.processors.len() as u8..);
         let agents = named.flat_map(|(shape, number)| match shape.above {
-            Some(_) if shape.seat == Seat::BehindCachingLink => {
+            Some(_) if shape.seat.caches() => {
                 let here = places.clone().filter(|(on, _)| on.0 == number);
                 here.map(|(_, agent)| AgentId(agent)).collect()
             }

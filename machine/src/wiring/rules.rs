@@ -29,12 +29,12 @@ impl Shape {
         Ok(())
     }
 
-    /// An answer that waits for a transaction of the port's own comes on a directory alone: an access
-    /// that is held keeps a bus.
+    /// An answer that waits for a transaction of the port's own comes on a directory, or behind a link whose devices
+    /// may hold answers: an access that is held keeps a bus.
     pub(super) fn check_holding_ports(&self, ports: &[PlacedPort]) -> Result<(), String> {
         for placed in ports.iter().filter(|placed| placed.port.holds && placed.port.is_coherent) {
             let shape = &self.interconnects[usize::from(placed.on.0)];
-            if shape.plan.table().is_none() {
+            if shape.plan.table().is_none() && shape.seat != (Seat::BehindCachingLink { holds: true }) {
                 let (device, bus) = (&placed.port.name, &shape.name);
                 return Err(format!(
                     "{device} may hold an access until a transaction of its own is over, which the {bus} carries after \

@@ -135,6 +135,7 @@ fn several_processes_a_node_go_on_from_any_instant() {
     check(&request(crate::cxl::MACHINE, "CxlNic"), &ping_pong(TURNS, 64).over("CxlNic"));
     check(&request("hpca98", "Verbs"), &ping_pong(TURNS, 248).over("Verbs"));
     check(&request(crate::cxl::MACHINE, "CNI512Q"), &ping_pong(TURNS, 64));
+    check(&request(crate::coherent_link::MACHINE, "PioCoherent"), &ping_pong(TURNS, 64).over("PioCoherent"));
 }
 
 #[test]

@@ -51,7 +51,16 @@ fn an_interconnect_is_known_by_its_files_name_and_its_keys_are_checked() {
     let kinds: Vec<&str> = Part::KINDS.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(
         kinds,
-        ["bridged-bus", "cxl", "directory", "pcie", "private-path", "snooping-bus", "time-slots"]
+        [
+            "bridged-bus",
+            "coherent-link",
+            "cxl",
+            "directory",
+            "pcie",
+            "private-path",
+            "snooping-bus",
+            "time-slots"
+        ]
     );
     let machine = config::load(MACHINE).expect("it loads");
     let refused = |settings: &[&str]| machine.with_settings(settings).map(drop).unwrap_err().to_string();

@@ -11,6 +11,7 @@ mod cachable_registers;
 mod checkpoints;
 mod code;
 mod coherence;
+mod coherent_link;
 mod coherent_rings;
 mod cxl;
 mod cxl_memory;

@@ -52,6 +52,9 @@
 //! BIRsp, so the device finds them in its memory. A device always shares with a reader (Cmp-S), as on the chip, so
 //! that it hears of the next store.
 //!
+//! **Dialects.** What the two ends do serves other links that let devices cache: names, sizes and whether bytes have
+//! messages of their own are a [`dialect`]'s. [`coherent_link`](super::coherent_link) has another one than CXL.
+//!
 //! **Time.** A message takes its slots ([`messages::Message::slots`]) of the wires, each of which
 //! takes its share of a flit, and then the latencies of both ports and of the wires. The device
 //! asks with as many requests as there are numbers (`requests`); the directory takes as many of an agent as
@@ -69,6 +72,8 @@
 //!
 //! | file | what it holds |
 //! | --- | --- |
+//! | `dialect` | what differs between links |
+//! | `flits` | the dialect of CXL |
 //! | `messages` | the messages, the table of transactions, slots |
 //! | `host_port` | what requests wait for, and which snoops wait for them |
 //! | `memory_port` | what requests for blocks of devices wait for |
@@ -83,8 +88,12 @@
 mod device_end;
 #[path = "cxl/device_home.rs"]
 mod device_home;
+#[path = "cxl/dialect.rs"]
+pub mod dialect;
 #[path = "cxl/expander.rs"]
 pub mod expander;
+#[path = "cxl/flits.rs"]
+mod flits;
 #[path = "cxl/host_end.rs"]
 mod host_end;
 #[path = "cxl/host_port.rs"]
@@ -94,7 +103,7 @@ pub mod memory_port;
 #[path = "cxl/messages.rs"]
 pub mod messages;
 #[path = "cxl/part.rs"]
-mod part;
+pub(super) mod part;
 #[path = "cxl/wires.rs"]
 mod wires;
 
@@ -115,29 +124,21 @@ use super::{
 use crate::directory::{Blocks, Carried, Slot, Table};
 use crate::transaction::{AccessReply, AgentId, Response, SnoopReply, Transaction, TransactionTag};
 use device_end::DeviceEnd;
+use dialect::{Dialect, Limits, LinkStatistics};
+pub use flits::{Flits, Statistics};
 pub use host_port::{Evictions, HostPort, Request};
 pub use memory_port::{MemoryPort, Told};
 pub use messages::Opcode;
-use messages::{Crossing, Message, Way};
+use messages::{Channel, Crossing, Message, Way};
 pub use part::Keys;
 use wires::{Direction, Wires};
 
-narthex_kernel::statistics! {
-    /// What crossed a link.
-    pub struct Statistics {
-        messages: Tally<Opcode>, "messages", "messages", "messages of CXL.io, CXL.cache and CXL.mem by name";
-        slots: Tally<Way>, "slots", "slots", "slots of flits that they took, by direction: down is to the device";
-        payload: Tally<Way>, "payload", "bytes", "data in them, by direction";
-        overhead: Tally<Way>, "overhead", "bytes", "bytes of their flits besides data: headers, checksums and what slots have left";
-        busy: Tally<Way>, "busy", "ps", "time for which they had the wires, by direction";
-        wait: Tally<Way>, "wait", "ps", "time for which they waited for the wires, summed over messages";
-        snoops_kept: Counter, "snoops_kept", "snoops", "snoops that waited in the port for data that it had pulled";
-    }
-}
-
 /// A CXL link with the devices behind it.
+pub type Cxl = Link<Flits>;
+
+/// A link with the devices behind it.
 #[derive(Clone, Debug)]
-pub struct Cxl {
+pub struct Link<D: Dialect> {
     names: Names,
     /// The directory, and the port as the home of registers there.
     above: (InterconnectId, AgentId),
@@ -148,7 +149,7 @@ pub struct Cxl {
     ports: AgentPorts,
     homes: AddressMap,
     state: State,
-    statistics: Statistics,
+    statistics: D::Statistics,
     log: PacketLog,
 }
 
@@ -159,6 +160,9 @@ struct State {
     up: Direction,
     port: HostPort<Slot>,
     memory: MemoryPort<Slot>,
+    /// Of a link that pulls no bytes: write-backs whose blocks are here, and what other requests write.
+    evicted: Evictions<Slot>,
+    pushed: Vec<(u8, Range<u32>, Slot)>,
     device: DeviceEnd,
     /// The bytes in messages and at both ends.
     blocks: Blocks,
@@ -172,46 +176,46 @@ struct State {
     next_step: NextStep,
 }
 
-impl Cxl {
+impl<D: Dialect> Link<D> {
     /// An idle link below a port of a directory with these tables.
     pub fn new(
         names: Names,
-        keys: &Keys,
+        keys: &D::Keys,
         (on, port, table): (InterconnectId, AgentId, &'static Table),
         (ports, homes): (AgentPorts, AddressMap),
         block_bytes: usize,
     ) -> Self {
-        Cxl {
+        let Limits { line, requests, stores, credits } = D::limits(keys);
+        Link {
             names,
             above: (on, port),
             table,
-            wires: Wires::new(&keys.physical(), block_bytes),
+            wires: Wires::new(&line, block_bytes),
             block_bytes: block_bytes as u32,
             ports,
             homes,
             state: State {
-                down: Direction::new(Way::Down),
-                up: Direction::new(Way::Up),
+                down: Direction::new(Way::Down, credits),
+                up: Direction::new(Way::Up, credits),
                 port: HostPort::default(),
                 memory: MemoryPort::default(),
-                device: DeviceEnd::with_numbers(keys.requests as u8),
+                evicted: Evictions::default(),
+                pushed: Vec::new(),
+                device: DeviceEnd::with_numbers(requests as u8),
                 blocks: Blocks::default(),
-                free_stores: keys.stores,
+                free_stores: stores,
                 returning: VecDeque::new(),
                 waiting: VecDeque::new(),
                 loads: 0,
                 next_step: NextStep::default(),
             },
-            statistics: Statistics::default(),
+            statistics: D::Statistics::default(),
             log: PacketLog::default(),
         }
     }
 
     fn of<C: InterconnectHost>(composition: &mut C, on: InterconnectId) -> &mut Self {
-        match composition.interconnect(on) {
-            Interconnect::Cxl(link) => link,
-            other => unreachable!("{} is no CXL link", other.name()),
-        }
+        D::link(composition.interconnect(on)).expect("the number is that of the link")
     }
 
     /// The port of a device that is the home of an address.
@@ -227,16 +231,36 @@ impl Cxl {
     }
 
     fn send_down(&mut self, now: Time, message: Message) {
-        self.state.down.send(now, message, &self.wires, (&mut self.statistics, &mut self.log));
+        self.state.down.send::<D>(now, message, &self.wires, (&mut self.statistics, &mut self.log));
     }
 
     fn send_up(&mut self, now: Time, message: Message) {
-        self.state.up.send(now, message, &self.wires, (&mut self.statistics, &mut self.log));
+        self.state.up.send::<D>(now, message, &self.wires, (&mut self.statistics, &mut self.log));
+    }
+
+    /// Sends what has waited for buffers of the other ends; whether anything has left.
+    fn send_waiting(&mut self, now: Time) -> bool {
+        let Link { state: State { down, up, .. }, wires, statistics, log, .. } = self;
+        let has_sent = down.go_on::<D>(now, wires, (statistics, log));
+        up.go_on::<D>(now, wires, (statistics, log)) || has_sent
+    }
+
+    /// A buffer of the device's end is free.
+    fn free_at_device(&mut self, now: Time, channel: Channel) {
+        self.state.down.release(now + self.wires.credit_latency, channel);
+    }
+
+    /// A buffer of the host's end is free.
+    fn free_at_host(&mut self, now: Time, channel: Channel) {
+        self.state.up.release(now + self.wires.credit_latency, channel);
     }
 
     /// Advances all that may advance at `now`, and schedules the next step.
     fn go_on<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
-        while Self::work_at_device(composition, now, on) || Self::work_at_host(composition, now, on) {}
+        while Self::work_at_device(composition, now, on)
+            || Self::work_at_host(composition, now, on)
+            || Self::of(composition, on).send_waiting(now)
+        {}
         let own = Self::of(composition, on);
         let upper = own.above.0;
         let wanting = own.ports.iter().map(|port| port.agent).filter(|&agent| own.state.port.wants(agent));
@@ -247,6 +271,7 @@ impl Cxl {
     }
 
     fn schedule_next<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
+        Self::of(composition, on).send_waiting(now);
         let is_observed = composition.is_observed();
         let packets = Self::of(composition, on).log.take(is_observed);
         show(composition, on, packets);
@@ -260,8 +285,8 @@ impl Cxl {
     }
 }
 
-impl InterconnectModel for Cxl {
-    const KIND: &'static str = "cxl";
+impl<D: Dialect> InterconnectModel for Link<D> {
+    const KIND: &'static str = D::KIND;
     const ADMITS: Admits = Admits { coherent_devices: true, ..Admits::NOTHING };
     const OVERLAPS: bool = true;
     const POSTS_ACCESSES: bool = true;
@@ -337,7 +362,7 @@ impl InterconnectModel for Cxl {
     fn owns(&mut self, agent: AgentId, block: u64) -> bool {
         let owns = self.state.port.owns(agent, block);
         if owns {
-            self.statistics.snoops_kept.increment();
+            self.statistics.keep();
         }
         owns
     }
@@ -363,6 +388,10 @@ impl InterconnectModel for Cxl {
         transaction: &Transaction,
     ) -> SnoopReply {
         Self::ask_device(composition, now, on, agent, transaction)
+    }
+
+    fn resume_home<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, block: u64) {
+        Self::go_on_at_home(composition, now, on, block);
     }
 
     fn return_home<C: InterconnectHost>(
@@ -421,7 +450,8 @@ impl InterconnectModel for Cxl {
 
     fn message(&self, transaction: &Transaction) -> Option<&'static str> {
         let home = self.home(transaction.address);
-        Some(Opcode::of_transaction(transaction, self.block_bytes, home).as_str())
+        let opcode = Opcode::of_transaction(transaction, self.block_bytes, home);
+        Some(D::text(D::name_of_request(opcode, transaction.kind)))
     }
 
     fn describe(&self, _words: &dyn Words) -> Option<String> {
@@ -432,7 +462,10 @@ impl InterconnectModel for Cxl {
             (self.state.memory.count(), "requests of the host that wait for a device's memory"),
             (self.state.device.requests(), "requests of devices that wait for a GO"),
             (self.state.waiting.len(), "accesses of processors that wait for a buffer of the device"),
+            (self.state.device.held.len(), "requests of the host that devices hold"),
             (self.state.loads, "loads of processors that wait for completions"),
+            (self.state.down.waiting(), "messages to devices that wait for buffers"),
+            (self.state.up.waiting(), "messages to the host that wait for buffers"),
         ];
         let words = counted.iter().filter(|(count, _)| *count > 0);
         let words: Vec<String> = words.map(|(count, what)| format!("{what} ({count})")).collect();
@@ -444,7 +477,7 @@ impl InterconnectModel for Cxl {
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) -> Result<(), Damage> {
-        let Cxl {
+        let Link {
             names: _,
             above: _,
             table: _,

@@ -322,6 +322,13 @@ macro_rules! interconnects {
             }
         }
 
+        /// A home behind a link goes on with a request: see [`InterconnectModel::resume_home`].
+        fn resume_home<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, block: u64) {
+            match composition.interconnect(on) {
+                $(Interconnect::$name(_) => $file::$name::resume_home(composition, now, on, block),)*
+            }
+        }
+
         /// A home behind a link gets a block's bytes: see [`InterconnectModel::return_home`].
         fn return_home<C: InterconnectHost>(
             composition: &mut C, now: Time, on: InterconnectId, agent: AgentId, transaction: Transaction,

@@ -295,6 +295,11 @@ pub trait InterconnectModel: Sized {
         unreachable!("no device behind it is a home: {agent:?}")
     }
 
+    /// Such a device goes on with a request for one of its blocks that it has held.
+    fn resume_home<C: InterconnectHost>(_composition: &mut C, _now: Time, _on: InterconnectId, block: u64) {
+        unreachable!("no device behind it is a home: {block:#x}")
+    }
+
     /// Such a device gets the bytes of one of its blocks.
     fn return_home<C: InterconnectHost>(
         _composition: &mut C,

@@ -134,6 +134,11 @@ pub trait InterconnectKind {
         false
     }
 
+    /// Whether such devices may hold the host's requests for their blocks.
+    fn lets_devices_hold(&self) -> bool {
+        false
+    }
+
     /// The name of the bridge in front of it in messages, and whether an interconnect admits that bridge.
     fn sits_above(&self) -> (&'static str, fn(Admits) -> bool) {
         ("bridges", |admits| admits.bridges)

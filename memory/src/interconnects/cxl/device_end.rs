@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::super::accesses::{Accesses, Asking, observe_end, serve};
 use super::super::{Home, InterconnectHost, InterconnectId, Observation, ask};
-use super::messages::{Crossing, Message, Snooped, forwarded_kind};
-use super::{Cxl, Evictions, Opcode, Request};
+use super::messages::{Channel, Crossing, Message, Snooped, forwarded_kind};
+use super::{Dialect, Evictions, Link, Opcode, Request};
 use crate::agent::Agent;
-use crate::directory::{Carried, Slot};
+use crate::directory::{BufferAction, Carried, Slot};
 use crate::kind::Kind;
 use crate::transaction::{AccessReply, AgentId, BlockData, Response, Transaction, TransactionTag};
 
@@ -37,6 +37,8 @@ pub(super) struct DeviceEnd {
     transfers: Vec<Transfer>,
     /// Dirty blocks that were given up.
     evictions: Evictions<Slot>,
+    /// Requests of the host that a device holds which is the home of their blocks.
+    pub held: Vec<(AgentId, Crossing)>,
     /// Answers to snoops, with the times at which the caches have them.
     pub later: Vec<(Time, Message)>,
 }
@@ -76,6 +78,7 @@ impl DeviceEnd {
             sent: Vec::new(),
             transfers: Vec::new(),
             evictions: Evictions::default(),
+            held: Vec::new(),
             later: Vec::new(),
         }
     }
@@ -90,6 +93,7 @@ impl DeviceEnd {
             && self.asking.is_empty()
             && self.transfers.is_empty()
             && self.evictions.is_empty()
+            && self.held.is_empty()
             && self.later.is_empty()
     }
 
@@ -112,7 +116,7 @@ impl DeviceEnd {
     }
 }
 
-impl Cxl {
+impl<D: Dialect> Link<D> {
     /// A port is granted the link: what it issues is sent.
     pub(super) fn take_from_device<C: InterconnectHost>(
         composition: &mut C,
@@ -177,8 +181,12 @@ impl Cxl {
                 false => Opcode::of(kind, part.bytes == (0..block_bytes)),
             };
             let request = Request { agent, number, opcode, kind, block };
-            sent.push((number, part));
-            self.send_up(now, Message::Request(request));
+            sent.push((number, part.clone()));
+            let message = match opcode.is_pulled() && !D::PULLS {
+                true => Message::Push(request, part.bytes.clone(), self.keep_data(&part)),
+                false => Message::Request(request),
+            };
+            self.send_up(now, message);
         }
     }
 
@@ -196,8 +204,13 @@ impl Cxl {
         let number = own.state.device.free.pop_front().expect("a port is granted while there are numbers");
         let request = Request { agent, number, opcode: Opcode::of(kind, true), kind, block };
         let slot = own.state.blocks.keep(block, data, true);
-        own.state.device.evictions.put(request, slot);
-        own.send_up(now, Message::Request(request));
+        if D::PULLS {
+            own.state.device.evictions.put(request, slot);
+            own.send_up(now, Message::Request(request));
+        } else {
+            own.state.device.free.push_back(number);
+            own.send_up(now, Message::Push(request, 0..own.block_bytes, slot));
+        }
         composition.agent(agent).complete(now, on, &transaction, &Response::default());
         ask(composition, now, on, agent);
     }
@@ -216,6 +229,11 @@ impl Cxl {
         let own = Self::of(composition, on);
         while let Some(place) = own.state.device.later.iter().position(|(at, _)| *at <= now) {
             let (_, message) = own.state.device.later.remove(place);
+            match message {
+                Message::Reply(..) => own.free_at_device(now, Channel::Forward),
+                Message::HomeAnswer(..) => own.free_at_device(now, Channel::Request),
+                _ => {}
+            }
             own.send_up(now, message);
         }
         while let Some((crossing, response)) =
@@ -235,6 +253,9 @@ impl Cxl {
         on: InterconnectId,
         message: Message,
     ) {
+        if message.channel() == Some(Channel::Response) {
+            Self::of(composition, on).free_at_device(now, Channel::Response);
+        }
         match message {
             Message::Access(crossing) => Self::of(composition, on).state.device.accesses.arrive(crossing),
             Message::Snoop(agent, carried) => Self::snoop_device(composition, now, on, agent, carried),
@@ -242,8 +263,8 @@ impl Cxl {
             Message::ReturnHome(agent, transaction, slot) => {
                 Self::return_home_here(composition, now, on, agent, (transaction, slot));
             }
-            Message::Go(request, _, shared) if request.opcode.is_back_invalidation() => {
-                Self::end_back_invalidation(composition, now, on, request, shared);
+            Message::Go(request, slot, shared) if request.opcode.is_back_invalidation() => {
+                Self::end_back_invalidation(composition, now, on, request, (slot, shared));
             }
             Message::Go(request, slot, shared) => {
                 let own = Self::of(composition, on);
@@ -254,7 +275,7 @@ impl Cxl {
             }
             Message::GoWritePull(request) if request.opcode == Opcode::DirtyEvict => {
                 let own = Self::of(composition, on);
-                let (slot, is_newest) = own.state.device.evictions.pull(request.number);
+                let (slot, is_newest) = own.state.device.evictions.pull(request);
                 if !is_newest {
                     own.state.blocks.take(slot);
                 }
@@ -291,13 +312,18 @@ impl Cxl {
 
     /// The data of a part that is granted go to the host.
     fn send_data(&mut self, now: Time, Request { number, .. }: Request, part: &Part) {
+        let slot = self.keep_data(part);
+        self.send_up(now, Message::Data(number, part.bytes.clone(), Some(slot)));
+    }
+
+    /// The data of a part leave its transaction.
+    fn keep_data(&mut self, part: &Part) -> Slot {
         let place = self.state.device.transfer(part);
         let data = self.state.device.transfers[place].data.as_ref().expect("a write has bytes");
         let start = part.start as usize;
         let bytes = BlockData::from_bytes(&data[start..start + part.bytes.len()]);
         let is_whole = bytes.len() == self.block_bytes as usize;
-        let slot = self.state.blocks.keep(part.block + u64::from(part.bytes.start), bytes, is_whole);
-        self.send_up(now, Message::Data(number, part.bytes.clone(), Some(slot)));
+        self.state.blocks.keep(part.block + u64::from(part.bytes.start), bytes, is_whole)
     }
 
     /// A part is granted: with the last one, its transaction is over.
@@ -348,15 +374,7 @@ impl Cxl {
             Some(Err(unexpected)) => {
                 panic!("{}: {unexpected}; coherence has been broken before", table.stable.name)
             }
-            Some(Ok((slot, action))) => {
-                let blocks = &mut own.state.blocks;
-                if !action.is_owner {
-                    blocks.outdate(slot);
-                }
-                let data = blocks.get(slot).clone();
-                let supplies = action.supplies.then(|| blocks.keep(block, data, kind != Kind::ReadOnce));
-                (Snooped { supplies, updates_home: action.updates_home, shares: false }, Duration::ZERO)
-            }
+            Some(Ok(answer)) => (own.answer_on_way_home(kind, block, answer), Duration::ZERO),
             None => {
                 let transaction = Transaction::block(carried.message.requester, kind, block);
                 let reply = composition.agent(agent).snoop(now, &transaction);
@@ -371,6 +389,22 @@ impl Cxl {
             .device
             .later
             .push((now + delay, Message::Reply(agent, carried, snooped)));
+    }
+
+    /// What a block on its way home answers to a snoop.
+    pub(super) fn answer_on_way_home(
+        &mut self,
+        kind: Kind,
+        block: u64,
+        (slot, action): (Slot, BufferAction),
+    ) -> Snooped {
+        let blocks = &mut self.state.blocks;
+        if !action.is_owner {
+            blocks.outdate(slot);
+        }
+        let data = blocks.get(slot).clone();
+        let supplies = action.supplies.then(|| blocks.keep(block, data, kind != Kind::ReadOnce));
+        Snooped { supplies, updates_home: action.updates_home, shares: false }
     }
 
     /// Begins the oldest access, or carries it out if its time has come; whether one is over.

@@ -126,7 +126,7 @@ impl Expander {
         Expander {
             window: CXL_MEMORY.start..CXL_MEMORY.start + config.size.as_u64(),
             block_bytes: block_bytes as u32,
-            wires: Wires::new(&config.physical(), block_bytes as usize),
+            wires: Wires::new(&config.physical().line(), block_bytes as usize),
             down: Calendar::new(Way::Down),
             up: Calendar::new(Way::Up),
             array: MemoryArray::flat_or(access_time, dram),

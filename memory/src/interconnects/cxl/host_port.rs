@@ -208,9 +208,9 @@ impl<D: Copy> Evictions<D> {
         Some(asked.forwarded(table, kind).map(|action| (data, action)))
     }
 
-    /// A GO_WritePull has come for a block: its bytes, and whether they are the newest.
-    pub fn pull(&mut self, number: u8) -> (D, bool) {
-        let place = self.0.iter().position(|(own, _)| own.number == number).expect("it was given up");
+    /// The bytes of a block are asked for, and whether they are the newest.
+    pub fn pull(&mut self, request: Request) -> (D, bool) {
+        let place = self.0.iter().position(|(own, _)| *own == request).expect("it was given up");
         let (_, BlockRequest { stage, data, .. }) = self.0.remove(place);
         (data.expect("a write-back has bytes"), stage == directory::Stage::Owning)
     }

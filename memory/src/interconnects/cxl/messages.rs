@@ -115,11 +115,10 @@ impl Opcode {
     }
 
     /// What a device's transaction on a block becomes of which it is the home: a snoop of the host's caches. The
-    /// device's memory is the bytes' only place outside of caches, so it neither writes them home nor reads
-    /// them once.
+    /// device's memory is the bytes' only place outside of caches, so it does not write them home.
     pub fn of_home(kind: Kind) -> Self {
         match kind {
-            Kind::Read => Opcode::BiSnpData,
+            Kind::Read | Kind::ReadOnce => Opcode::BiSnpData,
             Kind::ReadExclusive | Kind::Upgrade | Kind::Invalidate => Opcode::BiSnpInv,
             _ => unreachable!("a home writes its blocks where they are: {kind:?}"),
         }
@@ -179,7 +178,7 @@ impl Opcode {
     }
 
     /// The snoop that tells a device of another agent's transaction.
-    fn of_snoop(kind: Kind) -> Self {
+    pub(super) fn of_snoop(kind: Kind) -> Self {
         match kind {
             Kind::ReadOnce => Opcode::SnpCur,
             Kind::Read => Opcode::SnpData,
@@ -199,9 +198,21 @@ impl Opcode {
     }
 }
 
+/// The virtual channels of a link with credits. Accesses to registers and their answers need none: stores
+/// have buffers of their own, and of a processor one load is under way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Channel {
+    /// Requests to a home.
+    Request,
+    /// What a home asks of caches.
+    Forward,
+    /// Answers, and blocks that return.
+    Response,
+}
+
 /// A direction of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub(super) enum Way {
+pub enum Way {
     /// From the host to the device: H2D.
     Down,
     /// From the device to the host: D2H.
@@ -222,8 +233,10 @@ impl Category for Way {
 
 /// What the host does to a register, or to a block of a device, from when on it is at the link.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-pub(super) struct Crossing {
+pub struct Crossing {
+    /// What crosses.
     pub transaction: Transaction,
+    /// From when on.
     pub since: Time,
 }
 
@@ -235,13 +248,15 @@ impl Brings for Crossing {
 
 /// A message.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
-pub(super) enum Message {
+pub enum Message {
     /// A store to a device or a load from one.
     Access(Crossing),
     /// The answer to a load.
     Answer(Crossing, Response),
     /// A request of a device.
     Request(Request),
+    /// A request of a device with its bytes, and where they are in its block.
+    Push(Request, Range<u32>, Slot),
     /// The bytes of the request with this number, and where they are in its block; none if the block has gone
     /// to another agent meanwhile (a bogus write-back).
     Data(u8, Range<u32>, Option<Slot>),
@@ -266,9 +281,12 @@ pub(super) enum Message {
 
 /// A device's answer to a snoop: the bytes that it supplies, whether memory takes them, whether a copy stays.
 #[derive(Clone, Copy, Hash, Debug, Serialize, Deserialize)]
-pub(super) struct Snooped {
+pub struct Snooped {
+    /// The bytes that it supplies.
     pub supplies: Option<Slot>,
+    /// Whether memory takes them.
     pub updates_home: bool,
+    /// Whether a copy stays.
     pub shares: bool,
 }
 
@@ -278,7 +296,7 @@ impl Message {
         match self {
             Message::Access(crossing) => Opcode::of_transaction(&crossing.transaction, 1, None),
             Message::Answer(..) => Opcode::CplD,
-            Message::Request(request) => request.opcode,
+            Message::Request(request) | Message::Push(request, ..) => request.opcode,
             Message::Data(..) => Opcode::Data,
             Message::Reply(_, carried, snooped) => Opcode::of_reply(forwarded_kind(carried), *snooped),
             Message::AskHome(_, crossing) => Opcode::of_host(crossing.transaction.kind),
@@ -295,8 +313,50 @@ impl Message {
         }
     }
 
+    /// The virtual channel of a device's request.
+    pub(super) fn channel_of(request: Request) -> Channel {
+        match request.opcode.is_back_invalidation() {
+            true => Channel::Forward,
+            false => Channel::Request,
+        }
+    }
+
+    /// Its virtual channel; none of what needs no credits.
+    pub(super) fn channel(&self) -> Option<Channel> {
+        match self {
+            Message::Access(_) | Message::Answer(..) => None,
+            Message::Push(request, ..) if request.opcode == Opcode::DirtyEvict => Some(Channel::Response),
+            &Message::Request(request) | &Message::Push(request, ..) => Some(Self::channel_of(request)),
+            Message::AskHome(..) => Some(Channel::Request),
+            Message::Snoop(..) => Some(Channel::Forward),
+            _ => Some(Channel::Response),
+        }
+    }
+
+    /// The block that it is about, where it says one.
+    pub(super) fn block(&self) -> Option<u64> {
+        match self {
+            Message::Access(_) | Message::Answer(..) | Message::Data(..) | Message::Completion(_) => None,
+            Message::Request(request)
+            | Message::Push(request, ..)
+            | Message::Go(request, ..)
+            | Message::GoWritePull(request) => Some(request.block),
+            Message::Reply(_, carried, _) | Message::Snoop(_, carried) => Some(carried.message.block),
+            Message::AskHome(_, crossing) | Message::HomeAnswer(crossing, _) => {
+                Some(crossing.transaction.address)
+            }
+            Message::ReturnHome(_, transaction, _) => Some(transaction.address),
+        }
+    }
+
     /// What an observer sees of it.
-    pub fn on_wires(&self, way: Way, taken: (Time, Time), wires: &Wires) -> LinkPacket {
+    pub(super) fn on_wires(
+        &self,
+        name: &'static str,
+        way: Way,
+        taken: (Time, Time),
+        wires: &Wires,
+    ) -> LinkPacket {
         let (address, tag) = match self {
             Message::Access(crossing)
             | Message::Answer(crossing, _)
@@ -304,15 +364,16 @@ impl Message {
             | Message::HomeAnswer(crossing, _) => (Some(crossing.transaction.address), None),
             Message::ReturnHome(_, transaction, _) => (Some(transaction.address), None),
             Message::Completion(_) => (None, None),
-            Message::Request(request) | Message::Go(request, ..) | Message::GoWritePull(request) => {
-                (Some(request.block), Some(request.number.into()))
-            }
+            Message::Request(request)
+            | Message::Push(request, ..)
+            | Message::Go(request, ..)
+            | Message::GoWritePull(request) => (Some(request.block), Some(request.number.into())),
             Message::Data(number, ..) => (None, Some((*number).into())),
             Message::Reply(_, carried, _) | Message::Snoop(_, carried) => (Some(carried.message.block), None),
         };
         LinkPacket {
             is_down: way == Way::Down,
-            name: self.opcode().as_str(),
+            name,
             wires: taken,
             arrival: taken.1 + wires.latency,
             data_bytes: self.data_bytes(wires.block_bytes),
@@ -329,7 +390,8 @@ impl Message {
             | Message::Answer(Crossing { transaction, .. }, _) => {
                 u32::from(transaction.size).next_multiple_of(4).max(4)
             }
-            Message::Data(_, _, Some(_))
+            Message::Push(..)
+            | Message::Data(_, _, Some(_))
             | Message::Go(_, Some(_), _)
             | Message::ReturnHome(..)
             | Message::HomeAnswer(_, Some(_))

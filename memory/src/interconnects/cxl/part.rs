@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Interconnect;
 use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
+use super::super::pcie::link::flit_byte;
 use super::Cxl;
+use super::dialect::Line;
 use crate::directory::protocols;
 
 /// Lanes that a link may have (Compute Express Link Specification 3.0, Section 6.2: x1 and x2 are degraded).
@@ -48,7 +50,7 @@ pub struct Keys {
 
 /// Bytes of a flit, and slots that carry messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Flit {
+pub(in super::super) struct Flit {
     pub bytes: u64,
     pub slots: u64,
 }
@@ -96,12 +98,36 @@ impl Physical {
     }
 }
 
+impl Physical {
+    /// The wires of a link that breaks no rule.
+    pub fn line(&self) -> Line {
+        let (picoseconds, rate) = flit_byte(self.generation);
+        Line {
+            byte: (picoseconds, rate * u64::from(self.lanes)),
+            flit: self.flit_format().expect("checked with the machine"),
+            latency: self.host_port_latency + self.link_latency + self.device_port_latency,
+            credit_latency: self.link_latency,
+        }
+    }
+}
+
 impl Keys {
     pub(super) fn physical(&self) -> Physical {
         let &Keys { generation, lanes, flit, host_port_latency, link_latency, device_port_latency, .. } =
             self;
         Physical { generation, lanes, flit, host_port_latency, link_latency, device_port_latency }
     }
+}
+
+/// The rule that a protocol breaks whose homes do not know of copies.
+pub(in super::super) fn needs_copies_known(link: &str, file: &dyn MachineFile) -> Option<Broken> {
+    let protocol = file.protocol();
+    protocols::by_name(protocol).filter(|table| !table.tracks_copies())?;
+    let message = format!(
+        "{protocol:?} is not allowed; the home of {link} knows the copies of its device: expected one of {}",
+        protocols::coherent().join(", ")
+    );
+    Some(("data_cache.protocol".to_owned(), message))
 }
 
 impl InterconnectKind for Keys {
@@ -137,15 +163,7 @@ impl InterconnectKind for Keys {
             let message = format!("{block} is not allowed; a CXL link ({name}) carries blocks of 64B");
             problems.push((key.to_owned(), message));
         }
-        let protocol = file.protocol();
-        if protocols::by_name(protocol).is_some_and(|table| !table.tracks_copies()) {
-            let message = format!(
-                "{protocol:?} is not allowed; the home of a CXL link ({name}) knows the copies of its device: expected \
-                 one of {}",
-                protocols::coherent().join(", ")
-            );
-            problems.push(("data_cache.protocol".to_owned(), message));
-        }
+        problems.extend(needs_copies_known(&format!("a CXL link ({name})"), file));
         problems
     }
 

@@ -14,10 +14,10 @@ use narthex_kernel::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::super::link_packets::PacketLog;
-use super::super::pcie::link::flit_byte;
 use super::Statistics;
-use super::messages::{Message, Opcode, SLOT_BYTES, Way};
-use super::part::{Flit, Physical};
+use super::dialect::{Dialect, Line, LinkStatistics, Taken};
+use super::messages::{Channel, Message, Opcode, SLOT_BYTES, Way};
+use super::part::Flit;
 
 /// The time of messages, in either direction.
 #[derive(Clone, Debug)]
@@ -35,15 +35,14 @@ pub(super) struct Wires {
 
 impl Wires {
     /// Those of a machine's file.
-    pub fn new(keys: &Physical, block_bytes: usize) -> Self {
-        let (picoseconds, rate) = flit_byte(keys.generation);
-        let flit = keys.flit_format().expect("checked with the machine");
+    pub fn new(line: &Line, block_bytes: usize) -> Self {
+        let &Line { byte: (picoseconds, divisor), flit, latency, credit_latency } = line;
         Wires {
             picoseconds: picoseconds * flit.bytes,
-            divisor: rate * u64::from(keys.lanes) * flit.slots,
+            divisor: divisor * flit.slots,
             flit,
-            latency: keys.host_port_latency + keys.link_latency + keys.device_port_latency,
-            credit_latency: keys.link_latency,
+            latency,
+            credit_latency,
             block_bytes: block_bytes as u32,
         }
     }
@@ -59,20 +58,17 @@ impl Wires {
     }
 
     /// Counts a message of so many slots with so many bytes of data, and tells for how long it takes the wires.
-    fn carry(
+    fn carry<S: LinkStatistics>(
         &self,
         way: Way,
-        opcode: Opcode,
-        (slots, payload): (u32, u32),
-        statistics: &mut Statistics,
+        name: S::Name,
+        (units, payload): (u32, u32),
+        statistics: &mut S,
     ) -> Duration {
-        let time = self.time(slots);
+        let time = self.time(units);
         let payload = u64::from(payload);
-        statistics.messages.increment(opcode);
-        statistics.slots.add(way, slots.into());
-        statistics.payload.add(way, payload);
-        statistics.overhead.add(way, self.bytes(slots).saturating_sub(payload));
-        statistics.busy.add(way, time.as_ps());
+        let overhead = self.bytes(units).saturating_sub(payload);
+        statistics.carry(way, name, Taken { units, payload, overhead, time });
         time
     }
 }
@@ -85,29 +81,111 @@ pub(super) struct Direction {
     free_at: Time,
     /// Messages, with the times at which they reach the other end.
     under_way: VecDeque<(Time, Message)>,
+    /// Buffers of the other end that are free, by channel; none if there are always some.
+    credits: Option<[u32; 3]>,
+    /// Those of which this end knows later.
+    returning: VecDeque<(Time, Channel)>,
+    /// Messages that wait for a buffer, or behind one that does, since when.
+    waiting: VecDeque<(Time, Message)>,
 }
 
 impl Direction {
     /// An idle one.
-    pub fn new(way: Way) -> Self {
-        Direction { way, free_at: Time::ZERO, under_way: VecDeque::new() }
+    pub fn new(way: Way, credits: Option<[u32; 3]>) -> Self {
+        Direction {
+            way,
+            free_at: Time::ZERO,
+            under_way: VecDeque::new(),
+            credits,
+            returning: VecDeque::new(),
+            waiting: VecDeque::new(),
+        }
     }
 
-    /// A message crosses behind those that were sent before.
-    pub fn send(
+    /// A message crosses behind those that were sent before and have left.
+    pub fn send<D: Dialect>(
         &mut self,
         now: Time,
         message: Message,
         wires: &Wires,
-        (statistics, log): (&mut Statistics, &mut PacketLog),
+        of_link: (&mut D::Statistics, &mut PacketLog),
     ) {
-        let size = (message.slots(wires.block_bytes), message.data_bytes(wires.block_bytes));
-        let time = wires.carry(self.way, message.opcode(), size, statistics);
+        self.learn_of_credits(now);
+        if self.must_wait(&message, self.waiting.len()) {
+            return self.waiting.push_back((now, message));
+        }
+        self.transmit::<D>(now, (now, message), wires, of_link);
+    }
+
+    /// Whether a message has to wait for a buffer, or for one of the first `older` messages that wait.
+    fn must_wait(&self, message: &Message, older: usize) -> bool {
+        let Some(credits) = &self.credits else { return false };
+        let Some(channel) = message.channel() else { return false };
+        let keeps = |(_, older): &(Time, Message)| {
+            let is_behind = older.channel() == Some(Channel::Response) && older.block() == message.block();
+            older.channel() == Some(channel) || is_behind
+        };
+        credits[channel as usize] == 0 || self.waiting.iter().take(older).any(keeps)
+    }
+
+    fn transmit<D: Dialect>(
+        &mut self,
+        now: Time,
+        (since, message): (Time, Message),
+        wires: &Wires,
+        (statistics, log): (&mut D::Statistics, &mut PacketLog),
+    ) {
+        if let (Some(credits), Some(channel)) = (&mut self.credits, message.channel()) {
+            credits[channel as usize] -= 1;
+        }
+        let size = (D::units(&message, wires.block_bytes), message.data_bytes(wires.block_bytes));
+        let name = D::name(&message);
+        let time = wires.carry(self.way, name, size, statistics);
         let start = self.free_at.max(now);
         self.free_at = start + time;
-        log.note(|| message.on_wires(self.way, (start, self.free_at), wires));
-        statistics.wait.add(self.way, (start - now).as_ps());
+        log.note(|| message.on_wires(D::text(name), self.way, (start, self.free_at), wires));
+        statistics.wait(self.way, start - since);
         self.under_way.push_back((self.free_at + wires.latency, message));
+    }
+
+    /// The other end has a buffer of a channel free, of which this end knows at `at`.
+    pub fn release(&mut self, at: Time, channel: Channel) {
+        if self.credits.is_some() {
+            self.returning.push_back((at, channel));
+        }
+    }
+
+    fn learn_of_credits(&mut self, now: Time) {
+        let Some(credits) = &mut self.credits else { return };
+        while let Some((_, channel)) = self.returning.pop_front_if(|(at, _)| *at <= now) {
+            credits[channel as usize] += 1;
+        }
+    }
+
+    /// Sends what may go with the buffers that are known to be free by now; whether anything has left.
+    pub fn go_on<D: Dialect>(
+        &mut self,
+        now: Time,
+        wires: &Wires,
+        (statistics, log): (&mut D::Statistics, &mut PacketLog),
+    ) -> bool {
+        self.learn_of_credits(now);
+        let (mut place, mut has_sent) = (0, false);
+        while place < self.waiting.len() {
+            if self.must_wait(&self.waiting[place].1, place) {
+                place += 1;
+                continue;
+            }
+            let message = self.waiting.remove(place).expect("it waits");
+            self.transmit::<D>(now, message, wires, (statistics, log));
+            has_sent = true;
+        }
+        has_sent
+    }
+
+    /// Messages that wait for buffers.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     /// The next message that has come to the other end by now.
@@ -118,12 +196,14 @@ impl Direction {
 
     /// When the next one comes.
     pub fn next_time(&self) -> Option<Time> {
-        self.under_way.front().map(|(at, _)| *at)
+        let arrives = self.under_way.front().map(|(at, _)| *at);
+        let returns = self.returning.front().map(|(at, _)| *at).filter(|_| !self.waiting.is_empty());
+        arrives.into_iter().chain(returns).min()
     }
 
     /// Whether it is empty at `now`.
     pub fn is_idle_at(&self, now: Time) -> bool {
-        self.under_way.is_empty() && self.free_at <= now
+        self.under_way.is_empty() && self.waiting.is_empty() && self.free_at <= now
     }
 }
 
@@ -153,7 +233,7 @@ impl Calendar {
         let slots = 1 + payload.div_ceil(SLOT_BYTES);
         let time = wires.carry(self.way, opcode, (slots, payload), statistics);
         let start = self.take(now, time);
-        statistics.wait.add(self.way, (start - now).as_ps());
+        LinkStatistics::wait(statistics, self.way, start - now);
         start + time + wires.latency
     }
 

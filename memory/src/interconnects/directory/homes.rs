@@ -6,7 +6,7 @@ use narthex_kernel::{Duration, Time};
 
 use super::super::{
     AddressMap, Home as Part, InterconnectHost, InterconnectId, MemoryId, Supplier, ask_home, at_home,
-    return_home,
+    resume_home, return_home,
 };
 use super::Directory;
 use crate::agent::Agent;
@@ -77,6 +77,22 @@ impl Directory {
     /// The agent that is the home of a block goes on with the request that it has held; nothing happens if
     /// it holds none. It is told of it once more.
     pub fn resume<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId, block: u64) {
+        let own = Self::of(composition, on);
+        if let Part::Agent(agent) = own.part_of(block)
+            && let Some(link) = own.link_of(agent)
+        {
+            return resume_home(composition, now, link, block);
+        }
+        Self::go_on_with_held(composition, now, on, block);
+    }
+
+    /// The same once the answer of an agent behind a link has come.
+    pub(in super::super) fn go_on_with_held<C: InterconnectHost>(
+        composition: &mut C,
+        now: Time,
+        on: InterconnectId,
+        block: u64,
+    ) {
         let own = Self::of(composition, on);
         let id = own.home_of(block);
         let home = &mut own.homes[usize::from(id.0)];

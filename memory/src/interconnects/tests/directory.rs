@@ -4,6 +4,7 @@
 //! 50 ns and a cache 5 ns to supply. Requesters begin at whole nanoseconds.
 
 mod chip;
+mod coherent_link;
 mod cxl;
 mod link;
 mod walks;

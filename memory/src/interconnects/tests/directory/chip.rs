@@ -145,6 +145,8 @@ pub(super) struct Chip {
     pub ports: usize,
     /// How many processors, the first ones, are behind a link.
     pub linked: usize,
+    /// Whether others see what the device writes before it knows that the write is over.
+    pub writes_are_seen_early: bool,
     script: Vec<Transaction>,
     due: EventQueue<BenchEvent>,
     random: Option<Stream>,
@@ -217,6 +219,7 @@ impl Chip {
             watch: None,
             ports: 1,
             linked: 0,
+            writes_are_seen_early: false,
             script: Vec::new(),
             due: EventQueue::new(),
             random: settings.seed.map(|seed| Stream::new(seed, "messages")),

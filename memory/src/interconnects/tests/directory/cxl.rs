@@ -4,12 +4,12 @@
 //! The link has 16 lanes of 8 GT/s: a slot of a flit of 68 bytes takes 17 x 8 x 130 / 128 / 128 ns, 1.079 ns. A
 //! message takes 40 ns after its slots. A home looks up for 2 ns, memory takes 50, a message on the chip 10.
 
-mod memory;
+pub(super) mod memory;
 
 use super::super::super::cxl::{Cxl, Keys};
 use super::super::super::directory::{Directory, Homes};
 use super::*;
-use crate::directory::protocols;
+use crate::directory::{Table, protocols};
 use narthex_kernel::statistics::Value;
 
 /// What a slot takes, in picoseconds.
@@ -32,8 +32,25 @@ fn keys() -> Keys {
     }
 }
 
+/// The directory of a chip, and the port on it; the agents behind a link, and their addresses.
+type Above = (InterconnectId, AgentId, &'static Table);
+type Devices = (AgentPorts, AddressMap);
+
 /// A chip whose device is behind such a link.
 fn chip_of(settings: Settings, keys: &Keys) -> Chip {
+    chip_behind(settings, |names, above, devices| Cxl::new(names, keys, above, devices, BLOCK_BYTES).into())
+}
+
+/// The first two processors, and the device, are behind such a link.
+fn linked(settings: Settings, keys: &Keys) -> Chip {
+    linked_behind(settings, |names, above, devices| Cxl::new(names, keys, above, devices, BLOCK_BYTES).into())
+}
+
+/// A chip whose device is behind a link that lets it cache.
+pub(super) fn chip_behind(
+    settings: Settings,
+    link: impl FnOnce(Names, Above, Devices) -> Interconnect,
+) -> Chip {
     let mut chip = Chip::with(settings);
     let (on, device, behind) = (InterconnectId(0), chip.device_id(), InterconnectId(1));
     let port = AgentId::of_bridge(behind);
@@ -55,8 +72,8 @@ fn chip_of(settings: Settings, keys: &Keys) -> Chip {
     let directory = Directory::new(names("chip"), &settings_config(&settings), table, ports, homes);
     let ports = AgentPorts::new(vec![AgentPort::of_device(device, 0..0)]);
     let devices = (ports, addresses(Home::Agent(device)));
-    let link = Cxl::new(names("link"), keys, (on, port, table), devices, BLOCK_BYTES);
-    chip.interconnects = vec![directory.with_links(vec![(device, behind)]).into(), link.into()];
+    let link = link(names("link"), (on, port, table), devices);
+    chip.interconnects = vec![directory.with_links(vec![(device, behind)]).into(), link];
     chip
 }
 
@@ -64,9 +81,12 @@ fn chip(processors: usize) -> Chip {
     chip_of(Settings { transactions: 64, ..Settings::of("MESI", processors) }, &keys())
 }
 
-/// The first two processors, and the device, are behind the link.
-fn linked(settings: Settings, keys: &Keys) -> Chip {
-    let mut chip = chip_of(settings, keys);
+/// The first two processors, and the device, are behind a link.
+pub(super) fn linked_behind(
+    settings: Settings,
+    link: impl Fn(Names, Above, Devices) -> Interconnect,
+) -> Chip {
+    let mut chip = chip_behind(settings, &link);
     chip.linked = 2;
     let (on, behind) = (InterconnectId(0), InterconnectId(1));
     let device = chip.device_id();
@@ -75,12 +95,12 @@ fn linked(settings: Settings, keys: &Keys) -> Chip {
     let ports = AgentPorts::new(agents.iter().map(|&agent| AgentPort::of_processor(agent)).collect());
     let table = protocols::by_name(settings.protocol).unwrap();
     let names = Names { name: "link", prefix: "" };
-    let link = Cxl::new(names, keys, (on, port, table), (ports, AddressMap::default()), BLOCK_BYTES);
+    let link = link(names, (on, port, table), (ports, AddressMap::default()));
     let Interconnect::Directory(directory) = chip.interconnects.swap_remove(0) else {
         unreachable!("it is one")
     };
     let links = agents.into_iter().map(|agent| (agent, behind)).collect();
-    chip.interconnects = vec![directory.with_links(links).into(), link.into()];
+    chip.interconnects = vec![directory.with_links(links).into(), link];
     chip
 }
 
@@ -102,7 +122,7 @@ fn after(slots: &[u64], ways: u64, rest: u64) -> u64 {
 }
 
 /// How many messages of this name have crossed.
-fn messages(chip: &Chip, opcode: &str) -> u64 {
+pub(super) fn messages(chip: &Chip, opcode: &str) -> u64 {
     let mut found = 0;
     let (_, set) = chip.interconnects[1].statistics()[0];
     set.visit(&mut |description, value| {
@@ -113,11 +133,11 @@ fn messages(chip: &Chip, opcode: &str) -> u64 {
     found
 }
 
-fn transaction(chip: &Chip, kind: Kind, address: u64) -> Transaction {
+pub(super) fn transaction(chip: &Chip, kind: Kind, address: u64) -> Transaction {
     Transaction::block(chip.device_id(), kind, address)
 }
 
-fn write(chip: &Chip, kind: Kind, address: u64, value: u8) -> Transaction {
+pub(super) fn write(chip: &Chip, kind: Kind, address: u64, value: u8) -> Transaction {
     Transaction::carrying(chip.device_id(), kind, address, BlockData::from_bytes(&[value; BLOCK_BYTES]))
 }
 

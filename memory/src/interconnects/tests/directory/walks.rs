@@ -114,6 +114,8 @@ fn walk_on(mut chip: Chip, settings: Settings, accesses: u64) -> (Chip, Rc<RefCe
                     at,
                     match random.below(2) {
                         0 => Transaction::block(device, Kind::ReadOnce, block),
+                        // Flat memory would have to know when they see it.
+                        _ if chip.writes_are_seen_early => Transaction::block(device, Kind::ReadOnce, block),
                         _ => Transaction::carrying(device, Kind::WriteBlock, block, bytes),
                     },
                 );
