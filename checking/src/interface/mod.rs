@@ -259,9 +259,16 @@ impl Checked<'_> {
     fn wired(&self, interface: &Interface) -> Result<(ProcessorPorts, Vec<Interconnect>), Failure> {
         let config = self.config.of_run(&self.interface);
         let shape = config.shape(&self.interface, interface.ports().len(), &[]).map_err(Failure::usage)?;
+        let machine = self.machine;
+        if let Some(link) = shape.interconnects.iter().find(|shape| shape.is_link) {
+            return Err(Failure::usage(format!(
+                "{machine}: node.interconnects.{}.kind: the checker explores no links; expected an interface on a \
+                 bus or a directory, or behind a bridge",
+                link.key
+            )));
+        }
         let [on] = &shape.processors[..] else {
             let number = shape.processors.len();
-            let machine = self.machine;
             return Err(Failure::usage(format!(
                 "{machine}: a node has {number} processors; the checker explores nodes of one"
             )));
