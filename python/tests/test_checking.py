@@ -192,6 +192,8 @@ def test_a_place_that_the_machine_lacks_is_refused():
         Exception, match=r"node.interconnects.pcie.kind: the checker explores no links"
     ):
         check("NI2w", machine=str(Path(BRIDGED_CHIP).parent / "pcie.toml"))
+    with pytest.raises(Exception, match="chip: bus is missing, and 'EDT' snoops one"):
+        check("EDT", machine="chip")
 
 
 def test_a_bus_with_refusals_has_no_livelock_unless_an_owner_never_pushes():

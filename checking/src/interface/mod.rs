@@ -176,6 +176,10 @@ fn check_device(
             )));
         }
     };
+    if machine.bus.is_none() {
+        let told = format!("bus is missing, and '{name}' snoops one; expected a machine such as edt");
+        return Err(Failure::usage(format!("{}: {told}", request.machine)));
+    }
     crate::eager::check((&name, writes_home), machine, request.without.as_deref(), request.limit, observe)
 }
 
