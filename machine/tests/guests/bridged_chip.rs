@@ -40,7 +40,7 @@ fn interfaces_behind_the_bridge_exchange_messages_between_chips() {
         assert_eq!([counted("bridge_reads"), counted("io_bus_uncached_loads")], [loads; 2]);
         assert_eq!([counted("bridge_writes_down"), counted("io_bus_uncached_stores")], [stores; 2]);
         // What the interface writes by itself.
-        let written = counted("io_bus_write_blocks");
+        let written = counted("io_bus_block_writes");
         assert_eq!((counted("bridge_writes_up"), written > 0), (written, model != "NI2w"), "{model}");
     }
 }
