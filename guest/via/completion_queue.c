@@ -5,14 +5,12 @@
 #include "messaging/narthex.h"
 #include "via/provider.h"
 
-enum { NANOSECONDS = 1000000 /* of a millisecond */ };
-
 static volatile uint64_t *entries_of(const struct via_cq *cq) {
     return (volatile uint64_t *)(uintptr_t)(cq->memory + VIA_CQ_ENTRIES_AT);
 }
 
 VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle) {
-    if (!NicHandle || !CQHandle || EntryCount == 0 || EntryCount > VIA_CQ_ENTRIES_LIMIT)
+    if (is_no_cq(NicHandle, EntryCount, VIA_CQ_ENTRIES_LIMIT, CQHandle))
         return VIP_INVALID_PARAMETER;
     size_t bytes = VIA_CQ_ENTRIES_AT + EntryCount * sizeof(uint64_t);
     bytes = (bytes + VIA_PAGE_BYTES - 1) / VIA_PAGE_BYTES * VIA_PAGE_BYTES;
@@ -90,15 +88,5 @@ VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEA
 
 VIP_RETURN(VipCQWait)(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
                       VIP_BOOLEAN *RecvQueue) {
-    VIP_RETURN result;
-    if (Timeout == VIP_INFINITE) {
-        while ((result = VipCQDone(CQHandle, ViHandle, RecvQueue)) == VIP_NOT_DONE)
-            ;
-        return result;
-    }
-    uint64_t start = narthex_time_ns();
-    while ((result = VipCQDone(CQHandle, ViHandle, RecvQueue)) == VIP_NOT_DONE)
-        if (narthex_time_ns() - start >= Timeout * NANOSECONDS)
-            return VIP_TIMEOUT;
-    return result;
+    return wait_for_entry(CQHandle, Timeout, ViHandle, RecvQueue);
 }

@@ -1,61 +1,15 @@
 /* VIs, and how two of them are connected: one process waits for requests, another makes one. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "via/provider.h"
-
-static uint64_t node_of(const VIP_NET_ADDRESS *address) {
-    uint64_t node = 0;
-    if (address->HostAddressLen <= sizeof(uint16_t))
-        memcpy(&node, address->HostAddress, address->HostAddressLen);
-    return node;
-}
-
-static uint64_t discriminator_of(const VIP_NET_ADDRESS *address) {
-    uint64_t discriminator = 0;
-    memcpy(&discriminator, address->HostAddress + address->HostAddressLen,
-           address->DiscriminatorLen);
-    return discriminator;
-}
-
-static bool is_address(const VIP_NET_ADDRESS *address) {
-    return address && address->HostAddressLen <= sizeof(uint16_t) &&
-           address->DiscriminatorLen <= sizeof(uint64_t);
-}
-
-static uint64_t pack(const VIP_VI_ATTRIBUTES *attributes) {
-    return (attributes->EnableRdmaWrite ? VIA_RDMA_WRITE : 0) |
-           (attributes->EnableRdmaRead ? VIA_RDMA_READ : 0) |
-           (attributes->ReliabilityLevel == VIP_SERVICE_RELIABLE_DELIVERY ? VIA_RELIABLE : 0);
-}
-
-/* What the firmware tells of a remote VI: its attributes, and its largest transfer in the upper
- * half. */
-static void unpack(uint64_t value, VIP_VI_ATTRIBUTES *attributes) {
-    if (!attributes)
-        return;
-    *attributes = (VIP_VI_ATTRIBUTES){
-        .ReliabilityLevel =
-            value & VIA_RELIABLE ? VIP_SERVICE_RELIABLE_DELIVERY : VIP_SERVICE_UNRELIABLE,
-        .MaxTransferSize = value >> 32,
-        .EnableRdmaWrite = (value & VIA_RDMA_WRITE) != 0,
-        .EnableRdmaRead = (value & VIA_RDMA_READ) != 0,
-    };
-}
 
 /* VIs */
 
 static VIP_RETURN check_attributes(const struct via_nic *nic, const VIP_VI_ATTRIBUTES *attributes) {
-    if (attributes->ReliabilityLevel != VIP_SERVICE_UNRELIABLE &&
-        attributes->ReliabilityLevel != VIP_SERVICE_RELIABLE_DELIVERY)
-        return VIP_INVALID_RELIABILITY_LEVEL;
-    if (attributes->QoS != 0)
-        return VIP_INVALID_QOS;
-    if (attributes->MaxTransferSize > UINT32_MAX)
-        return VIP_INVALID_MTU;
-    if (nic->copies && attributes->EnableRdmaRead)
-        return VIP_INVALID_RDMAREAD;
-    return VIP_SUCCESS;
+    VIP_RETURN service = check_service(attributes, UINT32_MAX);
+    if (service != VIP_SUCCESS)
+        return service;
+    return nic->copies && attributes->EnableRdmaRead ? VIP_INVALID_RDMAREAD : VIP_SUCCESS;
 }
 
 static void start_queue(struct via_queue *queue, uint64_t doorbell) {
@@ -97,8 +51,7 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle) {
     if (!ViHandle)
         return VIP_INVALID_PARAMETER;
-    if (ViHandle->state == VIP_STATE_CONNECTED ||
-        ViHandle->send.count + ViHandle->receive.count > 0)
+    if (!is_unused(ViHandle))
         return VIP_ERROR_RESOURCE;
     uint64_t words[VIA_REQUEST_WORDS] = {ViHandle->number};
     VIP_RETURN result = via_ask(ViHandle->nic, VIA_DESTROY_VI, words, 1);
@@ -114,10 +67,7 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIB
     if (!ViHandle || !State || !ViAttribs || !ViSendQEmpty || !ViRecvQEmpty)
         return VIP_INVALID_PARAMETER;
     via_handle_events(ViHandle->nic);
-    *State = ViHandle->state;
-    *ViAttribs = ViHandle->attributes;
-    *ViSendQEmpty = ViHandle->send.count == 0;
-    *ViRecvQEmpty = ViHandle->receive.count == 0;
+    describe_vi(ViHandle, State, ViAttribs, ViSendQEmpty, ViRecvQEmpty);
     return VIP_SUCCESS;
 }
 
@@ -141,10 +91,7 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr, 
     }
     uint16_t node = (uint16_t)(values[0] >> 32);
     *connection = (struct via_connection){NicHandle, (uint32_t)values[0]};
-    if (RemoteAddr) {
-        *RemoteAddr = (VIP_NET_ADDRESS){.HostAddressLen = sizeof node};
-        memcpy(RemoteAddr->HostAddress, &node, sizeof node);
-    }
+    tell_node(RemoteAddr, node);
     unpack(values[1], RemoteViAttribs);
     *ConnHandle = connection;
     return VIP_SUCCESS;

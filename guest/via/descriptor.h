@@ -101,4 +101,9 @@ typedef struct {
 #define VIA_SEGMENTS_LIMIT 6     /* of a descriptor, address segment included */
 #define VIA_DESCRIPTORS_LIMIT 64 /* posted to a queue at a time; a power of two */
 
+/* Attributes of regions and VIs in a word, as firmware has them and VIs tell each other. */
+#define VIA_RDMA_WRITE 1ul
+#define VIA_RDMA_READ 2ul
+#define VIA_RELIABLE 4ul /* the higher of the two levels of reliability that a VI may have */
+
 #endif

@@ -10,8 +10,6 @@
 #include "via/error_names.h"
 #include "via/provider.h"
 
-enum { NANOSECONDS = 1000000 /* of a millisecond */ };
-
 /* Requests */
 
 static VIP_RETURN meaning_of(int error) {
@@ -92,7 +90,7 @@ static struct via_nic *make_nic(int file, const struct narthex_information *mach
 }
 
 VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle) {
-    if (!DeviceName || !NicHandle || strcmp(DeviceName, "via") != 0)
+    if (!via_may_open(DeviceName, NicHandle))
         return VIP_INVALID_PARAMETER;
     if (opened) {
         opened->users += 1;

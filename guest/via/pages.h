@@ -41,11 +41,6 @@ static inline uint64_t via_cq_entry(uint64_t vi, uint64_t is_receive, uint64_t s
     return vi << 2 | is_receive << 1 | sense;
 }
 
-/* Attributes of regions and VIs, as the firmware has them. */
-#define VIA_RDMA_WRITE 1ul
-#define VIA_RDMA_READ 2ul
-#define VIA_RELIABLE 4ul
-
 /* What stands in front of a descriptor's address in a doorbell: its memory handle. */
 #define VIA_HANDLE_SHIFT 48
 /* The handle of the process's window, whose addresses are offsets in it. */

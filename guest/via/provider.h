@@ -73,6 +73,11 @@ struct via_connection {
     uint64_t number;
 };
 
+/* Which levels of reliability a VI may have. */
+#define VIA_LOWER_LEVEL VIP_SERVICE_UNRELIABLE
+#define VIA_HIGHER_LEVEL VIP_SERVICE_RELIABLE_DELIVERY
+#include "via/common.h"
+
 /* Makes a request of the kernel agent; `words` holds what it takes, then what it gives. */
 VIP_RETURN via_request(struct via_nic *nic, unsigned long request, uint64_t *words);
 

@@ -6,15 +6,6 @@
 #include "messaging/narthex.h"
 #include "via/provider.h"
 
-enum { NANOSECONDS = 1000000 /* of a millisecond */ };
-
-static bool is_posted(const struct via_queue *queue, const VIP_DESCRIPTOR *descriptor) {
-    for (uint32_t each = 0; each < queue->count; each++)
-        if (queue->posted[(queue->first + each) % VIA_DESCRIPTORS_LIMIT] == descriptor)
-            return true;
-    return false;
-}
-
 /* Writes a descriptor and what it names to memory, where the interface reads it. */
 static void flush_all(const struct via_nic *nic, const VIP_DESCRIPTOR *descriptor) {
     int count = descriptor->CS.SegCount;

@@ -8,7 +8,7 @@
 enum { LEAST_ROOM = 2 * VIA_DESCRIPTORS_LIMIT };
 
 VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle) {
-    if (!NicHandle || !CQHandle || EntryCount == 0 || EntryCount > CQ_ENTRIES_LIMIT)
+    if (is_no_cq(NicHandle, EntryCount, CQ_ENTRIES_LIMIT, CQHandle))
         return VIP_INVALID_PARAMETER;
     int room = EntryCount < LEAST_ROOM ? LEAST_ROOM : (int)EntryCount;
     struct via_cq *cq = calloc(1, sizeof *cq);
@@ -81,15 +81,5 @@ VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEA
 
 VIP_RETURN VIPL(VipCQWait)(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
                            VIP_BOOLEAN *RecvQueue) {
-    VIP_RETURN result;
-    if (Timeout == VIP_INFINITE) {
-        while ((result = VipCQDone(CQHandle, ViHandle, RecvQueue)) == VIP_NOT_DONE)
-            ;
-        return result;
-    }
-    uint64_t start = narthex_time_ns();
-    while ((result = VipCQDone(CQHandle, ViHandle, RecvQueue)) == VIP_NOT_DONE)
-        if (narthex_time_ns() - start >= Timeout * NANOSECONDS)
-            return VIP_TIMEOUT;
-    return result;
+    return wait_for_entry(CQHandle, Timeout, ViHandle, RecvQueue);
 }

@@ -11,51 +11,13 @@
  * NO_MATCH that comes late is not taken for the answer to the next request: else each late one
  * would call for another request, and a busy process would never have answered them all. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "via_verbs/provider.h"
 
 enum { AGAIN_NS = 100000, REQUESTS = 3, ACCEPTS = 10000 };
 
-/* Addresses and attributes */
-
-static uint64_t node_of(const VIP_NET_ADDRESS *address) {
-    uint64_t node = 0;
-    memcpy(&node, address->HostAddress, address->HostAddressLen);
-    return node;
-}
-
-static uint64_t discriminator_of(const VIP_NET_ADDRESS *address) {
-    uint64_t discriminator = 0;
-    memcpy(&discriminator, address->HostAddress + address->HostAddressLen,
-           address->DiscriminatorLen);
-    return discriminator;
-}
-
-static bool is_address(const VIP_NET_ADDRESS *address) {
-    return address && address->HostAddressLen <= sizeof(uint16_t) &&
-           address->DiscriminatorLen <= sizeof(uint64_t);
-}
-
-enum { RDMA_WRITE = 1, RDMA_READ = 2, RECEPTION = 4 };
-
-static uint64_t pack(const VIP_VI_ATTRIBUTES *attributes) {
-    return (attributes->EnableRdmaWrite ? RDMA_WRITE : 0) |
-           (attributes->EnableRdmaRead ? RDMA_READ : 0) |
-           (attributes->ReliabilityLevel == VIP_SERVICE_RELIABLE_RECEPTION ? RECEPTION : 0) |
-           (uint64_t)attributes->MaxTransferSize << 32;
-}
-
-static void unpack(uint64_t value, VIP_VI_ATTRIBUTES *attributes) {
-    if (!attributes)
-        return;
-    *attributes = (VIP_VI_ATTRIBUTES){
-        .ReliabilityLevel =
-            value & RECEPTION ? VIP_SERVICE_RELIABLE_RECEPTION : VIP_SERVICE_RELIABLE_DELIVERY,
-        .MaxTransferSize = value >> 32,
-        .EnableRdmaWrite = (value & RDMA_WRITE) != 0,
-        .EnableRdmaRead = (value & RDMA_READ) != 0,
-    };
+static uint64_t pack_all(const VIP_VI_ATTRIBUTES *attributes) {
+    return pack(attributes) | (uint64_t)attributes->MaxTransferSize << 32;
 }
 
 /* What others say */
@@ -174,10 +136,7 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr, 
     if (!connection)
         return VIP_TIMEOUT;
     uint16_t node = (uint16_t)(connection->peer / narthex_processes());
-    if (RemoteAddr) {
-        *RemoteAddr = (VIP_NET_ADDRESS){.HostAddressLen = sizeof node};
-        memcpy(RemoteAddr->HostAddress, &node, sizeof node);
-    }
+    tell_node(RemoteAddr, node);
     unpack(connection->attributes, RemoteViAttribs);
     *ConnHandle = connection;
     return VIP_SUCCESS;
@@ -208,10 +167,10 @@ VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle) 
     if (!ConnHandle || !ViHandle)
         return VIP_INVALID_PARAMETER;
     struct via_vi *vi = ViHandle;
-    uint64_t attributes = pack(&vi->attributes);
+    uint64_t attributes = pack_all(&vi->attributes);
     if (vi->state != VIP_STATE_IDLE)
         return VIP_INVALID_STATE;
-    if ((ConnHandle->attributes ^ attributes) & RECEPTION)
+    if ((ConnHandle->attributes ^ attributes) & VIA_RELIABLE)
         return VIP_INVALID_RELIABILITY_LEVEL;
     verbs_listen(vi->nic);
     uint16_t peer = ConnHandle->peer;
@@ -289,7 +248,7 @@ VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
     struct message request = {.kind = REQUEST,
                               .from = ViHandle->pair->qp_num,
                               .discriminator = discriminator_of(RemoteAddr),
-                              .attributes = pack(&ViHandle->attributes)};
+                              .attributes = pack_all(&ViHandle->attributes)};
     uint64_t start = narthex_time_ns();
     VIP_RETURN result = VIP_NO_MATCH;
     ViHandle->nic->asking = ViHandle;

@@ -42,7 +42,7 @@ static struct via_nic *make_nic(void) {
 }
 
 VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle) {
-    if (!DeviceName || !NicHandle || strcmp(DeviceName, "via") != 0)
+    if (!via_may_open(DeviceName, NicHandle))
         return VIP_INVALID_PARAMETER;
     if (opened)
         opened->users += 1;

@@ -33,9 +33,8 @@ enum {
     PTAGS_LIMIT = 64,
     CQ_ENTRIES_LIMIT = 4096,
     EVENTS = 64,
-    FETCHES = 16,         /* RDMA reads of a VI under way */
-    MOST_INLINE = 220,    /* bytes of a send, beside the address of an RDMA write */
-    NANOSECONDS = 1000000 /* of a millisecond */
+    FETCHES = 16,     /* RDMA reads of a VI under way */
+    MOST_INLINE = 220 /* bytes of a send, beside the address of an RDMA write */
 };
 
 /* Where requests end, and how many have still to. */
@@ -129,6 +128,11 @@ struct via_nic {
     uint32_t events_first, events_count;
     struct via_event events[EVENTS];
 };
+
+/* Which levels of reliability a VI may have. */
+#define VIA_LOWER_LEVEL VIP_SERVICE_RELIABLE_DELIVERY
+#define VIA_HIGHER_LEVEL VIP_SERVICE_RELIABLE_RECEPTION
+#include "via/common.h"
 
 /* nic.c */
 

@@ -98,13 +98,9 @@ void verbs_is_broken(struct via_vi *vi, VIP_ERROR_CODE code) {
 /* VIs */
 
 static VIP_RETURN check_attributes(const struct via_nic *nic, const VIP_VI_ATTRIBUTES *attributes) {
-    if (attributes->ReliabilityLevel != VIP_SERVICE_RELIABLE_DELIVERY &&
-        attributes->ReliabilityLevel != VIP_SERVICE_RELIABLE_RECEPTION)
-        return VIP_INVALID_RELIABILITY_LEVEL;
-    if (attributes->QoS != 0)
-        return VIP_INVALID_QOS;
-    if (attributes->MaxTransferSize > LONGEST_MESSAGE)
-        return VIP_INVALID_MTU;
+    VIP_RETURN service = check_service(attributes, LONGEST_MESSAGE);
+    if (service != VIP_SUCCESS)
+        return service;
     if (attributes->Ptag < 1 || attributes->Ptag > PTAGS_LIMIT ||
         !nic->domains[attributes->Ptag - 1])
         return VIP_INVALID_PTAG;
@@ -168,8 +164,7 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle) {
     if (!ViHandle)
         return VIP_INVALID_PARAMETER;
-    if (ViHandle->state == VIP_STATE_CONNECTED ||
-        ViHandle->send.count + ViHandle->receive.count > 0)
+    if (!is_unused(ViHandle))
         return VIP_ERROR_RESOURCE;
     struct via_nic *nic = ViHandle->nic;
     struct via_vi **link = &nic->vis;
@@ -188,10 +183,7 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIB
     if (!ViHandle || !State || !ViAttribs || !ViSendQEmpty || !ViRecvQEmpty)
         return VIP_INVALID_PARAMETER;
     verbs_listen(ViHandle->nic);
-    *State = ViHandle->state;
-    *ViAttribs = ViHandle->attributes;
-    *ViSendQEmpty = ViHandle->send.count == 0;
-    *ViRecvQEmpty = ViHandle->receive.count == 0;
+    describe_vi(ViHandle, State, ViAttribs, ViSendQEmpty, ViRecvQEmpty);
     return VIP_SUCCESS;
 }
 

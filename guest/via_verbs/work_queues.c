@@ -139,13 +139,6 @@ bool verbs_take_completion(struct completions *completions) {
 
 /* Posting */
 
-static bool is_posted(const struct via_queue *queue, const VIP_DESCRIPTOR *descriptor) {
-    for (uint32_t each = 0; each < queue->count; each++)
-        if (queue->posted[(queue->first + each) % VIA_DESCRIPTORS_LIMIT] == descriptor)
-            return true;
-    return false;
-}
-
 /* What a descriptor says, as a work request does. */
 struct work {
     const VIP_ADDRESS_SEGMENT *remote; /* of an RDMA */

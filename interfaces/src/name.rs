@@ -13,6 +13,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use strsim::damerau_levenshtein;
 use thiserror::Error;
 
 use crate::models::{MODELS, Model, sarc};
@@ -105,13 +106,15 @@ pub enum NameError {
         problem: String,
     },
     /// No model knows it.
-    #[error("'{name}' is not the name of a network interface; there are {known}{nearest}")]
+    #[error(
+        "'{name}' is not the name of a network interface; there are {known}, and other sizes and variants{nearest}"
+    )]
     Unknown {
         /// The text.
         name: String,
-        /// The families that exist.
+        /// A name of each model, the nearest first.
         known: String,
-        /// The nearest existing name, as a question, or nothing.
+        /// The nearest existing names, as a question, or nothing.
         nearest: String,
     },
     /// A model knows why there can be no such half.
@@ -124,19 +127,24 @@ pub enum NameError {
     },
 }
 
+/// How many letters of a name that is asked about may be wrong.
+const MOST_MISTAKES: usize = 3;
+
 impl NameError {
     fn unknown(name: &str) -> Self {
-        let distance =
-            |example: &str| strsim::damerau_levenshtein(&example.to_lowercase(), &name.to_lowercase());
-        let examples = MODELS.iter().flat_map(|model| model.examples);
-        let nearest = examples.map(|example| (distance(example), example)).min();
-        let nearest = nearest.filter(|&(distance, _)| distance <= 3);
-        let families =
-            MODELS.iter().map(|model| format!("{} (such as {})", model.family, model.examples.join(", ")));
+        let distance = |example: &&str| damerau_levenshtein(&example.to_lowercase(), &name.to_lowercase());
+        let examples = || MODELS.iter().flat_map(|model| model.examples).copied();
+        let least = examples().map(|example| distance(&example)).min().unwrap_or(usize::MAX);
+        let nearest: Vec<&str> = examples().filter(|example| distance(example) == least).collect();
+        let mut known: Vec<&str> = MODELS.iter().map(|model| model.examples[0]).collect();
+        known.sort_by_key(distance);
         NameError::Unknown {
             name: name.into(),
-            known: families.collect::<Vec<_>>().join("; "),
-            nearest: nearest.map_or_else(String::new, |(_, example)| format!("; did you mean {example}?")),
+            known: known.join(", "),
+            nearest: match least <= MOST_MISTAKES {
+                true => format!("; did you mean {}?", nearest.join(" or ")),
+                false => String::new(),
+            },
         }
     }
 
@@ -268,8 +276,9 @@ mod tests {
     #[test]
     fn a_wrong_name_says_what_is_wrong_with_it() {
         for (text, problem) in [
-            ("MNI2w", "there are CNI_0 Qm (such as CNI0Qm); CNI_i (such as CNI4)"),
-            ("MNI2w", "; did you mean NI2w?"),
+            ("MNI2w", "; there are NI2w, CNI4, "),
+            ("CxlNic3", "; there are CxlNic, CxlNic2, "),
+            ("CxlNic3", "; did you mean CxlNic or CxlNic2?"),
             ("CNIQm", "a size has to follow"),
             ("CNI32Qx", "'qx' after the size"),
             ("NI64w+Dma", "'+dma' is none of"),

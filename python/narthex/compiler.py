@@ -7,23 +7,33 @@ used. A wheel brings these programs compiled (`prebuilt`). The first use of zigl
 C library, which takes about a minute, the first C++ program its C++ library, which takes two.
 """
 
-import hashlib
 import logging
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from narthex import files, prebuilt
 from narthex.assets import GUEST
 from narthex.drivers import (
-    DRIVERS_APART,
     MOST_INTERFACES,
-    RESERVED_REGISTERS,
     driver_apart,
     flags_of_programs,
 )
 from narthex.errors import NarthexError, unknown
+from narthex.guest_library import (
+    FLAGS,
+    SOURCE_SUFFIXES,
+    STATIC,
+    headers,
+    includes,
+    key_of,
+    library_sources,
+    linked,
+    relative,
+    say,
+    sources_in,
+)
 from narthex.toolchain import (
     CXX_SUFFIXES,
     OWN_VARIABLE,
@@ -33,19 +43,13 @@ from narthex.toolchain import (
     cached,
     find_compiler,
     run,
-    run_all,
     uses_ziglang,
 )
 
 log = logging.getLogger(__name__)
 
-SOURCE_SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
 OBJECT_SUFFIXES = (".o", ".a")
 """What other compilers have made for the same target, Rust's for example."""
-
-STATIC = "-static"
-_FLAGS = ("-O2", "-g", STATIC)
-
 
 _STARTS_THREADS = b"\0pthread_create\0"
 """What stands in the table of symbols of a program that starts threads."""
@@ -105,7 +109,7 @@ def compile_program(
     _check_sources(paths)
     chosen = find_compiler(compiler)
     driver = driver_apart(interface)
-    library = _linked(chosen, driver, progress)
+    library = linked(chosen, driver, progress)
     flags = [*flags_of_programs(driver), *extra_flags]
     _announce(progress, chosen, f"compiling {', '.join(path.name for path in paths)}")
     return _link(chosen, paths, Path(output), library, flags, progress)
@@ -140,13 +144,13 @@ def guest_flags(interface: str = MOST_INTERFACES, progress: Progress | None = No
     """Return what compiles and links a guest, for a build system; see `build_systems`."""
     chosen = find_compiler()
     driver = driver_apart(interface)
-    libraries = [str(each.absolute()) for each in _linked(chosen, driver, progress)]
-    flags = [*(flag for flag in _FLAGS if flag != STATIC), *flags_of_programs(driver)]
+    libraries = [str(each.absolute()) for each in linked(chosen, driver, progress)]
+    flags = [*(flag for flag in FLAGS if flag != STATIC), *flags_of_programs(driver)]
     return Flags(
         c=chosen.c,
         cxx=chosen.cxx,
         archiver=chosen.archiver,
-        compile=[*flags, *_includes()],
+        compile=[*flags, *includes()],
         link=[STATIC],
         libraries=[*libraries, "-lm"],
         threads=_THREADS_FLAGS,
@@ -168,8 +172,8 @@ def firmware_path(
     if ready := _prebuilt(compiler, member("firmware", None, name)):
         return ready
     chosen = find_compiler(compiler)
-    inputs = [*firmware[name], *_firmware_runtime(), FIRMWARE_SCRIPT, *_headers()]
-    output = cache_folder() / "firmware" / _key(chosen, inputs) / name
+    inputs = [*firmware[name], *_firmware_runtime(), FIRMWARE_SCRIPT, *headers()]
+    output = cache_folder() / "firmware" / key_of(chosen, inputs) / name
     if not output.exists():
         _announce(progress, chosen, f"compiling firmware {name}")
         with cached(output.parent):
@@ -187,7 +191,7 @@ def _firmware() -> dict[str, list[Path]]:
     The folder of a variant, `NAME-VARIANT`, has those of its sources that differ from NAME's.
     """
     folders = [each for each in sorted((GUEST / "firmware").iterdir()) if each.name != "runtime"]
-    found = {folder.name: {each.name: each for each in _sources_in(folder)} for folder in folders}
+    found = {folder.name: {each.name: each for each in sources_in(folder)} for folder in folders}
     return {
         name: list({**found.get(name.partition("-")[0], {}), **own}.values())
         for name, own in found.items()
@@ -196,7 +200,7 @@ def _firmware() -> dict[str, list[Path]]:
 
 
 def _firmware_runtime() -> list[Path]:
-    return _sources_in(GUEST / "firmware" / "runtime")
+    return sources_in(GUEST / "firmware" / "runtime")
 
 
 def _link_firmware(
@@ -212,7 +216,7 @@ def _link_firmware(
     with tempfile.TemporaryDirectory(prefix="narthex-") as scratch:
         unfinished = Path(scratch) / "firmware"
         names = [str(source.resolve()) for source in [*sources, *_firmware_runtime()]]
-        command = [*compiler.firmware, *_FIRMWARE_FLAGS, *_includes(), *extra_flags, *names]
+        command = [*compiler.firmware, *_FIRMWARE_FLAGS, *includes(), *extra_flags, *names]
         run([*command, "-T", str(FIRMWARE_SCRIPT), "-o", str(unfinished)], None, progress)
         files.write(output, unfinished.read_bytes(), mode=0o777)
     return output
@@ -241,12 +245,12 @@ def program_path(
     if ready := _prebuilt(compiler, member("programs", driver, name)):
         return ready
     chosen = find_compiler(compiler)
-    inputs = [*programs[name], *_headers()]
-    key = _key(chosen, [*inputs, *_library_sources()])
+    inputs = [*programs[name], *headers()]
+    key = key_of(chosen, [*inputs, *library_sources()])
     output = cache_folder() / "programs" / key / (driver or "") / name
     log.debug("%s%s", output, "" if output.exists() else ": to be compiled")
     if not output.exists():
-        library = _linked(chosen, driver, progress)
+        library = linked(chosen, driver, progress)
         _announce(progress, chosen, f"compiling {name}")
         with cached(output.parent):
             _link(chosen, programs[name], output, library, flags_of_programs(driver))
@@ -262,8 +266,8 @@ def sources_hash() -> str:
     """Hash all that the programs and firmware that come with Narthex are compiled of."""
     programs = [source for sources in _programs().values() for source in sources]
     firmware = [source for sources in _firmware().values() for source in sources]
-    inputs = [*programs, *firmware, *_firmware_runtime(), FIRMWARE_SCRIPT, *_library_sources()]
-    return _key(None, [*inputs, *_headers()])
+    inputs = [*programs, *firmware, *_firmware_runtime(), FIRMWARE_SCRIPT, *library_sources()]
+    return key_of(None, [*inputs, *headers()])
 
 
 def _prebuilt(compiler: str | None, named: str) -> Path | None:
@@ -283,128 +287,19 @@ def compile_bare(source: str, output: Path, compiler: Compiler) -> Path:
     """Compile C text that needs no library and begins at `_start`."""
     file = output.with_suffix(".c")
     file.write_text(source, encoding="utf-8")
-    run([*compiler.c, *_FLAGS, "-nostdlib", str(file), "-o", str(output)], None)
+    run([*compiler.c, *FLAGS, "-nostdlib", str(file), "-o", str(output)], None)
     return output
-
-
-def library_is_compiled(compiler: Compiler) -> bool:
-    """Tell whether the messaging library, and so the C library, is in the cache."""
-    return _archive(compiler).exists()
 
 
 def _programs() -> dict[str, list[Path]]:
     """Map each shipped program to its sources: a folder each, in tests/ a file each."""
     folder = GUEST / "programs"
-    programs = {source.stem: [source] for source in _sources_in(folder / "tests")}
+    programs = {source.stem: [source] for source in sources_in(folder / "tests")}
     for entry in sorted(folder.iterdir()):
-        sources = _sources_in(entry)
+        sources = sources_in(entry)
         if sources and entry.name != "tests":
             programs[entry.name] = sources
     return programs
-
-
-def _sources_in(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    return sorted(path for path in folder.iterdir() if path.suffix in SOURCE_SUFFIXES)
-
-
-def _headers() -> list[Path]:
-    return sorted([*GUEST.rglob("*.h"), *GUEST.rglob("*.def")])
-
-
-_LIBRARY = (
-    *("runtime", "messaging", "shared_memory", "via", "verbs", "via_verbs"),
-    *("voyager", "sarc", "mpi", "shmem"),
-)
-"""The folders of the library in guest/."""
-
-
-def _library_sources() -> list[Path]:
-    return [source for folder in _LIBRARY for source in _sources_in(GUEST / folder)]
-
-
-def _key(compiler: Compiler | None, inputs: Iterable[Path]) -> str:
-    """Hash everything that decides what is compiled."""
-    digest = hashlib.sha256(repr((compiler, _FLAGS, RESERVED_REGISTERS, DRIVERS_APART)).encode())
-    for path in inputs:
-        digest.update(f"\0{path.relative_to(GUEST)}\0".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:24]
-
-
-def _archive(compiler: Compiler) -> Path:
-    key = _key(compiler, [*_library_sources(), *_headers()])
-    return cache_folder() / "library" / key / "libnarthex.a"
-
-
-def _library(compiler: Compiler, progress: Progress | None) -> Path:
-    """Return the static archive of runtime and messaging, compiled if need be."""
-    sources, archive = _library_sources(), _archive(compiler)
-    if archive.exists():
-        return archive
-    _say(progress, "compiling the messaging library (the first time takes about a minute)")
-    with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
-        names = [f"{source.parent.name}-{source.stem}.o" for source in sources]
-        objects = [str(Path(scratch) / name) for name in names]
-        flags = [*_FLAGS, *_includes()]
-        run_all(
-            ([*compiler.c, *flags, *_reserved(source), "-c", _relative(source), "-o", target]
-             for source, target in zip(sources, objects, strict=True)),
-            GUEST,
-        )  # fmt: skip
-        unfinished = Path(scratch) / archive.name
-        run([*compiler.archiver, "rcs", str(unfinished), *objects], GUEST)
-        unfinished.replace(archive)
-    return archive
-
-
-def _reserved(source: Path) -> Sequence[str]:
-    """Return the flags of a source of the library that leaves registers to the hardware."""
-    return RESERVED_REGISTERS.get(f"{source.parent.name}/{source.name}", ())
-
-
-def _linked(compiler: Compiler, driver: str | None, progress: Progress | None) -> list[Path]:
-    """Return what a program is linked with: the library, before it a driver apart, if it takes one.
-
-    That is drivers.c with this driver alone, and what else is compiled for it.
-    """
-    archive = _library(compiler, progress)
-    if driver is None:
-        return [archive]
-    apart = DRIVERS_APART[driver]
-    objects = [_compiled_apart(compiler, archive.parent, driver, each) for each in apart.sources]
-    if not apart.members:
-        return [*objects, archive]
-    of_driver = archive.parent / f"libnarthex_{driver}.a"
-    if not of_driver.exists():
-        members = [
-            _compiled_apart(compiler, archive.parent, driver, each) for each in apart.members
-        ]
-        with cached(archive.parent), tempfile.TemporaryDirectory(dir=archive.parent) as scratch:
-            unfinished = Path(scratch) / of_driver.name
-            names = [str(each.absolute()) for each in members]
-            run([*compiler.archiver, "rcs", str(unfinished), *names], GUEST)
-            unfinished.replace(of_driver)
-    return [*objects, of_driver, archive]
-
-
-def _compiled_apart(compiler: Compiler, folder: Path, driver: str, source: str) -> Path:
-    """Return an object of the library that is compiled for one driver alone."""
-    path = Path(source)
-    output = folder / f"{path.parent.name}-{path.stem}_{driver}.o"
-    if output.exists():
-        return output
-    apart = DRIVERS_APART[driver]
-    further = apart.goes_with_others
-    each = " ".join(f"EACH(DRIVER_{name},{name.lower()})" for name in further or (driver,))
-    only = f"-D{'FURTHER' if further else 'ONLY'}_DRIVER(EACH)={each}"
-    with cached(folder), tempfile.TemporaryDirectory(dir=folder) as scratch:
-        unfinished = Path(scratch) / output.name
-        flags = [*_FLAGS, *_includes(), only, *apart.flags, *apart.flags_of_programs]
-        run([*compiler.c, *flags, "-c", source, "-o", str(unfinished)], GUEST)
-        unfinished.replace(output)
-    return output
 
 
 def _link(
@@ -425,14 +320,14 @@ def _link(
     shipped = all(source.is_relative_to(GUEST) for source in sources)
     marker = _cxx_marker(compiler, sources)
     if marker and not marker.exists():
-        _say(progress, "compiling the C++ library, too: the first time takes about two minutes")
+        say(progress, "compiling the C++ library, too: the first time takes about two minutes")
     with tempfile.TemporaryDirectory(prefix="narthex-") as scratch:
         unfinished = Path(scratch) / "program"
-        names = [_relative(source) if shipped else str(source) for source in sources]
+        names = [relative(source) if shipped else str(source) for source in sources]
         # A library gives what those before it in the command want.
         libraries = [flag for flag in extra_flags if flag.startswith("-l")]
         flags = [flag for flag in extra_flags if not flag.startswith("-l")]
-        command = [*compiler.command(sources), *_FLAGS, *_includes(), *flags, *names, *libraries]
+        command = [*compiler.command(sources), *FLAGS, *includes(), *flags, *names, *libraries]
         command += [*(str(each.absolute()) for each in library), "-lm", "-o", str(unfinished)]
         run(command, GUEST if shipped else None, progress)
         if marker:
@@ -454,20 +349,6 @@ def _cxx_marker(compiler: Compiler, sources: Sequence[Path]) -> Path | None:
     if compiler.command(sources) != compiler.cxx or not compiler.is_ziglang:
         return None
     return cache_folder() / "zig" / f"C++ library of {compiler.version}"
-
-
-def _includes() -> list[str]:
-    """Return the flags that find the headers and keep this machine's paths out of the ELF file."""
-    root = GUEST.resolve()
-    # The folder of the compilation is 'guest'; headers lie below it, and are named from there.
-    paths = [f"-ffile-prefix-map={root}=guest", f"-ffile-prefix-map={root}/="]
-    headers = (root / library / "include" for library in ("mpi", "shmem", "verbs"))
-    includes = (root, root / "messaging", *headers)
-    return [*(f"-I{folder}" for folder in includes), *paths]
-
-
-def _relative(source: Path) -> str:
-    return str(source.relative_to(GUEST))
 
 
 def _check_flags(compiler: Compiler, extra_flags: Sequence[str]) -> None:
@@ -507,10 +388,5 @@ def _make_folder(folder: Path) -> None:
 def _announce(progress: Progress | None, compiler: Compiler, text: str) -> None:
     """Say that something is compiled, and what there is to say about the compiler."""
     if compiler.notice:
-        _say(progress, compiler.notice)
-    _say(progress, text)
-
-
-def _say(progress: Progress | None, text: str) -> None:
-    if progress:
-        progress(text)
+        say(progress, compiler.notice)
+    say(progress, text)

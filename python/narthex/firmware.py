@@ -17,6 +17,7 @@ from typing import Any
 from narthex import _native, arguments, compiler, files, toolchain
 from narthex.arguments import Settings
 from narthex.errors import NarthexError, unknown
+from narthex.guest_library import SOURCE_SUFFIXES
 
 PREFIX = "firmware/"
 """What stands before a firmware's name in a machine's file."""
@@ -101,7 +102,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _contents(name: str, file: Path, progress: toolchain.Progress | None) -> dict[str, str]:
-    if file.suffix in compiler.SOURCE_SUFFIXES:
+    if file.suffix in SOURCE_SUFFIXES:
         with tempfile.TemporaryDirectory() as scratch:
             output = Path(scratch) / file.stem
             elf = compiler.compile_firmware([file], output, progress=progress).read_bytes()

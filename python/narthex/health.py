@@ -161,7 +161,7 @@ def check_simulator() -> tuple[State, str, str]:
 
 def check_compiler() -> tuple[State, str, str]:
     """Compile a small program for the simulated processors, and run it."""
-    from narthex import compiler, prebuilt, running, toolchain
+    from narthex import compiler, guest_library, prebuilt, running, toolchain
 
     try:
         chosen = toolchain.find_compiler()
@@ -173,7 +173,7 @@ def check_compiler() -> tuple[State, str, str]:
             return State.WARNING, f"{error}; programs that come with Narthex run", toolchain.REMEDY
         return State.PROBLEM, str(error), toolchain.REMEDY
     found = chosen.version.splitlines()[0]
-    if not compiler.library_is_compiled(chosen):
+    if not guest_library.library_is_compiled(chosen):
         found += "; its first use for a program compiles the C library, about a minute"
     if chosen.notice:
         found += f"; {chosen.notice}"

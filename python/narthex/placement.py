@@ -5,11 +5,15 @@ _native.run(...)                          needs; sarc-chip and sarc-prototype ha
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from narthex import _native
 from narthex.errors import USAGE, NarthexError
+
+_NAMES_A_VALUE = re.compile(r": interfaces\.\w+\.\w+: ")
+"""What a refusal has that is about the value of an interface's parameter."""
 
 
 @contextmanager
@@ -21,6 +25,9 @@ def naming_machines(machine: str, settings: Sequence[str], interface: str) -> It
         if error.exit_code != USAGE or error.document is not None:
             raise
         if str(error) != _refusal(machine, settings, interface):
+            raise
+        # A machine that has it with another value is no help, but another value is.
+        if _NAMES_A_VALUE.search(str(error)):
             raise
         others = machines_with(interface)
         # A machine that can have it is refused for its settings: no other machine helps.

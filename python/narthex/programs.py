@@ -16,6 +16,7 @@ from pathlib import Path
 
 from narthex import _native, arguments, assets, compiler, drivers, files, toolchain
 from narthex.errors import NarthexError, unknown
+from narthex.guest_library import SOURCE_SUFFIXES
 
 ELF_MAGIC = b"\x7fELF"
 
@@ -90,7 +91,7 @@ def find(program: "str | arguments.Path | Program") -> Program:
         raise NarthexError(f"program '{program}' is a folder; name a file in it")
     if not os.path.exists(path):
         raise _missing(program)
-    if path.suffix in compiler.SOURCE_SUFFIXES:
+    if path.suffix in SOURCE_SUFFIXES:
         return Program(path.stem, lambda progress, interface: _compiled(path, interface, progress))
     return Program(path.name, lambda _progress, _interface: _checked(path))
 
@@ -98,13 +99,13 @@ def find(program: "str | arguments.Path | Program") -> Program:
 def _missing(program: str) -> NarthexError:
     """Return what is wrong with a program that there is not: its source may be there."""
     path = Path(program)
-    for suffix in compiler.SOURCE_SUFFIXES:
+    for suffix in SOURCE_SUFFIXES:
         if os.path.isfile(source := f"{program}{suffix}"):
             return NarthexError(
                 f"program '{program}' does not exist, but its source does: run '{source}', which"
                 f" compiles it, or make the program by 'narthex cc {source} -o {program}'"
             )
-    if path.suffix in (*compiler.SOURCE_SUFFIXES, ".toml") or os.sep in program:
+    if path.suffix in (*SOURCE_SUFFIXES, ".toml") or os.sep in program:
         return NarthexError(f"program '{program}' does not exist")
     return unknown("program", program, shipped(), "narthex list programs")
 
@@ -167,7 +168,7 @@ def _compiled(source: Path, interface: str, progress: toolchain.Progress | None)
 def summary(name: str) -> str:
     """Return the first sentence of the comment that opens a shipped program."""
     folder = assets.GUEST / "programs" / name
-    sources = sorted(each for each in folder.iterdir() if each.suffix in compiler.SOURCE_SUFFIXES)
+    sources = sorted(each for each in folder.iterdir() if each.suffix in SOURCE_SUFFIXES)
     main = next((each for each in sources if each.stem == name), sources[0])
     comment: list[str] = []
     for line in main.read_text(encoding="utf-8").splitlines():

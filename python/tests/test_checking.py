@@ -1,6 +1,7 @@
 """The model checker of interfaces, over the real models and the compiled driver."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ WHOLE = "no message is read before it is whole, or damaged"
 TWICE = "no message is sent or received twice"
 NO_FAULT = "the driver does nothing that the interface or the machine refuses"
 NO_TRAP = "no deadlock and no livelock: whatever has happened, the end can still be reached"
+BRIDGED_CHIP = str(Path(__file__).parents[2] / "machine/tests/guests/bridged-chip.toml")
 
 
 def check(interface, *, evictions=0, without=None, limit=1_000_000, settings=(), machine="hpca98"):
@@ -169,6 +171,7 @@ def test_a_machine_that_is_wrong_with_any_interface_is_refused_before_all_checks
         ("isca96", "NI2w on cache-bus", 5_000),
         ("isca96", "NI2w on io-bus", 10_000),
         ("isca96", "CNI0Qm on io-bus", 90_000),
+        (BRIDGED_CHIP, "NI2w on io-bus", 10_000),
     ],
 )
 def test_an_interface_holds_wherever_it_is_attached(machine, interface, states):
@@ -177,15 +180,22 @@ def test_an_interface_holds_wherever_it_is_attached(machine, interface, states):
     assert report["states"] > states
 
 
-def test_behind_a_bridge_an_interface_without_one_of_its_rules_is_caught():
-    report = check("CNI0Qm on io-bus", machine="isca96", without="header-last")
+@pytest.mark.parametrize(("machine", "on"), [("isca96", "memory bus"), (BRIDGED_CHIP, "directory")])
+def test_behind_a_bridge_an_interface_without_one_of_its_rules_is_caught(machine, on):
+    report = check("CNI0Qm on io-bus", machine=machine, without="header-last")
     assert report["counter_example"]["violated"] == WHOLE, report["text"]
-    assert "the memory bus is granted to the bridge; write_block receive queue" in report["text"]
+    assert f"the {on} is granted to the bridge; write_block receive queue" in report["text"]
 
 
 def test_a_place_that_the_machine_lacks_is_refused():
     with pytest.raises(Exception, match=r"no \[io_bus\], which 'NI2w on io-bus' needs"):
         check("NI2w on io-bus")
+    with pytest.raises(
+        Exception, match=r"node.interconnects.pcie.kind: the checker explores no links"
+    ):
+        check("NI2w", machine=str(Path(BRIDGED_CHIP).parent / "pcie.toml"))
+    with pytest.raises(Exception, match="chip: bus is missing, and 'EDT' snoops one"):
+        check("EDT", machine="chip")
 
 
 def test_a_bus_with_refusals_has_no_livelock_unless_an_owner_never_pushes():

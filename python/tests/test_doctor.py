@@ -9,7 +9,7 @@ from email.message import Message
 
 import pytest
 
-from narthex import compiler, health
+from narthex import compiler, guest_library, health
 from narthex.cli import main
 from narthex.health import State
 
@@ -63,7 +63,7 @@ def test_a_compiler_for_another_processor(monkeypatch, tmp_path):
 
 
 def test_a_compiler_that_was_never_used_is_said_to_be_slow_once(monkeypatch):
-    monkeypatch.setattr(compiler, "library_is_compiled", lambda _: False)
+    monkeypatch.setattr(guest_library, "library_is_compiled", lambda _: False)
     state, found, _ = health.check_compiler()
     assert state is State.OK
     assert "about a minute" in found

@@ -169,6 +169,10 @@ fn check_device(
             )));
         }
     };
+    if machine.bus.is_none() {
+        let told = format!("bus is missing, and '{name}' snoops one; expected a machine such as edt");
+        return Err(Failure::usage(format!("{}: {told}", request.machine)));
+    }
     crate::eager::check((&name, writes_home), machine, request.without.as_deref(), request.limit, observe)
 }
 
@@ -252,9 +256,16 @@ impl Checked<'_> {
     fn wired(&self, interface: &Interface) -> Result<(ProcessorPorts, Vec<Interconnect>), Failure> {
         let config = self.config.of_run(&self.interface);
         let shape = config.shape(&self.interface, interface.ports().len(), &[]).map_err(Failure::usage)?;
+        let machine = self.machine;
+        if let Some(link) = shape.interconnects.iter().find(|shape| shape.is_link) {
+            return Err(Failure::usage(format!(
+                "{machine}: node.interconnects.{}.kind: the checker explores no links; expected an interface on a \
+                 bus or a directory, or behind a bridge",
+                link.key
+            )));
+        }
         let [on] = &shape.processors[..] else {
             let number = shape.processors.len();
-            let machine = self.machine;
             return Err(Failure::usage(format!(
                 "{machine}: a node has {number} processors; the checker explores nodes of one"
             )));

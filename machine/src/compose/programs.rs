@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use narthex_cores::AnyProcessor;
 use narthex_cores::linux::{Invocation, Protection, SystemCalls, start};
+use narthex_cores::network_registers::{RECEIVE_OFFSET, SEND_OFFSET};
 use narthex_fabrics::{NodeId, Rank};
 use narthex_interfaces::Device;
 use narthex_interfaces::description::Layout;
+use narthex_interfaces::fifo;
 use narthex_interfaces::information::InformationPage;
 use narthex_interfaces::models::{MODELS, Model};
 use narthex_interfaces::registers::{Addresses, NODE_MEMORY};
@@ -20,6 +22,9 @@ use crate::config::ProcessorPart;
 use crate::node::memory::NodeMemory;
 use crate::node::{Personality, Process};
 use crate::request::Failure;
+
+// A core whose registers are the network's accesses those of the interface without knowing it.
+const _: () = assert!(SEND_OFFSET == fifo::SEND && RECEIVE_OFFSET == fifo::RECEIVE);
 
 impl Blueprint<'_> {
     /// A process about to start, with its first processor; what it needs is in memory. The

@@ -28,15 +28,21 @@ fn a_load_takes_the_messages_the_bridge_and_the_bus() {
 
 #[test]
 fn interfaces_behind_the_bridge_exchange_messages_between_chips() {
-    let documents = [1, 2].map(|threads| {
-        let request = RunRequest { threads, ..request(MACHINE, "NI2w on io-bus") };
-        result(&request, &ping_pong(5, 200))
-    });
-    assert_eq!(documents[0].to_string(), documents[1].to_string());
-    let counted = |name| statistic(&documents[0], 0, name);
-    let [loads, stores] = [counted("processor_uncached_loads"), counted("processor_uncached_stores")];
-    assert_eq!([counted("bridge_reads"), counted("io_bus_uncached_loads")], [loads; 2]);
-    assert_eq!([counted("bridge_writes_down"), counted("io_bus_uncached_stores")], [stores; 2]);
+    for model in ["NI2w", "CNI0Qm", "Ring"] {
+        let interface = format!("{model} on io-bus");
+        let documents = [1, 2].map(|threads| {
+            let request = RunRequest { threads, ..request(MACHINE, &interface) };
+            result(&request, &ping_pong(5, 200).over(model))
+        });
+        assert_eq!(documents[0].to_string(), documents[1].to_string());
+        let counted = |name| statistic(&documents[0], 0, name);
+        let [loads, stores] = [counted("processor_uncached_loads"), counted("processor_uncached_stores")];
+        assert_eq!([counted("bridge_reads"), counted("io_bus_uncached_loads")], [loads; 2]);
+        assert_eq!([counted("bridge_writes_down"), counted("io_bus_uncached_stores")], [stores; 2]);
+        // What the interface writes by itself.
+        let written = counted("io_bus_block_writes");
+        assert_eq!((counted("bridge_writes_up"), written > 0), (written, model != "NI2w"), "{model}");
+    }
 }
 
 #[test]

@@ -102,6 +102,11 @@ impl<R: Brings> Accesses<R> {
         self.requests.push_back(request);
     }
 
+    /// How many there are that no device has carried out, up to the last one of these.
+    pub fn up_to_last(&self, is_it: impl Fn(&R) -> bool) -> usize {
+        self.requests.iter().rposition(is_it).map_or(0, |place| place + 1)
+    }
+
     /// The device of the one that was carried out last holds it.
     pub fn hold(&mut self, request: R) {
         self.held.push(request);

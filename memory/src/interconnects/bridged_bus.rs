@@ -19,6 +19,8 @@
 
 #[path = "bridged_bus/part.rs"]
 mod part;
+#[path = "bridged_bus/upward.rs"]
+mod upward;
 
 use std::hash::{Hash, Hasher};
 
@@ -29,10 +31,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     AddressMap, Admits, AgentPorts, Answer, CarriedTransaction, Home, Interconnect, InterconnectHost,
     InterconnectId, InterconnectModel, Names, Observation, Snooped, Step, Supplier, Words, access, at_home,
-    block_transaction, end_crossing_at, go_on_for_bridge, request, request_first, snoop,
+    block_transaction, end_crossing_at, request, request_first, snoop,
 };
 use crate::agent::Agent;
-use crate::bridge::{Answerer, Bridge, End, Start, Timing, Turn};
+use crate::bridge::{Answerer, Bridge, Start, Timing, Turn};
 use crate::bus::Bus;
 use crate::transaction::{AccessReply, AgentId, Response, Transaction, TransactionTag};
 pub use part::Keys;
@@ -120,17 +122,6 @@ impl BridgedBus {
         self.bridge.wants_io() && !has_bus
     }
 
-    /// Ends the turn of a device that waits on the bus and was refused.
-    fn end_refused<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
-        let own = Self::of(composition, on);
-        let Some(occupant) = own.occupant.as_mut().filter(|occupant| !occupant.ends) else { return };
-        if own.bridge.is_refused() {
-            occupant.ends = true;
-            let addressed = occupant.since + own.timing.refusal(occupant.underway.transaction.kind);
-            composition.schedule(addressed.max(now), on, Step::Release);
-        }
-    }
-
     /// The bridge puts a transaction of the upper bus on this one.
     fn start_for_bridge<C: InterconnectHost>(
         composition: &mut C,
@@ -174,35 +165,6 @@ impl BridgedBus {
         }
     }
 
-    /// A device puts its transaction on the bus, one that was refused first.
-    fn start_for_device<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        agent: AgentId,
-    ) {
-        let again = Self::of(composition, on).bridge.take_refused(agent);
-        let Some(transaction) = again.or_else(|| composition.agent(agent).issue(now, on)) else {
-            composition.observe(now, on, Observation::UnusedGrant(agent));
-            return Self::free(composition, now, on);
-        };
-        let kind = transaction.kind;
-        composition.observe(now, on, Observation::Held(&transaction));
-        let own = Self::of(composition, on);
-        let end = match (own.bridge.device_starts(transaction.clone()), kind.is_posted()) {
-            (false, _) => Some(now + own.timing.refusal(kind)),
-            (true, true) => Some(now + own.timing.on_io(&transaction, Duration::ZERO)),
-            // It ends when it has had the upper bus as well.
-            (true, false) => None,
-        };
-        let underway = CarriedTransaction::unanswered(transaction);
-        own.occupant = Some(Occupant { underway, since: now, is_bridge: false, ends: end.is_some() });
-        if let Some(end) = end {
-            composition.schedule(end, on, Step::Release);
-        }
-        Self::use_kept_upper(composition, now, on);
-    }
-
     /// The transaction on the bus is over.
     fn release<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         let mut occupant = Self::of(composition, on).occupant.take().expect("a transaction has the bus");
@@ -241,52 +203,9 @@ impl BridgedBus {
         }
     }
 
-    /// A device's turn is over; false if the bridge has no room for its write yet.
-    fn end_for_device<C: InterconnectHost>(
-        composition: &mut C,
-        now: Time,
-        on: InterconnectId,
-        occupant: Occupant,
-    ) -> bool {
-        let occupied = now - occupant.since;
-        let own = Self::of(composition, on);
-        let end = own.bridge.device_ends();
-        if end == End::Stalled {
-            own.occupant = Some(Occupant { ends: false, ..occupant });
-            return false;
-        }
-        if end == End::Refused {
-            own.bus.held(occupied);
-            composition.observe(now, on, Observation::Released);
-            return true;
-        }
-        let CarriedTransaction { transaction, response, .. } = occupant.underway;
-        own.bus.carried(transaction.kind, occupied);
-        if end == End::Buffered {
-            let time = (occupant.since, now);
-            let seen = Observation::Crossing { time, transaction: &transaction, supplier: None };
-            composition.observe(now, on, seen);
-            Self::show_devices(composition, now, on, &transaction);
-        }
-        composition.agent(transaction.agent).complete(now, on, &transaction, &response);
-        if end == End::Buffered {
-            Self::use_kept_upper(composition, now, on);
-        }
-        true
-    }
-
     fn free<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
         if let Some(at) = Self::of(composition, on).bus.release(now) {
             composition.schedule(at, on, Step::Grant);
-        }
-    }
-
-    /// Goes on with the interconnect above that the bridge has kept for a device.
-    fn use_kept_upper<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
-        let own = Self::of(composition, on);
-        if own.bridge.keeps_memory() {
-            let upper = own.upper;
-            go_on_for_bridge(composition, now, upper, on);
         }
     }
 }

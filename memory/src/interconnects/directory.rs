@@ -388,11 +388,12 @@ impl InterconnectModel for Directory {
         }
     }
 
-    fn contenders(&self, _all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
+    fn contenders(&self, all: &[Interconnect], wants: impl Fn(AgentId) -> bool) -> Vec<AgentId> {
         let has_room = |agent: AgentId| {
             self.state.requesters[usize::from(agent.0)].underway.len() < self.limits.transactions as usize
         };
-        self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent) && has_room(agent)).collect()
+        let agents = self.ports.iter().map(|port| port.agent).filter(|&agent| wants(agent));
+        agents.chain(self.bridges_that_want(all)).filter(|&agent| has_room(agent)).collect()
     }
 
     /// Many may be under way.

@@ -45,6 +45,9 @@
 //! and one that has loaded a register sees everything that the device wrote before it answered. Reads
 //! that have begun overlap with each other and with later writes.
 //!
+//! The devices' end keeps that order as well: a device works on one access after the other, and gets a completion
+//! when it has carried out all stores in front of it, but for those that the completion may pass.
+//!
 //! **Interrupts.** A device interrupts a processor by a memory write of 4 bytes to an address that is no
 //! memory ([`Interrupt`](crate::interrupt::Interrupt)): MSI-X. It is posted, and in order behind the device's other
 //! writes; the root complex takes it when those are in the host's memory.

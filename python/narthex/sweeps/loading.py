@@ -13,8 +13,8 @@ from typing import Any
 
 from narthex import strict
 from narthex.arguments import RANGES, words
-from narthex.compiler import SOURCE_SUFFIXES
 from narthex.errors import NarthexError, shown, unknown
+from narthex.guest_library import SOURCE_SUFFIXES
 from narthex.programs import is_elf
 from narthex.sweeps.axes import axis, is_axis
 from narthex.sweeps.definition import NUMBERS, RUN_KEYS, Axis, Definition

@@ -14,9 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from narthex import _native, compiler
+from narthex import _native
 from narthex.arguments import value_text
 from narthex.errors import USAGE, NarthexError
+from narthex.guest_library import SOURCE_SUFFIXES
 from narthex.identity import digest, machine_of, run_key, simulator
 from narthex.jobs import Job
 from narthex.jobs import read as read_job
@@ -263,7 +264,7 @@ def _plain(parameter: int | dict[str, Any]) -> int:
 
 def _beside(folder: Path, name: str) -> str:
     """Return a program or machine: files are looked for from where the sweep's is."""
-    is_file = "/" in name or name.endswith((".toml", *compiler.SOURCE_SUFFIXES))
+    is_file = "/" in name or name.endswith((".toml", *SOURCE_SUFFIXES))
     return str(folder / name) if is_file else name
 
 

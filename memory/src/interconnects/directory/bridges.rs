@@ -16,8 +16,8 @@ use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    InterconnectHost, InterconnectId, InterconnectModel, complete_above, end_above, end_read_above,
-    go_on_crossing, request, start_crossing,
+    Interconnect, InterconnectHost, InterconnectId, InterconnectModel, complete_above, end_above,
+    end_read_above, go_on_crossing, request, start_crossing,
 };
 use super::Directory;
 use crate::agent::Agent;
@@ -58,6 +58,15 @@ impl Directory {
         self.state.bridges.iter().find(|port| port.agent == agent).map(|port| port.behind)
     }
 
+    /// The bridges that have something to carry of what comes from behind them.
+    pub(super) fn bridges_that_want(&self, all: &[Interconnect]) -> impl Iterator<Item = AgentId> {
+        let wants = |port: &&BridgePort| {
+            let bridge = all[usize::from(port.behind.0)].bridge();
+            bridge.is_some_and(|bridge| bridge.wants_memory().is_some())
+        };
+        self.state.bridges.iter().filter(wants).map(|port| port.agent)
+    }
+
     /// An access to what is behind a bridge has come to it.
     pub(super) fn come_to_bridge<C: InterconnectHost>(
         composition: &mut C,
@@ -93,9 +102,12 @@ impl Directory {
         go_on_crossing(composition, now, behind);
     }
 
-    /// Accesses that are over at their bridges are answered.
+    /// Accesses that are over at their bridges are answered: those whose instant has come. To a model checker,
+    /// whose clock stands still, that is the first one.
     pub(super) fn end_crossings<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) {
-        let is_over = |port: &&mut BridgePort| port.ends_at.is_some_and(|at| at <= now);
+        let ends = Self::of(composition, on).state.bridges.iter().filter_map(|port| port.ends_at);
+        let now_or_first = ends.min().map_or(now, |first| first.max(now));
+        let is_over = |port: &&mut BridgePort| port.ends_at.is_some_and(|at| at <= now_or_first);
         while let Some(port) = Self::of(composition, on).state.bridges.iter_mut().find(is_over) {
             port.ends_at = None;
             let (access, behind) = (port.crossing.take().expect("it crosses the bridge"), port.behind);

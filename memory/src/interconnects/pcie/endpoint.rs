@@ -23,6 +23,9 @@ pub(super) struct Endpoint {
     pub asking: Asking,
     /// The host's accesses to devices.
     pub accesses: Accesses<Packet>,
+    /// Completions behind stores that devices have not carried out, in the order of their arrival: each with the
+    /// number of accesses up to the last of these.
+    completions: VecDeque<(usize, Packet)>,
     free_tags: VecDeque<u16>,
     /// Requests that wait for a tag, with the times since which they do.
     untagged: VecDeque<(Time, PartOfRead)>,
@@ -76,6 +79,7 @@ impl Endpoint {
         Endpoint {
             asking: Asking::default(),
             accesses: Accesses::default(),
+            completions: VecDeque::new(),
             free_tags: (0..tags).collect(),
             untagged: VecDeque::new(),
             outstanding: Vec::new(),
@@ -88,6 +92,24 @@ impl Endpoint {
     fn keeps_back(&self, agent: AgentId) -> bool {
         self.untagged.iter().any(|(_, part)| part.reader.0 == agent)
             || self.writes.iter().any(|write| write.agent == agent)
+    }
+
+    /// A completion has come: it passes older stores only with an attribute that lets it.
+    fn keep_completion(&mut self, completion: Packet) {
+        let is_before =
+            |older: &Packet| older.class() == Class::Posted && !completion.order.passes(older.order);
+        self.completions.push_back((self.accesses.up_to_last(is_before), completion));
+    }
+
+    /// The next completion that waits for no store.
+    fn next_completion(&mut self) -> Option<Packet> {
+        let may_go = self.completions.front().is_some_and(|(behind, _)| *behind == 0);
+        may_go.then(|| self.completions.pop_front()).flatten().map(|(_, completion)| completion)
+    }
+
+    /// A device has carried out the oldest access.
+    fn has_served(&mut self) {
+        self.completions.iter_mut().for_each(|(behind, _)| *behind = behind.saturating_sub(1));
     }
 
     pub fn is_idle(&self) -> bool {
@@ -216,7 +238,10 @@ impl Pcie {
             Self::arrive_at_endpoint(composition, now, on, packet);
             has_worked = true;
         }
-        while Self::give_answer(composition, now, on) || Self::serve(composition, now, on) {
+        while Self::give_answer(composition, now, on)
+            || Self::give_completion(composition, now, on)
+            || Self::serve(composition, now, on)
+        {
             has_worked = true;
         }
         has_worked
@@ -232,17 +257,27 @@ impl Pcie {
         let (class, cost) = (packet.class(), packet.cost());
         match packet.content {
             Content::Write(_) | Content::Load(_) => return own.state.endpoint.accesses.arrive(packet),
+            Content::Data(..) => return own.state.endpoint.keep_completion(packet),
             Content::Part(_) => {}
-            Content::Data(tag, address, ref data) => {
-                Self::receive(composition, now, on, (tag, address), data);
-            }
             Content::Answer(..) | Content::Read(_) | Content::Interrupt(_) => unreachable!("it goes up"),
         }
         let Pcie { state, link, .. } = Self::of(composition, on);
         state.down.free(now, class, cost, link);
     }
 
-    /// A completion for a device's read has come.
+    /// Gives the next completion to its device, if it has not to wait; whether there was one.
+    fn give_completion<C: InterconnectHost>(composition: &mut C, now: Time, on: InterconnectId) -> bool {
+        let Some(packet) = Self::of(composition, on).state.endpoint.next_completion() else { return false };
+        let (class, cost) = (packet.class(), packet.cost());
+        if let Content::Data(tag, address, data) = &packet.content {
+            Self::receive(composition, now, on, (*tag, *address), data);
+        }
+        let Pcie { state, link, .. } = Self::of(composition, on);
+        state.down.free(now, class, cost, link);
+        true
+    }
+
+    /// A completion for a device's read is there.
     fn receive<C: InterconnectHost>(
         composition: &mut C,
         now: Time,
@@ -284,6 +319,7 @@ impl Pcie {
             |composition, address| Self::of(composition, on).homes.home(address),
         );
         let Some((packet, reply, response)) = served else { return false };
+        Self::of(composition, on).state.endpoint.has_served();
         let (class, cost) = (packet.class(), packet.cost());
         if class == Class::Posted {
             if let Content::Write(crossing) = &packet.content {
