@@ -53,7 +53,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Makes, Model, NO_COHERENCE, Problem, Setup, check_under_way};
+use super::{Built, Makes, Model, NO_COHERENCE, Notify, Problem, Setup, check_under_way};
 use crate::attachment::Attachment;
 use crate::cachable_queue::copies::Copies;
 use crate::name::Reading;
@@ -166,16 +166,6 @@ pub enum Steering {
     Process,
     /// By that process, and among its queues by a hash.
     Rss,
-}
-
-/// How the driver learns of packets that have come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Notify {
-    /// It looks for them.
-    Poll,
-    /// It looks for them, and may wait for an interrupt when there is none.
-    Interrupt,
 }
 
 impl Config {
@@ -297,7 +287,7 @@ impl Config {
     /// What the keys of interrupts say together.
     fn interrupt(&self, setup: &Setup<'_>) -> Result<RingInterrupt, Problem> {
         let &Config { notify, interrupt_moderation, interrupt_packets, receive_ring, .. } = self;
-        if notify != Some(Notify::Interrupt) {
+        if !Notify::interrupts(notify, setup.no_interrupts)? {
             let stated = [
                 ("interrupt_moderation", interrupt_moderation.is_some()),
                 ("interrupt_packets", interrupt_packets.is_some()),
@@ -309,9 +299,6 @@ impl Config {
                     "the driver polls, and there is no interrupt to hold back; expected notify = \"interrupt\" with it",
                 ),
             };
-        }
-        if let Some(reason) = setup.no_interrupts {
-            return Problem::refuse("notify", format!("\"interrupt\" is not possible here: {reason}"));
         }
         let time = interrupt_moderation.unwrap_or(Duration::ZERO);
         let packets = interrupt_packets.unwrap_or(u64::MAX);
