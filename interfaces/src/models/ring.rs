@@ -428,7 +428,12 @@ mod tests {
             assert_refused_by_one_half(&MODEL, (key, json!(value)), half, told);
         }
         let rss = json!("rss");
-        assert_refused_by_one_half(&MODEL, ("receive_steering", rss), 1, "expected receive_queues with it, 2 to 16");
+        assert_refused_by_one_half(
+            &MODEL,
+            ("receive_steering", rss),
+            1,
+            "expected receive_queues with it, 2 to 16",
+        );
         let relaxed = refusals(&MODEL, "relaxed_ordering", json!("payload"));
         assert!(relaxed.iter().flatten().all(|refusal| refusal.problem.contains("expected \"none\"")));
         assert_eq!(relaxed.iter().flatten().count(), 2);

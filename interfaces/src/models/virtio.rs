@@ -50,10 +50,12 @@ use crate::attachment::Attachment;
 use crate::name::Reading;
 use crate::programming::{Driver, Firmware, Programming};
 use crate::registers::LARGEST_QUEUE_BYTES;
+use crate::vectors::VECTOR_REGISTERS;
 use crate::virtio::receive::VirtioReceive;
 use crate::virtio::send::VirtioSend;
-use crate::vectors::VECTOR_REGISTERS;
-use crate::virtio::{CONSTANTS, EVENT_INDEX, INTERRUPTS, Parts, QueueMemory, RECEIVE_REGISTERS, SEND_REGISTERS};
+use crate::virtio::{
+    CONSTANTS, EVENT_INDEX, INTERRUPTS, Parts, QueueMemory, RECEIVE_REGISTERS, SEND_REGISTERS,
+};
 
 static PROGRAMMING: Programming = Programming {
     driver: Driver::apart("virtio", "Split virtqueues."),
@@ -226,6 +228,13 @@ mod tests {
         ] {
             assert_refused_by_one_half(&MODEL, (key, json!(value)), half, told);
         }
+        let notify = ("notify", json!("interrupt"));
+        assert_refused_by_one_half(
+            &MODEL,
+            notify,
+            1,
+            "\"interrupt\" is not possible here: this node has none",
+        );
         for (key, value, told) in [
             ("prefetch", 0, "0 chains"),
             ("reads", 2, "2 transactions under way; a bus carries one transaction"),
