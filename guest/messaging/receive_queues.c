@@ -29,7 +29,7 @@ struct queue {
 };
 
 static struct queue queues[MOST_QUEUES];
-static unsigned count, current;
+static uint64_t count, current;
 static uint64_t refill_threshold;
 
 static void hand_over_buffers(struct queue *queue, uint64_t buffers) {
@@ -39,7 +39,7 @@ static void hand_over_buffers(struct queue *queue, uint64_t buffers) {
 }
 
 static uint64_t arrived(size_t extra) {
-    for (unsigned each = 0; each < count; each++) {
+    for (uint64_t each = 0; each < count; each++) {
         const struct ring *ring = &queues[current].ring;
         if (control_of(ring, ring->next) & DESCRIPTOR_DONE)
             return header_in(*(const volatile uint64_t *)buffer_of(ring, ring->next), extra);
@@ -76,7 +76,7 @@ static struct queue first_queue(const struct narthex_information *machine) {
 static void start_further(const struct narthex_information *machine) {
     uint64_t entries = machine->receive_entries;
     uint64_t place = machine->receive_queue;
-    for (unsigned each = 1; each < count; each++) {
+    for (uint64_t each = 1; each < count; each++) {
         place += entries * (DESCRIPTOR_BYTES + machine->packet_bytes);
         uintptr_t registers = REGISTER_FURTHER_RECEIVE_QUEUE + (each - 1) * RECEIVE_QUEUE_STRIDE;
         queues[each] = (struct queue){.ring = start_ring(machine, place, entries, registers)};
@@ -86,11 +86,11 @@ static void start_further(const struct narthex_information *machine) {
 
 /* Queue after queue, over the whole table. */
 static void write_table(volatile uint64_t *table) {
-    unsigned queue = 0;
+    uint64_t queue = 0;
     for (unsigned word = 0; word < RECEIVE_TABLE_ENTRIES / sizeof *table; word++) {
         uint64_t entries = 0;
         for (unsigned place = 0; place < sizeof entries; place++) {
-            entries |= (uint64_t)queue << 8 * place;
+            entries |= queue << 8 * place;
             queue = queue + 1 < count ? queue + 1 : 0;
         }
         table[word] = entries;
@@ -101,15 +101,15 @@ int narthex_use_receive_queues(void) {
     const struct narthex_information *machine = narthex_information();
     if (machine->receive_driver != DRIVER_RING)
         return 1;
-    const volatile char *page = (const volatile char *)(uintptr_t)machine->register_page;
-    count = (unsigned)*(const volatile uint64_t *)(page + REGISTER_RECEIVE_QUEUES);
+    uintptr_t page = machine->register_page;
+    count = *(volatile uint64_t *)(page + REGISTER_RECEIVE_QUEUES);
     if (count == 1)
         return 1;
     buffer_bytes = machine->packet_bytes;
-    refill_threshold = *(const volatile uint64_t *)(page + REGISTER_RECEIVE_RING_THRESHOLDS);
+    refill_threshold = *(volatile uint64_t *)(page + REGISTER_RECEIVE_RING_THRESHOLDS);
     queues[0] = first_queue(machine);
     start_further(machine);
-    write_table((volatile uint64_t *)(uintptr_t)(machine->register_page + REGISTER_RECEIVE_TABLE));
+    write_table((volatile uint64_t *)(page + REGISTER_RECEIVE_TABLE));
     int variant = machine->header_bytes > sizeof(uint64_t) ? LARGE_HEADER : SMALL_HEADER;
     packets_receiver.arrived = receive_queues_of[variant].arrived;
     packets_receiver.receive = receive_queues_of[variant].receive;

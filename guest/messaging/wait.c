@@ -45,9 +45,9 @@ struct asking {
 /* Ring: a register of each receive queue */
 
 static volatile uint64_t *interrupt; /* of queue 0 */
-static unsigned queues;
+static uint64_t queues;
 
-static volatile uint64_t *interrupt_of(unsigned queue) {
+static volatile uint64_t *interrupt_of(uint64_t queue) {
     if (queue == 0)
         return interrupt;
     return interrupt + ((REGISTER_FURTHER_RECEIVE_QUEUE - REGISTER_RECEIVE_RING) +
@@ -56,7 +56,7 @@ static volatile uint64_t *interrupt_of(unsigned queue) {
 }
 
 static void store_to_queues(uint64_t value) {
-    for (unsigned queue = queues; queue-- > 0;)
+    for (uint64_t queue = queues; queue-- > 0;)
         *interrupt_of(queue) = value;
 }
 
@@ -77,8 +77,8 @@ static const struct asking *find_rings(uintptr_t page) {
     interrupt = (volatile uint64_t *)(page + REGISTER_RECEIVE_RING_INTERRUPT);
     if (!(*interrupt & RING_INTERRUPT_PRESENT))
         return NULL;
-    queues = (unsigned)*(volatile uint64_t *)(page + REGISTER_RECEIVE_QUEUES);
-    for (unsigned queue = 1; queue < queues; queue++)
+    queues = *(volatile uint64_t *)(page + REGISTER_RECEIVE_QUEUES);
+    for (uint64_t queue = 1; queue < queues; queue++)
         interrupt_of(queue)[1] = VECTOR;
     return &RINGS;
 }
