@@ -108,7 +108,7 @@ pause:
 fn a_masked_vector_sends_one_message_for_two_packets_when_it_is_unmasked() {
     let masked = format!("{TABLE}\n li t6, 1\n sd t6, 0x80(s9)             # VECTOR_MASK");
     let second = PAUSE.replace("pause", "again");
-    let prepare = [&prepared(), &masked, ENABLE, &ring(1), PAUSE, ENABLE, &ring(2), &second].concat();
+    let prepare = [prepared().as_str(), &masked, ENABLE, &ring(1), PAUSE, ENABLE, &ring(2), &second].concat();
     let prepare = format!("{prepare}\n ld t6, 0x88(s9)             # VECTOR_PENDING\n report pending, t6");
     let unmasked = format!("sd zero, 0x80(s9)\n{WAIT}");
     let run = |nanoseconds: u64| {
