@@ -116,7 +116,7 @@ fn a_masked_vector_sends_one_message_for_two_packets_when_it_is_unmasked() {
         measure(&with(interrupted(), &setting), &prepare, &unmasked, 0)
     };
     let (cycles, document) = run(INTERRUPT);
-    assert_eq!(reported(&document, 0, "pending"), 1.0);
+    assert_eq!(reported(&document, 0, "pending"), 1);
     let counts = ["messages_deposited", "receive_interrupts_masked", "receive_interrupts"];
     assert_eq!(counts.map(|name| statistic(&document, 0, name)), [2, 2, 1]);
     assert_eq!(run(INTERRUPT + 7).0 - cycles, 7, "the unmasking begins the message");
