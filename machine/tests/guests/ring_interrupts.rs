@@ -144,15 +144,14 @@ fn a_packet_goes_to_the_queue_that_the_table_names_and_interrupts_by_that_ones_v
         sd   t0, 0x458(s4)";
     let [first, second] = [(0xe8, 0), (0x468, 1)].map(|(interrupt, queue): (u64, u64)| {
         let enable = format!("li t6, 1\n sd t6, {interrupt}(s4)\n ld t6, {interrupt}(s4)\n");
-        let table = format!("{TABLE}\n li t0, {queue}\n sd t0, 0(s9)");
+        let table = format!("{TABLE}\n li t0, {queue}\n sd t0, 0(s9)\n");
         let wait = WAIT.replace("li   a0, 0", &format!("li   a0, {queue}"));
         let prepare = [further, &table, &prepared(), PAUSE].concat();
-        measure(&request, &prepare, &[enable, ring(1), wait].concat(), 0)
+        measure(&request, &prepare, &[enable, ring(1), wait].concat(), 0).1
     });
-    assert_eq!(first.0, second.0, "queues are alike");
     let counts = ["packets_to_further_queues", "receive_interrupts"];
-    assert_eq!(counts.map(|name| statistic(&first.1, 0, name)), [0, 1]);
-    assert_eq!(counts.map(|name| statistic(&second.1, 0, name)), [1, 1]);
+    assert_eq!(counts.map(|name| statistic(&first, 0, name)), [0, 1]);
+    assert_eq!(counts.map(|name| statistic(&second, 0, name)), [1, 1]);
 }
 
 #[test]
