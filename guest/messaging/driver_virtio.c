@@ -20,8 +20,8 @@
  * the interface writes it. It copies a packet out of its buffer, puts the number back into the
  * available ring, and moves that ring's index for `refill_threshold` of them together.
  *
- * The interface raises no interrupts, and the driver says that it needs none: by the flag, or by a
- * used_event that it does not move. */
+ * The driver polls, and says that it needs no interrupts: by the flag, or by a used_event that it
+ * does not move. Programs that wait for one ask for it in messaging/wait.c. */
 #include "messaging/driver.h"
 
 #ifdef __riscv

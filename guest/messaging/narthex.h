@@ -82,9 +82,16 @@ int narthex_poll(void);
 
 /* Handles messages as narthex_poll does, and waits until there is one, or the time of
  * narthex_time_ns is `until_ns`; returns how many it has handled. Where the machine's interface
- * interrupts its processor (notify of `Ring`), the processor sleeps meanwhile; elsewhere it polls.
+ * interrupts its processor (notify of `Ring` and `Virtio`), the processor sleeps meanwhile;
+ * elsewhere it polls.
  */
 int narthex_wait(uint64_t until_ns);
+
+/* Spreads what arrives over the receive queues that the machine's interface has for this process
+ * (receive_queues of `Ring`), in equal parts of its table; returns how many there are, 1 where the
+ * interface has no further ones. Every process calls it first of all, and narthex_barrier behind
+ * it: before, packets of one source might overtake each other from queue to queue. */
+int narthex_use_receive_queues(void);
 
 /* Returns after every node has called it. Handles messages while it waits. */
 void narthex_barrier(void);

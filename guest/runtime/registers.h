@@ -278,6 +278,9 @@
 /* Bit of a queue's thresholds: kicks follow the event index. */
 #define VIRTIO_EVENT_INDEX UINT64_C(0x8000000000000000)
 
+/* Bit of the receive queue's thresholds: the driver may wait for interrupts. */
+#define VIRTIO_INTERRUPTS UINT64_C(0x4000000000000000)
+
 /* Number of the receive queue. */
 #define VIRTIO_RECEIVE_QUEUE UINT64_C(0x0)
 
@@ -562,6 +565,12 @@
 /* Control of a descriptor: the interface is done with it. */
 #define DESCRIPTOR_DONE UINT64_C(0x100000000)
 
+/* From a further receive queue's registers to the next one's. */
+#define RECEIVE_QUEUE_STRIDE UINT64_C(0x40)
+
+/* Entries of the table at RECEIVE_TABLE. */
+#define RECEIVE_TABLE_ENTRIES UINT64_C(0x80)
+
 /* RECEIVE_RING_INTERRUPT: it is enabled. */
 #define RING_INTERRUPT_ENABLED UINT64_C(0x1)
 
@@ -765,14 +774,32 @@
 /* store: 1 enables one interrupt, 0 disables it; load: the same, and 2 where the machine has it */
 #define REGISTER_RECEIVE_RING_INTERRUPT UINT64_C(0xe8)
 
+/* store: the vector of its messages, at first the queue's number; load: the same */
+#define REGISTER_RECEIVE_RING_VECTOR UINT64_C(0xf0)
+
+/* load: the receive queues of this process */
+#define REGISTER_RECEIVE_QUEUES UINT64_C(0xf8)
+
 /* load: the first doubleword at the head, which stays; more follow */
 #define REGISTER_RECEIVE_WINDOW UINT64_C(0x100)
 
 /* store: the first doubleword of the last work request that is posted */
 #define REGISTER_VERBS_DOORBELL UINT64_C(0x100)
 
+/* the registers of receive queue 1, as those of queue 0 from RECEIVE_RING on */
+#define REGISTER_FURTHER_RECEIVE_QUEUE UINT64_C(0x440)
+
 /* block store: the next block of the packet to be sent; block load: of the packet at the head */
 #define REGISTER_BLOCK UINT64_C(0x800)
+
+/* the first of 16 doublewords with 8 entries each of the table that steers packets */
+#define REGISTER_RECEIVE_TABLE UINT64_C(0x900)
+
+/* store: a bit for each vector that is masked; load: the same */
+#define REGISTER_VECTOR_MASK UINT64_C(0x980)
+
+/* load: a bit for each vector whose message waits until it is unmasked */
+#define REGISTER_VECTOR_PENDING UINT64_C(0x988)
 
 /* store: how many descriptors the send queue has */
 #define REGISTER_VIRTIO_SEND_SIZE UINT64_C(0xa00)
@@ -811,7 +838,7 @@
 /* store: 1, when the registers before are right */
 #define REGISTER_VIRTIO_RECEIVE_ENABLE UINT64_C(0xa60)
 
-/* load: buffers that are made available together; bit 63: event index */
+/* load: buffers that are made available together; bit 62: interrupts; bit 63: event index */
 #define REGISTER_VIRTIO_RECEIVE_THRESHOLDS UINT64_C(0xa68)
 
 /* store: the kick, 2 bytes: the queue's number */

@@ -9,12 +9,16 @@
 //!
 //! Payload may have [relaxed ordering](Transaction::relaxed), whatever else is read and written has not.
 //!
-//! Writes go before reads. A transaction has the number of its place among those under way as its tag.
+//! Messages that interrupt a processor ([`crate::vectors`]) go before writes, and writes before reads. What
+//! a message tells of has been written when it is asked for. A transaction has the number of its place among those under way as its tag.
 
 use std::collections::VecDeque;
 
+use narthex_memory::interrupt::Interrupt;
 use narthex_memory::{AgentId, BlockData, Kind, Response, Transaction, TransactionTag};
 use serde::{Deserialize, Serialize};
+
+use crate::vectors::Vectors;
 
 /// A range of the node's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -76,6 +80,8 @@ enum Job {
     Rest,
     /// A block of the oldest write, so many of its bytes.
     Write { bytes: usize },
+    /// A message.
+    Interrupt,
 }
 
 /// The engine. `P` tells what a read or write is for.
@@ -93,6 +99,8 @@ pub struct Dma<P> {
     whole: usize,
     writes: VecDeque<Write<P>>,
     jobs: Vec<Option<Job>>,
+    /// By which it interrupts its process.
+    pub vectors: Vectors,
 }
 
 impl<P> Dma<P> {
@@ -108,7 +116,13 @@ impl<P> Dma<P> {
             whole: 0,
             writes: VecDeque::new(),
             jobs: vec![None; transactions.into()],
+            vectors: Vectors::new(0),
         }
+    }
+
+    /// The same with so many vectors.
+    pub fn with_vectors(self, count: u8) -> Self {
+        Dma { vectors: Vectors::new(count), ..self }
     }
 
     /// The same whose payload has relaxed ordering, or has not.
@@ -185,7 +199,8 @@ impl<P> Dma<P> {
 
     /// Whether it wants its interconnect.
     pub fn wants(&self) -> bool {
-        self.jobs.iter().any(Option::is_none) && (self.may_write() || self.may_read())
+        let has_work = self.vectors.next().is_some() || self.may_write() || self.may_read();
+        has_work && self.jobs.iter().any(Option::is_none)
     }
 
     /// What it is at.
@@ -194,6 +209,7 @@ impl<P> Dma<P> {
         match job {
             Some(Job::Read { .. } | Job::Rest) => Some("reads memory"),
             Some(Job::Write { .. }) => Some("writes memory"),
+            Some(Job::Interrupt) => Some("interrupts the processor"),
             None => (self.may_write() || self.may_read()).then_some("waits for the interconnect"),
         }
     }
@@ -201,9 +217,18 @@ impl<P> Dma<P> {
     /// The next transaction, if there is one.
     pub fn issue(&mut self) -> Option<Transaction> {
         let place = self.jobs.iter().position(Option::is_none)?;
-        let (job, transaction) = if self.may_write() { self.issue_write()? } else { self.issue_read()? };
+        let (job, transaction) = match self.vectors.next() {
+            Some(vector) => self.issue_interrupt(vector),
+            None if self.may_write() => self.issue_write()?,
+            None => self.issue_read()?,
+        };
         self.jobs[place] = Some(job);
         Some(Transaction { tag: TransactionTag(place as u8), ..transaction })
+    }
+
+    fn issue_interrupt(&mut self, vector: u8) -> (Job, Transaction) {
+        self.vectors.leave(vector);
+        (Job::Interrupt, Interrupt { vector }.message(self.agent))
     }
 
     fn issue_write(&mut self) -> Option<(Job, Transaction)> {
@@ -267,6 +292,7 @@ impl<P> Dma<P> {
             Job::Write { bytes } => {
                 self.writes.front_mut().expect("it is written").written += bytes;
             }
+            Job::Interrupt => {}
         }
     }
 }

@@ -66,6 +66,7 @@ pub mod rules;
 pub mod sarc;
 pub mod share;
 pub mod taxonomy;
+pub mod vectors;
 pub mod verbs;
 pub mod via;
 pub mod virtio;

@@ -132,6 +132,8 @@ impl Config {
             notify: None,
             interrupt_moderation: None,
             interrupt_packets: None,
+            receive_queues: None,
+            receive_steering: None,
         }
     }
 

@@ -10,8 +10,9 @@ use std::fmt::Display;
 use narthex_kernel::Duration;
 use narthex_memory::AgentId;
 use narthex_memory::protocols::Protocol;
-use schemars::Schema;
+use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::attachment::{Attachment, Hearing};
@@ -174,6 +175,29 @@ pub(crate) fn check_under_way(reads: u64, what: &str, overlaps: bool) -> Result<
                 "{reads} {what} under way; a bus carries one transaction of an interface at a time, expected 1"
             ),
         ),
+    }
+}
+
+/// How the driver learns of what has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Notify {
+    /// It looks for it.
+    Poll,
+    /// It looks for it, and may wait for an interrupt when there is nothing.
+    Interrupt,
+}
+
+impl Notify {
+    /// Whether a model interrupts, by its key `notify`; refused where no processor takes that.
+    pub(crate) fn interrupts(notify: Option<Notify>, no_interrupts: Option<&str>) -> Result<bool, Problem> {
+        match (notify, no_interrupts) {
+            (None | Some(Notify::Poll), _) => Ok(false),
+            (Some(Notify::Interrupt), None) => Ok(true),
+            (Some(Notify::Interrupt), Some(reason)) => {
+                Problem::refuse("notify", format!("\"interrupt\" is not possible here: {reason}"))
+            }
+        }
     }
 }
 

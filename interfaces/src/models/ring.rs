@@ -42,14 +42,18 @@
 //! one transaction under way; over a link its writes are posted.
 //!
 //! The driver polls, as the messaging library does over all interfaces. Behind a PCIe link it may wait for an
-//! interrupt when it finds nothing (`notify`, [`interrupts`](crate::ring::interrupts)). There is one pair of rings for each process, without steering of packets to several.
+//! interrupt when it finds nothing (`notify`, [`interrupts`](crate::ring::interrupts)).
+//!
+//! **Steering.** A packet goes to the process that it names, whose rings are its own. A process may have several
+//! receive queues, for several threads or classes of sources: `receive_steering = "rss"` chooses one of
+//! `receive_queues` by a hash and a table that the driver writes ([`steering`](crate::ring::steering)).
 
 use narthex_kernel::Duration;
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Makes, Model, NO_COHERENCE, Problem, Setup, check_under_way};
+use super::{Built, Makes, Model, NO_COHERENCE, Notify, Problem, Setup, check_under_way};
 use crate::attachment::Attachment;
 use crate::cachable_queue::copies::Copies;
 use crate::name::Reading;
@@ -60,15 +64,25 @@ use crate::ring::descriptors::{DESCRIPTOR_BYTES, DONE, REPORT};
 use crate::ring::interrupts::{ENABLED, INTERRUPT_REGISTERS, Moderation, PRESENT, RingInterrupt};
 use crate::ring::receive::{RingReceive, WriteBack};
 use crate::ring::send::RingSend;
+use crate::ring::steering::{ENTRIES, MOST_QUEUES, QUEUE_STRIDE, STEERING_REGISTERS};
 use crate::ring::{Parts, RECEIVE_REGISTERS, RingMemory, SEND_REGISTERS, SendThresholds};
+use crate::vectors::VECTOR_REGISTERS;
 
 static PROGRAMMING: Programming = Programming {
     driver: Driver::apart("ring", "Descriptor rings and doorbells."),
-    registers: &[&SEND_REGISTERS, &RECEIVE_REGISTERS, &INTERRUPT_REGISTERS],
+    registers: &[
+        &SEND_REGISTERS,
+        &RECEIVE_REGISTERS,
+        &INTERRUPT_REGISTERS,
+        &STEERING_REGISTERS,
+        &VECTOR_REGISTERS,
+    ],
     constants: &[
         ("DESCRIPTOR_BYTES", DESCRIPTOR_BYTES, "Bytes of a descriptor."),
         ("DESCRIPTOR_REPORT", REPORT, "Control of a send descriptor: report when it is done."),
         ("DESCRIPTOR_DONE", DONE, "Control of a descriptor: the interface is done with it."),
+        ("RECEIVE_QUEUE_STRIDE", QUEUE_STRIDE, "From a further receive queue's registers to the next one's."),
+        ("RECEIVE_TABLE_ENTRIES", ENTRIES as u64, "Entries of the table at RECEIVE_TABLE."),
         ("RING_INTERRUPT_ENABLED", ENABLED, "RECEIVE_RING_INTERRUPT: it is enabled."),
         ("RING_INTERRUPT_PRESENT", PRESENT, "RECEIVE_RING_INTERRUPT: the driver may wait for it."),
     ],
@@ -134,16 +148,24 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 8192), extend("half" = "receive"))]
     pub interrupt_packets: Option<u64>,
+    /// Receive queues of each process, with receive_steering = "rss"; without it one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2, max = 16), extend("half" = "receive"))]
+    pub receive_queues: Option<u64>,
+    /// How a packet finds its receive queue; without it by its process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("half" = "receive"))]
+    pub receive_steering: Option<Steering>,
 }
 
-/// How the driver learns of packets that have come.
+/// How a packet finds its receive queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Notify {
-    /// It looks for them.
-    Poll,
-    /// It looks for them, and may wait for an interrupt when there is none.
-    Interrupt,
+pub enum Steering {
+    /// By the process that it names, which has one.
+    Process,
+    /// By that process, and among its queues by a hash.
+    Rss,
 }
 
 impl Config {
@@ -152,7 +174,8 @@ impl Config {
         setup.block_bytes / DESCRIPTOR_BYTES
     }
 
-    fn check_ring(setup: &Setup<'_>, key: &str, entries: u64) -> Result<(), Problem> {
+    /// So many rings of one direction.
+    fn check_ring(setup: &Setup<'_>, key: &str, (entries, rings): (u64, u64)) -> Result<(), Problem> {
         let least = Self::of_block(setup).max(2);
         if !entries.is_power_of_two() || entries < least {
             return Problem::refuse(
@@ -163,13 +186,14 @@ impl Config {
                 ),
             );
         }
-        let bytes = entries * (DESCRIPTOR_BYTES + setup.packet_bytes);
+        let bytes = rings * entries * (DESCRIPTOR_BYTES + setup.packet_bytes);
         if bytes > LARGEST_QUEUE_BYTES {
             let packet = setup.packet_bytes;
+            let times = if rings > 1 { format!("{rings} rings of ") } else { String::new() };
             return Problem::refuse(
                 key,
                 format!(
-                    "{entries} descriptors with buffers of {packet} bytes (messages.packet) take {bytes} bytes; \
+                    "{times}{entries} descriptors with buffers of {packet} bytes (messages.packet) take {bytes} bytes; \
                      {LARGEST_QUEUE_BYTES} are there"
                 ),
             );
@@ -209,7 +233,7 @@ impl Config {
     fn check_send(&self, setup: &Setup<'_>) -> Result<(), Problem> {
         let &Config { reads, send_ring, send_burst, report_threshold, free_threshold, .. } = self;
         check_under_way(reads, "reads", setup.overlaps)?;
-        Self::check_ring(setup, "send_ring", send_ring)?;
+        Self::check_ring(setup, "send_ring", (send_ring, 1))?;
         self.check_prefetch(setup)?;
         let ring = format!("send_ring = {send_ring}");
         Self::check_blocks(setup, "report_threshold", report_threshold, send_ring / 2, &ring)?;
@@ -228,7 +252,7 @@ impl Config {
 
     fn check_receive(&self, setup: &Setup<'_>) -> Result<(), Problem> {
         let &Config { receive_ring, refill_threshold, write_back_batch, .. } = self;
-        Self::check_ring(setup, "receive_ring", receive_ring)?;
+        Self::check_ring(setup, "receive_ring", (receive_ring, self.queues()?))?;
         self.check_prefetch(setup)?;
         let ring = format!("receive_ring = {receive_ring}");
         Self::check_blocks(setup, "refill_threshold", refill_threshold, receive_ring / 2, &ring)?;
@@ -238,10 +262,32 @@ impl Config {
         }
     }
 
+    /// The receive queues of a process.
+    fn queues(&self) -> Result<u64, Problem> {
+        match (self.receive_steering, self.receive_queues) {
+            (Some(Steering::Rss), None) => Problem::refuse(
+                "receive_steering",
+                format!("\"rss\" among one queue; expected receive_queues with it, 2 to {MOST_QUEUES}"),
+            ),
+            (Some(Steering::Rss), Some(queues)) if !(2..=MOST_QUEUES).contains(&queues) => {
+                Problem::refuse("receive_queues", format!("{queues} queues; expected 2 to {MOST_QUEUES}"))
+            }
+            (Some(Steering::Rss), Some(queues)) => Ok(queues),
+            (None | Some(Steering::Process), Some(queues)) => Problem::refuse(
+                "receive_queues",
+                format!(
+                    "{queues} queues of a process, and packets go by their process to one; expected receive_steering = \
+                     \"rss\" with it"
+                ),
+            ),
+            (None | Some(Steering::Process), None) => Ok(1),
+        }
+    }
+
     /// What the keys of interrupts say together.
     fn interrupt(&self, setup: &Setup<'_>) -> Result<RingInterrupt, Problem> {
         let &Config { notify, interrupt_moderation, interrupt_packets, receive_ring, .. } = self;
-        if notify != Some(Notify::Interrupt) {
+        if !Notify::interrupts(notify, setup.no_interrupts)? {
             let stated = [
                 ("interrupt_moderation", interrupt_moderation.is_some()),
                 ("interrupt_packets", interrupt_packets.is_some()),
@@ -253,9 +299,6 @@ impl Config {
                     "the driver polls, and there is no interrupt to hold back; expected notify = \"interrupt\" with it",
                 ),
             };
-        }
-        if let Some(reason) = setup.no_interrupts {
-            return Problem::refuse("notify", format!("\"interrupt\" is not possible here: {reason}"));
         }
         let time = interrupt_moderation.unwrap_or(Duration::ZERO);
         let packets = interrupt_packets.unwrap_or(u64::MAX);
@@ -318,7 +361,7 @@ impl Config {
         let write_back = WriteBack { batch: self.write_back_batch, time: self.write_back_time };
         let interrupt = self.interrupt(setup)?;
         let parts = self.parts(setup, ring, self.refill_threshold, tail_copy)?;
-        Ok(Box::new(RingReceive::new(parts, write_back, interrupt)))
+        Ok(Box::new(RingReceive::new(parts, write_back, &interrupt, self.queues()? as u8)))
     }
 }
 
@@ -380,9 +423,17 @@ mod tests {
             ("send_burst", 17, 0, "17 is more than send_ring = 16"),
             ("refill_threshold", 0, 1, "a multiple of 4"),
             ("write_back_batch", 17, 1, "more than receive_ring = 16"),
+            ("receive_queues", 4, 1, "4 queues of a process, and packets go by their process to one"),
         ] {
             assert_refused_by_one_half(&MODEL, (key, json!(value)), half, told);
         }
+        let rss = json!("rss");
+        assert_refused_by_one_half(
+            &MODEL,
+            ("receive_steering", rss),
+            1,
+            "expected receive_queues with it, 2 to 16",
+        );
         let relaxed = refusals(&MODEL, "relaxed_ordering", json!("payload"));
         assert!(relaxed.iter().flatten().all(|refusal| refusal.problem.contains("expected \"none\"")));
         assert_eq!(relaxed.iter().flatten().count(), 2);

@@ -24,8 +24,13 @@
 //! interface Virtio --without look-again` shows how.
 //!
 //! The driver polls, as DPDK's virtio driver does, and tells the device that it needs no interrupts
-//! (VIRTQ_AVAIL_F_NO_INTERRUPT, or a used_event that it does not move). The device has no interrupt to raise,
-//! and does not read what the driver says of them.
+//! (VIRTQ_AVAIL_F_NO_INTERRUPT, or a used_event that it does not move).
+//!
+//! **Interrupts.** Behind a PCIe link the driver may wait for one (`notify`). After each write of the receive queue's
+//! used index the device reads what the driver says of interrupts: the available ring's flag, or, with the event index,
+//! whether the index has passed used_event (Section 2.7.10). Then it sends a message by vector 0, unless that is masked
+//! ([`crate::vectors`]). So each update of the used ring costs a read, also while the driver polls. The driver looks
+//! at the used index again when it has asked for an interrupt. Without interrupts the device reads nothing of that.
 //!
 //! **Chains.** The device reads and writes chains of descriptors. The messaging library's driver has one buffer a
 //! packet, as virtio-net's drivers have for small packets. Indirect descriptors, packed rings, mergeable buffers and
@@ -40,18 +45,21 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Built, Makes, Model, NO_COHERENCE, Problem, Setup, check_under_way};
+use super::{Built, Makes, Model, NO_COHERENCE, Notify, Problem, Setup, check_under_way};
 use crate::attachment::Attachment;
 use crate::name::Reading;
 use crate::programming::{Driver, Firmware, Programming};
 use crate::registers::LARGEST_QUEUE_BYTES;
+use crate::vectors::VECTOR_REGISTERS;
 use crate::virtio::receive::VirtioReceive;
 use crate::virtio::send::VirtioSend;
-use crate::virtio::{CONSTANTS, EVENT_INDEX, Parts, QueueMemory, RECEIVE_REGISTERS, SEND_REGISTERS};
+use crate::virtio::{
+    CONSTANTS, EVENT_INDEX, INTERRUPTS, Parts, QueueMemory, RECEIVE_REGISTERS, SEND_REGISTERS,
+};
 
 static PROGRAMMING: Programming = Programming {
     driver: Driver::apart("virtio", "Split virtqueues."),
-    registers: &[&SEND_REGISTERS, &RECEIVE_REGISTERS],
+    registers: &[&SEND_REGISTERS, &RECEIVE_REGISTERS, &VECTOR_REGISTERS],
     constants: CONSTANTS,
     // A fact of the information page would move the data of all programs: see VIRTIO_SEND_THRESHOLDS.
     facts: &[],
@@ -92,6 +100,10 @@ pub struct Config {
     /// Buffers that the driver makes available together.
     #[schemars(range(min = 1, max = 8192), extend("half" = "receive"))]
     pub refill_threshold: u64,
+    /// How the driver learns of packets that have come; without it by polling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("half" = "receive"))]
+    pub notify: Option<Notify>,
 }
 
 impl Config {
@@ -142,6 +154,7 @@ impl Config {
             transactions: self.reads as u8,
             event_index: self.event_index,
             thresholds: thresholds | if self.event_index { EVENT_INDEX } else { 0 },
+            interrupts: false,
             register_delay: self.register_access_time,
             engine_time: self.engine_time,
         })
@@ -163,7 +176,9 @@ fn receive(setup: &Setup<'_>) -> Built {
     let &Config { receive_ring, refill_threshold, .. } = &config;
     let memory = Config::memory(setup, "receive_ring", setup.addresses.receive_queue(), receive_ring)?;
     Config::check_number(("refill_threshold", refill_threshold), ("receive_ring", receive_ring))?;
-    Ok(Box::new(VirtioReceive::new(&config.parts(setup, memory, refill_threshold)?)))
+    let interrupts = Notify::interrupts(config.notify, setup.no_interrupts)?;
+    let thresholds = refill_threshold | if interrupts { INTERRUPTS } else { 0 };
+    Ok(Box::new(VirtioReceive::new(&Parts { interrupts, ..config.parts(setup, memory, thresholds)? })))
 }
 
 /// Interfaces with split virtqueues.
@@ -213,6 +228,13 @@ mod tests {
         ] {
             assert_refused_by_one_half(&MODEL, (key, json!(value)), half, told);
         }
+        let notify = ("notify", json!("interrupt"));
+        assert_refused_by_one_half(
+            &MODEL,
+            notify,
+            1,
+            "\"interrupt\" is not possible here: this node has none",
+        );
         for (key, value, told) in [
             ("prefetch", 0, "0 chains"),
             ("reads", 2, "2 transactions under way; a bus carries one transaction"),

@@ -13,6 +13,10 @@
 //! nothing, so the driver looks again. As its store is posted, it has to read the register first:
 //! otherwise it looks while the store is under way.
 //!
+//! Each receive queue of a process has an interrupt of its own, and says by which vector its message
+//! leaves (the 82599's IVAR registers, Section 8.2.3.5.16). A masked vector holds it back
+//! ([`crate::vectors`]); for the queue it has left.
+//!
 //! Moderation (Section 7.3.2): a message leaves a time after the one before at the earliest, or as soon
 //! as a number of packets are there. After a pause the first packet is announced at once.
 
@@ -22,12 +26,19 @@ use serde::{Deserialize, Serialize};
 use crate::half::RegisterFault;
 use crate::programming::Register;
 
-/// The register of the receive ring's interrupt.
-pub const INTERRUPT_REGISTERS: [Register; 1] = [(
-    "RECEIVE_RING_INTERRUPT",
-    0xe8,
-    "store: 1 enables one interrupt, 0 disables it; load: the same, and 2 where the machine has it",
-)];
+/// The registers of the receive ring's interrupt.
+pub const INTERRUPT_REGISTERS: [Register; 2] = [
+    (
+        "RECEIVE_RING_INTERRUPT",
+        0xe8,
+        "store: 1 enables one interrupt, 0 disables it; load: the same, and 2 where the machine has it",
+    ),
+    (
+        "RECEIVE_RING_VECTOR",
+        0xf0,
+        "store: the vector of its messages, at first the queue's number; load: the same",
+    ),
+];
 /// What the driver stores to enable it, and loads if it is enabled.
 pub const ENABLED: u64 = 1;
 /// What the driver loads where there is one.
@@ -68,7 +79,7 @@ impl RingInterrupt {
     }
 
     /// Whether the driver may wait for it, but has not enabled it.
-    pub fn is_masked(&self) -> bool {
+    pub fn is_disabled(&self) -> bool {
         self.is_present() && !self.is_enabled
     }
 

@@ -19,6 +19,7 @@ pub mod interrupts;
 pub mod leaving;
 pub mod receive;
 pub mod send;
+pub mod steering;
 pub mod tail;
 
 use std::ops::Range;
@@ -138,6 +139,16 @@ impl RingMemory {
     /// Where the block with the tail begins.
     fn tail(&self) -> u64 {
         self.buffers() + self.entries * self.buffer_bytes
+    }
+
+    /// What the receive half writes and the processor reads.
+    fn written_by_receive(&self) -> Range<u64> {
+        self.buffers()..self.tail()
+    }
+
+    /// Bytes from its beginning to that of the next queue's.
+    pub fn bytes(&self) -> u64 {
+        self.range().end - self.start
     }
 
     /// All of its addresses.

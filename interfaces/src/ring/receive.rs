@@ -7,6 +7,10 @@
 //!   or the first of them since write_back_time ──► interrupt, if enabled ([`super::interrupts`])
 //! ```
 //!
+//! A process may have several receive queues, each with a ring, a tail register and an interrupt of its own; a hash
+//! chooses one for a packet ([`super::steering`]). They have one engine and one transaction under way together.
+//! Packets are taken in the order in which they come, so one whose queue has no descriptor holds up those behind it.
+//!
 //! A packet stays in the flow control's incoming buffers until there is a descriptor for it. So no
 //! packet is dropped for want of a descriptor: the flow control holds the senders back.
 //!
@@ -15,19 +19,22 @@
 //! to the interface, because the driver hands them over by whole blocks.
 
 use narthex_fabrics::{Header, Packet};
-use narthex_kernel::statistics::StatisticSet;
 use narthex_kernel::{Duration, Time};
 use narthex_memory::interrupt::Interrupt;
 use narthex_memory::{AgentId, BlockData, Kind, Response, SnoopReply, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::descriptors::{DONE, Fetch, Ring};
-use super::interrupts::{INTERRUPT_REGISTERS, RingInterrupt};
-use super::tail::READ_AGAIN;
-use super::{Parts, RECEIVE_REGISTERS, ring_register, store_to_register};
-use crate::description::{Engine, HalfDescription, Layout};
+use super::interrupts::RingInterrupt;
+use super::steering::{Steering, queue_at};
+use super::tail::WatchedTail;
+use super::{Parts, RingMemory};
 use crate::half::{Context, InterfaceHalf, RegisterAccess, RegisterFault, TimeToSend};
-use crate::queue::QueueState;
+use crate::vectors::Vectors;
+use queue::ReceiveQueue;
+
+mod description;
+mod queue;
 
 narthex_kernel::statistics! {
     /// What a receive half did.
@@ -43,6 +50,8 @@ narthex_kernel::statistics! {
         interrupts: Counter, "receive_interrupts", "messages", "messages that interrupted the processor";
         moderated: Counter, "receive_interrupts_moderated", "messages", "those of them that moderation had held back";
         held: Counter, "packets_without_descriptor", "packets", "packets that the flow control held because the receive ring had no descriptor left";
+        masked: Counter, "receive_interrupts_masked", "messages", "messages that waited until their vector was unmasked";
+        further: Counter, "packets_to_further_queues", "packets", "packets that the hash steered to another receive queue than the first";
     }
 }
 
@@ -52,29 +61,31 @@ pub const BUFFER_FIRST: &str = "buffer-first";
 /// its buffer.
 pub const STRICT_DESCRIPTORS: &str = "strict-descriptors";
 
-/// Where the register of the interrupt is.
-const INTERRUPT_REGISTER: u64 = INTERRUPT_REGISTERS[0].1;
-
 /// Its transaction on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 enum Job {
-    Descriptors(Fetch),
+    Descriptors {
+        queue: u8,
+        fetch: Fetch,
+    },
     /// The block with the tail.
     Tail(u64),
     /// The next block of the packet's buffer.
     Buffer,
     /// A block of descriptors that are done up to this number.
     WriteBack {
+        queue: u8,
         until: u64,
     },
-    /// The message that interrupts the processor.
-    Interrupt,
+    /// The message that interrupts the processor, by this vector.
+    Interrupt(u8),
 }
 
 /// A packet on its way to its buffer.
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 struct Deposit {
     packet: Box<Packet>,
+    queue: usize,
     /// When the engine has prepared it, and whether it has.
     ready: Time,
     is_prepared: bool,
@@ -112,20 +123,17 @@ pub struct WriteBack {
 #[derive(Clone, Hash, Debug, Serialize, Deserialize)]
 pub struct RingReceive {
     agent: AgentId,
-    ring: Ring,
+    queues: Vec<ReceiveQueue>,
+    steering: Steering,
+    vectors: Vectors,
     block_bytes: u64,
     register_delay: Duration,
     engine_time: Duration,
     relaxed_payload: bool,
     write_back: WriteBack,
-    interrupt: RingInterrupt,
     /// Descriptors that its driver hands over together.
     refill: u64,
     deposit: Option<Deposit>,
-    /// Until when a descriptor that is done waits for others.
-    waits_until: Option<Time>,
-    /// Whether descriptors are being written back, until none that is done is left.
-    writes_back: bool,
     /// Whether the packet that waits has been counted as one without a descriptor.
     is_counted: bool,
     job: Option<Job>,
@@ -137,8 +145,9 @@ pub struct RingReceive {
 }
 
 impl RingReceive {
-    /// A half without descriptors. Its thresholds are the number that the driver hands over together.
-    pub fn new(parts: Parts, write_back: WriteBack, interrupt: RingInterrupt) -> Self {
+    /// A half with so many queues without descriptors. Its thresholds are the number that the driver hands over
+    /// together, and the memory of its parts is that of the first queue; the others follow.
+    pub fn new(parts: Parts, write_back: WriteBack, interrupt: &RingInterrupt, queues: u8) -> Self {
         let Parts {
             agent,
             memory,
@@ -150,19 +159,24 @@ impl RingReceive {
             relaxed_payload,
             tail_copy,
         } = parts;
+        let queue = |own: u8| {
+            let start = memory.start + u64::from(own) * memory.bytes();
+            let memory = RingMemory { start, ..memory.clone() };
+            let ring = Ring::new(memory, block_bytes, prefetch, thresholds, tail_copy.clone());
+            ReceiveQueue::new(ring, interrupt.clone(), own)
+        };
         RingReceive {
             agent,
-            ring: Ring::new(memory, block_bytes, prefetch, thresholds, tail_copy),
+            queues: (0..queues).map(queue).collect(),
+            steering: Steering::new(queues),
+            vectors: Vectors::new(if interrupt.is_present() { queues } else { 0 }),
             block_bytes,
             register_delay,
             engine_time,
             relaxed_payload,
             write_back,
-            interrupt,
             refill: thresholds,
             deposit: None,
-            waits_until: None,
-            writes_back: false,
             is_counted: false,
             job: None,
             done_first: false,
@@ -171,31 +185,34 @@ impl RingReceive {
         }
     }
 
-    /// Takes the next packet if there is a descriptor for it.
+    /// Takes the next packet if its queue has a descriptor for it.
     fn accept(&mut self, context: &mut Context<'_>) {
-        if self.deposit.is_some() || context.network.front().is_none() {
+        if self.deposit.is_some() {
             return;
         }
-        let number = self.ring.done();
-        let Some(descriptor) = self.ring.descriptor(number) else {
-            if self.ring.left() == 0 && !self.is_counted {
+        let Some(front) = context.network.front() else { return };
+        let chosen = self.steering.queue(context.network.own(), front.header.peer());
+        let queue = &mut self.queues[chosen];
+        let number = queue.ring.done();
+        let Some(descriptor) = queue.ring.descriptor(number) else {
+            if queue.ring.left() == 0 && !self.is_counted {
                 self.statistics.held.increment();
                 self.is_counted = true;
             }
             return;
         };
-        let bytes = self.ring.memory().buffer_bytes;
-        if let Err(fault) = self.ring.check_buffer(number, descriptor.address, bytes) {
+        let bytes = queue.ring.memory().buffer_bytes;
+        if let Err(fault) = queue.ring.check_buffer(number, descriptor.address, bytes) {
             context.faults.push(fault);
-            self.ring.give_up();
-            self.writes_back = false;
+            queue.give_up();
             return;
         }
         let packet = context.network.take().expect("a packet waits");
         let ready = context.timer_after(self.engine_time);
-        self.deposit =
-            Some(Deposit { packet, ready, is_prepared: false, next: descriptor.address, written: 0 });
+        let next = descriptor.address;
+        self.deposit = Some(Deposit { packet, queue: chosen, ready, is_prepared: false, next, written: 0 });
         self.is_counted = false;
+        self.statistics.further.add((chosen > 0).into());
         if self.done_first {
             self.finish(context);
         }
@@ -203,20 +220,10 @@ impl RingReceive {
 
     /// The packet's descriptor is done.
     fn finish(&mut self, context: &mut Context<'_>) {
-        let length = self.deposit.as_ref().expect("a deposit is under way").length() as u64;
-        self.ring.finish(length | DONE);
-        if self.ring.unwritten() >= self.write_back.batch || self.write_back.time == Duration::ZERO {
-            self.begin_to_write_back();
-        } else if self.waits_until.is_none() && !self.writes_back {
-            self.waits_until = Some(context.timer_after(self.write_back.time));
-        }
-    }
-
-    fn begin_to_write_back(&mut self) {
-        if !self.writes_back {
-            self.statistics.batches.increment();
-        }
-        (self.writes_back, self.waits_until) = (true, None);
+        let deposit = self.deposit.as_ref().expect("a deposit is under way");
+        let control = deposit.length() as u64 | DONE;
+        let begins = self.queues[deposit.queue].finish(context, control, self.write_back);
+        self.statistics.batches.add(begins.into());
     }
 
     /// A block of the packet has been written.
@@ -235,30 +242,63 @@ impl RingReceive {
         }
     }
 
+    /// Messages that are due and whose vectors are masked wait until those are unmasked.
+    fn hold_masked(&mut self, now: Time) {
+        for queue in &mut self.queues {
+            if queue.interrupt.is_due() && self.vectors.is_masked(queue.vector) {
+                queue.interrupt.leave(now);
+                self.vectors.raise(queue.vector);
+                self.statistics.masked.increment();
+            }
+        }
+    }
+
+    /// The vector by which the next message leaves.
+    fn next_vector(&self) -> Option<u8> {
+        let is_due = |queue: &&ReceiveQueue| queue.interrupt.is_due();
+        self.vectors.next().or_else(|| self.queues.iter().find(is_due).map(|queue| queue.vector))
+    }
+
+    /// A message leaves.
+    fn interrupt(&mut self, now: Time, vector: u8) -> Transaction {
+        self.vectors.leave(vector);
+        let its = |queue: &&mut ReceiveQueue| queue.vector == vector && queue.interrupt.is_due();
+        self.queues.iter_mut().filter(its).for_each(|queue| queue.interrupt.leave(now));
+        Interrupt { vector }.message(self.agent)
+    }
+
+    /// What the driver loads from a register, if it has that.
+    fn look_at(&self, offset: u64) -> Option<u64> {
+        let (queue, of_queue) = queue_at(offset);
+        let loaded = self.queues.get(queue).and_then(|queue| queue.load(of_queue));
+        loaded.or_else(|| self.steering.load(offset)).or_else(|| self.vectors.load(offset))
+    }
+
     /// The next transaction that it needs.
     fn next_job(&self) -> Option<Job> {
-        if self.interrupt.is_due() {
-            return Some(Job::Interrupt);
+        if let Some(vector) = self.next_vector() {
+            return Some(Job::Interrupt(vector));
         }
-        if self.writes_back {
-            return Some(Job::WriteBack { until: self.ring.block_to_write().2 });
+        let numbered = || (0..).zip(&self.queues);
+        if let Some(job) = numbered().find_map(|(own, queue)| queue.write_back(own)) {
+            return Some(job);
         }
         let writes = self.deposit.as_ref().is_some_and(|deposit| deposit.is_prepared);
         if writes {
             return Some(Job::Buffer);
         }
-        let fetch = self.ring.next_fetch().map(Job::Descriptors);
-        fetch.or_else(|| self.ring.tail_to_read().map(Job::Tail))
+        numbered().find_map(|(own, queue)| queue.read(own))
+    }
+
+    /// The tail that is in memory: such a half has one queue.
+    fn watched(&mut self) -> Option<&mut WatchedTail> {
+        self.queues[0].ring.watched.as_mut()
     }
 }
 
 impl InterfaceHalf for RingReceive {
     fn load(&mut self, _context: &mut Context<'_>, offset: u64) -> Option<Result<u64, RegisterFault>> {
-        if offset == INTERRUPT_REGISTER {
-            return Some(Ok(self.interrupt.load()));
-        }
-        let (_, register) = ring_register(&RECEIVE_REGISTERS, offset)?;
-        Some(Ok(self.ring.load(register)))
+        self.look_at(offset).map(Ok)
     }
 
     fn store(
@@ -267,11 +307,16 @@ impl InterfaceHalf for RingReceive {
         offset: u64,
         value: u64,
     ) -> Option<Result<(), RegisterFault>> {
-        if offset == INTERRUPT_REGISTER {
-            return Some(self.interrupt.store(value));
+        if let Some(stored) = self.steering.store(offset, value) {
+            return Some(stored);
         }
-        let (is_doorbell, stored) =
-            store_to_register(&mut self.ring, &RECEIVE_REGISTERS, (offset, value), true)?;
+        if let Some(stored) = self.vectors.store(offset, value) {
+            self.hold_masked(context.now);
+            return Some(stored);
+        }
+        let (queue, offset) = queue_at(offset);
+        let (is_doorbell, stored) = self.queues.get_mut(queue)?.store(offset, value, &self.vectors)?;
+        self.hold_masked(context.now);
         self.statistics.doorbells.add(is_doorbell.into());
         self.accept(context);
         Some(stored)
@@ -279,9 +324,7 @@ impl InterfaceHalf for RingReceive {
 
     /// A tail may make it ask for the bus.
     fn independent_of_arrivals(&self, _: &Context<'_>, access: RegisterAccess, _: Time) -> Option<bool> {
-        let is_own =
-            access.offset == INTERRUPT_REGISTER || ring_register(&RECEIVE_REGISTERS, access.offset).is_some();
-        is_own.then_some(false)
+        self.look_at(access.offset).map(|_| false)
     }
 
     /// It sends nothing.
@@ -294,11 +337,11 @@ impl InterfaceHalf for RingReceive {
     }
 
     fn push(&mut self, transaction: &Transaction) -> Option<BlockData> {
-        self.ring.watched.as_mut()?.push(transaction)
+        self.watched()?.push(transaction)
     }
 
     fn snoop(&mut self, _context: &mut Context<'_>, transaction: &Transaction) -> SnoopReply {
-        self.ring.watched.as_mut().map_or_else(SnoopReply::default, |tail| tail.snoop(transaction))
+        self.watched().map_or_else(SnoopReply::default, |tail| tail.snoop(transaction))
     }
 
     /// The engine works on a packet before it is written.
@@ -314,21 +357,18 @@ impl InterfaceHalf for RingReceive {
         let job = self.next_job()?;
         self.job = Some(job);
         let (address, block, relaxed) = match job {
-            Job::Descriptors(fetch) => {
-                self.ring.ask(fetch);
+            Job::Descriptors { queue, fetch } => {
+                self.queues[usize::from(queue)].ring.ask(fetch);
                 return Some(Transaction::block(self.agent, Kind::ReadOnce, fetch.address));
             }
-            Job::Interrupt => {
-                self.interrupt.leave(context.now);
-                return Some(Interrupt { vector: 0 }.message(self.agent));
-            }
-            Job::Tail(block) => return Some(self.ring.ask_for_tail(self.agent, block)),
+            Job::Interrupt(vector) => return Some(self.interrupt(context.now, vector)),
+            Job::Tail(block) => return Some(self.queues[0].ring.ask_for_tail(self.agent, block)),
             Job::Buffer => {
                 let deposit = self.deposit.as_ref().expect("a deposit is under way");
                 (deposit.next, deposit.block(self.block_bytes as usize), self.relaxed_payload)
             }
-            Job::WriteBack { .. } => {
-                let (address, block, _) = self.ring.block_to_write();
+            Job::WriteBack { queue, .. } => {
+                let (address, block, _) = self.queues[usize::from(queue)].ring.block_to_write();
                 (address, block, self.relaxed_descriptors)
             }
         };
@@ -337,25 +377,23 @@ impl InterfaceHalf for RingReceive {
 
     fn complete(&mut self, context: &mut Context<'_>, _transaction: &Transaction, response: &Response) {
         match self.job.take().expect("a job is on the bus") {
-            Job::Descriptors(fetch) => {
-                self.ring.take_in(fetch, response.data.as_ref().expect("a read brings data"));
+            Job::Descriptors { queue, fetch } => {
+                let ring = &mut self.queues[usize::from(queue)].ring;
+                ring.take_in(fetch, response.data.as_ref().expect("a read brings data"));
                 self.statistics.descriptor_blocks.increment();
                 self.statistics.descriptors.add(fetch.count());
             }
             Job::Tail(_) => {
                 let block = response.data.as_ref().expect("a read brings data");
-                let is_doorbell = self.ring.take_in_tail(context, block, true);
+                let is_doorbell = self.queues[0].ring.take_in_tail(context, block, true);
                 self.statistics.doorbells.add(is_doorbell.into());
             }
             Job::Buffer => self.block_written(context),
-            Job::Interrupt => self.statistics.interrupts.increment(),
-            Job::WriteBack { until } => {
-                let before = self.ring.unwritten();
-                self.ring.mark_written(until);
-                let packets = before - self.ring.unwritten();
-                context.timers.extend(self.interrupt.written_back(context.now, packets));
+            Job::Interrupt(_) => self.statistics.interrupts.increment(),
+            Job::WriteBack { queue, until } => {
+                self.queues[usize::from(queue)].written_back(context, until);
                 self.statistics.write_backs.increment();
-                self.writes_back = self.ring.unwritten() > 0;
+                self.hold_masked(context.now);
             }
         }
         self.accept(context);
@@ -366,79 +404,17 @@ impl InterfaceHalf for RingReceive {
     }
 
     fn timer(&mut self, context: &mut Context<'_>) {
-        if self.waits_until.is_some_and(|at| at <= context.now) {
-            self.statistics.late_batches.increment();
-            self.begin_to_write_back();
+        for queue in &mut self.queues {
+            let (is_late, begins) = queue.look_at_time(context.now);
+            self.statistics.late_batches.add(is_late.into());
+            self.statistics.batches.add(begins.into());
+            self.statistics.moderated.add(queue.interrupt.look_at_time(context.now).into());
         }
-        self.statistics.moderated.add(self.interrupt.look_at_time(context.now).into());
+        self.hold_masked(context.now);
         if let Some(deposit) = &mut self.deposit {
             deposit.is_prepared |= deposit.ready <= context.now;
         }
         self.accept(context);
-    }
-}
-
-impl HalfDescription for RingReceive {
-    fn peek(&self, address: u64) -> Option<&[u8]> {
-        self.ring.watched.as_ref()?.peek(address)
-    }
-
-    fn layout(&self) -> Layout {
-        let memory = self.ring.memory();
-        let written = memory.buffers()..memory.tail();
-        Layout {
-            written_by_interface: vec![written],
-            ..memory.layout(["receive ring", "receive buffers", "receive tail"])
-        }
-    }
-
-    fn protocol_rules(&self) -> Vec<&'static str> {
-        let watched = self.ring.watched.as_ref().map(|_| READ_AGAIN);
-        let relaxed = self.relaxed_payload.then_some(STRICT_DESCRIPTORS);
-        std::iter::once(BUFFER_FIRST).chain(watched).chain(relaxed).collect()
-    }
-
-    fn leave_out(&mut self, rule: &str) -> bool {
-        self.done_first |= rule == BUFFER_FIRST;
-        self.relaxed_descriptors |= rule == STRICT_DESCRIPTORS;
-        [BUFFER_FIRST, STRICT_DESCRIPTORS].contains(&rule)
-            || self.ring.watched.as_mut().is_some_and(|tail| tail.leave_out(rule))
-    }
-
-    fn statistics(&self) -> &dyn StatisticSet {
-        &self.statistics
-    }
-
-    fn statistics_mut(&mut self) -> &mut dyn StatisticSet {
-        &mut self.statistics
-    }
-
-    /// The driver always keeps back as many descriptors as it hands over together. Each one that it
-    /// has handed over beyond the others is that of a packet that it has read.
-    fn queue(&self) -> QueueState {
-        let usable = self.ring.memory().entries.saturating_sub(self.refill);
-        let read = self.ring.handed_over().saturating_sub(usable);
-        let note = match self.ring.left() {
-            0 if self.ring.handed_over() > 0 => "the interface waits until the processor hands over buffers",
-            _ if self.interrupt.is_masked() => "its interrupt is not enabled",
-            _ => "",
-        };
-        let used = self.ring.done().saturating_sub(read);
-        QueueState { is_bound: true, ..QueueState::of("receive ring", used, Some(usable)) }.with_note(note)
-    }
-
-    fn engine(&self, _now: Time) -> Option<Engine> {
-        let doing = match self.job {
-            Some(Job::Descriptors(_)) => Some("reads descriptors"),
-            Some(Job::Tail(_)) => Some("reads the tail"),
-            Some(Job::Buffer) => Some("writes a buffer"),
-            Some(Job::WriteBack { .. }) => Some("writes descriptors back"),
-            Some(Job::Interrupt) => Some("interrupts the processor"),
-            None if self.next_job().is_some() => Some("waits for the bus"),
-            None if self.deposit.is_some() => Some("prepares a message"),
-            None => self.waits_until.map(|_| "waits for more to write back"),
-        };
-        Some(Engine { doing, messages: self.queue().used })
     }
 }
 

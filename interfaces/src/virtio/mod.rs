@@ -53,6 +53,8 @@ pub const NO_NOTIFY: u16 = 1;
 pub const NO_INTERRUPT: u16 = 1;
 /// The thresholds' bit that tells of event indexes (VIRTIO_F_EVENT_IDX).
 pub const EVENT_INDEX: u64 = 1 << 63;
+/// Thresholds of the receive queue: the driver may wait for interrupts.
+pub const INTERRUPTS: u64 = 1 << 62;
 /// Number of the receive queue (receiveq1 of a network device).
 pub const RECEIVE_QUEUE: u64 = 0;
 /// Number of the send queue (transmitq1).
@@ -70,6 +72,11 @@ pub const CONSTANTS: &[Constant] = &[
         "Flag of an available ring: the driver needs no interrupts.",
     ),
     ("VIRTIO_EVENT_INDEX", EVENT_INDEX, "Bit of a queue's thresholds: kicks follow the event index."),
+    (
+        "VIRTIO_INTERRUPTS",
+        INTERRUPTS,
+        "Bit of the receive queue's thresholds: the driver may wait for interrupts.",
+    ),
     ("VIRTIO_RECEIVE_QUEUE", RECEIVE_QUEUE, "Number of the receive queue."),
     ("VIRTIO_SEND_QUEUE", SEND_QUEUE, "Number of the send queue."),
 ];
@@ -99,7 +106,7 @@ pub const RECEIVE_REGISTERS: [Register; 7] = [
     (
         "VIRTIO_RECEIVE_THRESHOLDS",
         0xa68,
-        "load: buffers that are made available together; bit 63: event index",
+        "load: buffers that are made available together; bit 62: interrupts; bit 63: event index",
     ),
     ("VIRTIO_RECEIVE_NOTIFY", 0xa70, "store: the kick, 2 bytes: the queue's number"),
 ];
@@ -119,6 +126,8 @@ pub struct Parts {
     pub transactions: u8,
     /// Whether kicks follow the event index, or else the used ring's flag.
     pub event_index: bool,
+    /// Whether the driver may wait for an interrupt.
+    pub interrupts: bool,
     /// The thresholds that its driver reads.
     pub thresholds: u64,
     /// The time that a register access takes beyond the bus's own cycles.
@@ -219,6 +228,13 @@ pub enum Purpose {
     /// Writes the used ring, up to this running number.
     Used {
         /// The first one that is not in it.
+        until: u64,
+    },
+    /// Reads whether the driver wants an interrupt for what the used ring tells from one number to another.
+    Wanted {
+        /// The first one.
+        from: u64,
+        /// The first one behind.
         until: u64,
     },
 }

@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use super::chains::{Chain, Chains, Table};
 use super::used::UsedRing;
 use super::{
-    AVAILABLE_BYTES, NO_NOTIFY, Parts, Purpose, QueueMemory, RING_HEAD_BYTES, available_bytes, used_bytes,
+    AVAILABLE_BYTES, NO_INTERRUPT, NO_NOTIFY, Parts, Purpose, QueueMemory, RING_HEAD_BYTES, available_bytes,
+    used_bytes,
 };
 use crate::half::RegisterFault;
 use crate::host_memory::{Dma, Piece};
@@ -56,6 +57,7 @@ pub struct Queue {
     number: u64,
     prefetch: u64,
     event_index: bool,
+    interrupts: bool,
     thresholds: u64,
     /// The values of its registers; 0 before the driver has stored them.
     registers: [u64; 4],
@@ -86,6 +88,14 @@ const ENABLE: usize = 4;
 const THRESHOLDS: usize = 5;
 const NOTIFY: usize = 6;
 
+/// The vector of its interrupts.
+const VECTOR: u8 = 0;
+
+/// Whether an index that goes from one number to another passes the event (vring_need_event, Section 2.7.10.1).
+pub fn is_passed(event: u16, from: u16, until: u16) -> bool {
+    until.wrapping_sub(event).wrapping_sub(1) < until.wrapping_sub(from)
+}
+
 /// Whether a store of so many bytes at an offset is a kick.
 pub fn is_kick(registers: &[Register; 7], offset: u64, bytes: u16) -> bool {
     registers[NOTIFY].1 == offset && bytes == 2
@@ -94,19 +104,21 @@ pub fn is_kick(registers: &[Register; 7], offset: u64, bytes: u16) -> bool {
 impl Queue {
     /// A queue that the driver has still to enable. `is_written`: its buffers are for the device to write.
     pub fn new(parts: &Parts, number: u64, is_written: bool) -> Self {
-        let Parts { agent, memory, merges_there, prefetch, transactions, event_index, thresholds, .. } =
-            parts;
+        let Parts { agent, memory, merges_there, prefetch, transactions, .. } = parts;
+        let Parts { event_index, interrupts, thresholds, .. } = parts;
         let block_bytes = memory.block_bytes;
         Queue {
             memory: memory.clone(),
             number,
             prefetch: *prefetch,
             event_index: *event_index,
+            interrupts: *interrupts,
             thresholds: *thresholds,
             registers: [0; 4],
             is_enabled: false,
             table: Table { address: 0, size: 0, memory: memory.range(), block_bytes, is_written },
-            dma: Dma::new(*agent, (block_bytes, *merges_there), *transactions),
+            dma: Dma::new(*agent, (block_bytes, *merges_there), *transactions)
+                .with_vectors((*interrupts).into()),
             watch: Watch::Asleep,
             kicked: false,
             known: 0,
@@ -139,6 +151,9 @@ impl Queue {
 
     /// What the driver reads from the register at an offset, if that is one of `registers`.
     pub fn load(&self, registers: &[Register; 7], offset: u64) -> Option<Result<u64, RegisterFault>> {
+        if let Some(loaded) = self.dma.vectors.load(offset).filter(|_| self.interrupts) {
+            return Some(Ok(loaded));
+        }
         let place = registers.iter().position(|&(_, own, _)| own == offset)?;
         Some(match place {
             SIZE..=DEVICE => Ok(self.registers[place]),
@@ -156,6 +171,11 @@ impl Queue {
         offset: u64,
         value: u64,
     ) -> Option<(bool, Result<(), RegisterFault>)> {
+        if self.interrupts
+            && let Some(stored) = self.dma.vectors.store(offset, value)
+        {
+            return Some((false, stored));
+        }
         let place = registers.iter().position(|&(_, own, _)| own == offset)?;
         let stored = match place {
             _ if place <= ENABLE && self.is_enabled => Err(format!("{value:#x}; the queue is in use")),
@@ -319,11 +339,36 @@ impl Queue {
             }
             Purpose::Armed => self.look(true),
             Purpose::Used { until } => {
+                let from = self.used.told();
                 self.used.mark_told(until);
+                self.ask_whether_wanted(from, until);
                 self.used.tell(&mut self.dma);
             }
             _ => unreachable!("it is no part of the rings"),
         }
+    }
+
+    /// Reads what the driver says of interrupts, behind the used index that it may have missed.
+    fn ask_whether_wanted(&mut self, from: u64, until: u64) {
+        if self.interrupts {
+            let ring = self.registers[DRIVER];
+            let behind = RING_HEAD_BYTES + self.registers[SIZE] * AVAILABLE_BYTES;
+            let address = if self.event_index { ring + behind } else { ring };
+            self.dma.read(Purpose::Wanted { from, until }, vec![Piece { address, bytes: 2 }]);
+        }
+    }
+
+    /// What the driver says of interrupts has come: whether there is one for what the used ring tells from one number
+    /// to another.
+    pub fn interrupt_if_wanted(&mut self, (from, until): (u64, u64), said: u16) -> bool {
+        let is_wanted = match self.event_index {
+            true => is_passed(said, from as u16, until as u16),
+            false => said & NO_INTERRUPT == 0,
+        };
+        if is_wanted {
+            self.dma.vectors.raise(VECTOR);
+        }
+        is_wanted
     }
 
     /// The device is done with a chain and has written so many bytes of it; memory is told.
@@ -370,6 +415,12 @@ impl Queue {
     /// The oldest write, once it is done: what it was for.
     pub fn take_write(&mut self) -> Option<Option<Purpose>> {
         self.dma.take_write()
+    }
+
+    /// Whether a register is its own: one of `registers`, or one of the vectors.
+    pub fn has(&self, registers: &[Register; 7], offset: u64) -> bool {
+        let is_vectors = self.interrupts && self.dma.vectors.load(offset).is_some();
+        is_vectors || registers.iter().any(|&(_, own, _)| own == offset)
     }
 
     /// What it is at.

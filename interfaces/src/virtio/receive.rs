@@ -32,6 +32,7 @@ narthex_kernel::statistics! {
         armed: Counter, "receive_kicks_asked_for", "writes", "writes that asked for the receive queue's next kick";
         updates: Counter, "receive_used_updates", "writes", "writes of the receive queue's used index, each for one or more packets";
         messages: Counter, "messages_deposited", "messages", "messages put into receive buffers";
+        interrupts: Counter, "receive_interrupts", "messages", "messages that interrupted the processor, or wait until their vector is unmasked";
         held: Counter, "packets_without_descriptor", "packets", "packets that the flow control held because the receive queue had no buffers left";
     }
 }
@@ -111,6 +112,12 @@ impl VirtioReceive {
         }
         while let Some((purpose, bytes)) = self.queue.take_read() {
             match purpose {
+                Purpose::Wanted { from, until } => {
+                    let said = u16::from_le_bytes([bytes[0], bytes[1]]);
+                    let is_wanted = self.queue.interrupt_if_wanted((from, until), said);
+                    self.statistics.interrupts.add(is_wanted.into());
+                    continue;
+                }
                 Purpose::Index => self.statistics.looks.increment(),
                 Purpose::Firsts { count, .. } => self.statistics.descriptors.add(count),
                 Purpose::Further { .. } => self.statistics.descriptors.increment(),
@@ -209,7 +216,7 @@ impl InterfaceHalf for VirtioReceive {
 
     /// A kick may make it ask for the bus.
     fn independent_of_arrivals(&self, _: &Context<'_>, access: RegisterAccess, _: Time) -> Option<bool> {
-        RECEIVE_REGISTERS.iter().any(|&(_, own, _)| own == access.offset).then_some(false)
+        self.queue.has(&RECEIVE_REGISTERS, access.offset).then_some(false)
     }
 
     /// It sends nothing.

@@ -41,6 +41,7 @@ impl Bench {
             prefetch,
             transactions: 3,
             event_index,
+            interrupts: false,
             thresholds: 0,
             register_delay: Duration::ZERO,
             engine_time: Duration::ZERO,
@@ -301,4 +302,94 @@ fn what_the_driver_writes_wrongly_is_refused_with_descriptor_or_index() {
         let found = refusal(wrong);
         assert!(found.contains(told), "{told} is not in {found}");
     }
+}
+
+/// The device, the driver that waits for an interrupt, and the words of memory between them: the used index, and
+/// used_event with the event index, else the flag that says that no interrupt is needed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Waiting {
+    event_index: bool,
+    index: u16,
+    event: u16,
+    needs_none: bool,
+    /// The index from which the device has still to look at what the driver says.
+    looks_from: Option<u16>,
+    seen: u16,
+    driver: Driver,
+    message: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Driver {
+    Polls,
+    Asks,
+    LooksAgain,
+    Sleeps,
+}
+
+impl Waiting {
+    const PACKETS: u16 = 3;
+
+    /// What may happen next; `looks_again` is the driver's second look.
+    fn next(self, looks_again: bool) -> Vec<Waiting> {
+        let mut next = Vec::new();
+        if self.looks_from.is_none() && self.index < Self::PACKETS {
+            next.push(Waiting { index: self.index + 1, looks_from: Some(self.index), ..self });
+        }
+        if let Some(from) = self.looks_from {
+            let is_wanted =
+                if self.event_index { is_passed(self.event, from, self.index) } else { !self.needs_none };
+            next.push(Waiting { looks_from: None, message: self.message || is_wanted, ..self });
+        }
+        match self.driver {
+            Driver::Polls if self.seen < self.index => next.push(Waiting { seen: self.index, ..self }),
+            Driver::Polls => next.push(Waiting { driver: Driver::Asks, ..self }),
+            Driver::Asks => next.push(Waiting {
+                event: self.index,
+                needs_none: false,
+                driver: Driver::LooksAgain,
+                ..self
+            }),
+            Driver::LooksAgain if looks_again && self.seen < self.index => {
+                next.push(Waiting { needs_none: true, driver: Driver::Polls, ..self })
+            }
+            Driver::LooksAgain => next.push(Waiting { driver: Driver::Sleeps, ..self }),
+            Driver::Sleeps if self.message => {
+                next.push(Waiting { message: false, needs_none: true, driver: Driver::Polls, ..self })
+            }
+            Driver::Sleeps => {}
+        }
+        next
+    }
+
+    /// Whether the driver may sleep for ever while there are packets.
+    fn loses(event_index: bool, looks_again: bool) -> bool {
+        let start = Waiting {
+            event_index,
+            index: 0,
+            event: 0,
+            needs_none: true,
+            looks_from: None,
+            seen: 0,
+            driver: Driver::Polls,
+            message: false,
+        };
+        let (mut known, mut open) = (std::collections::HashSet::from([start]), vec![start]);
+        while let Some(state) = open.pop() {
+            let next = state.next(looks_again);
+            if next.is_empty() && state.seen < Waiting::PACKETS {
+                return true;
+            }
+            open.extend(next.into_iter().filter(|state| known.insert(*state)));
+        }
+        false
+    }
+}
+
+#[test]
+fn a_driver_that_asks_for_an_interrupt_and_looks_again_sleeps_while_no_packet_waits() {
+    for event_index in [true, false] {
+        assert!(!Waiting::loses(event_index, true) && Waiting::loses(event_index, false), "{event_index}");
+    }
+    assert!(is_passed(4, 4, 5) && is_passed(0xffff, 0xfffe, 1) && !is_passed(5, 4, 5) && !is_passed(3, 4, 6));
 }

@@ -90,6 +90,11 @@ impl UsedRing {
         self.write(dma, INDEX, Some(Purpose::Used { until: self.done }));
     }
 
+    /// Chains of which memory tells.
+    pub fn told(&self) -> u64 {
+        self.told
+    }
+
     /// Memory tells of the chains before this number.
     pub fn mark_told(&mut self, until: u64) {
         (self.told, self.is_writing) = (until, false);

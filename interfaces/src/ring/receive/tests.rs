@@ -7,7 +7,9 @@ use narthex_fabrics::{Frame, NetworkPort, NodeId, Phase, Placement, Rank};
 use super::super::RingMemory;
 use super::super::descriptors::DESCRIPTOR_BYTES;
 use super::*;
+use crate::description::HalfDescription;
 use crate::on_chip::Effects;
+use crate::ring::RECEIVE_REGISTERS;
 use crate::ring::interrupts::RingInterrupt;
 
 const START: u64 = 0x1000;
@@ -57,7 +59,7 @@ fn writes(relaxed_payload: bool, left_out: Option<&str>) -> Vec<Transaction> {
         tail_copy: None,
     };
     let mut half =
-        RingReceive::new(parts, WriteBack { batch: 1, time: Duration::ZERO }, RingInterrupt::new(None));
+        RingReceive::new(parts, WriteBack { batch: 1, time: Duration::ZERO }, &RingInterrupt::new(None), 1);
     assert!(left_out.is_none_or(|rule| half.protocol_rules().contains(&rule) && half.leave_out(rule)));
     let mut port = port();
     for (register, value) in [(0, START), (1, ENTRIES), (3, 4)] {
