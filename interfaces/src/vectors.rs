@@ -40,7 +40,7 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// So many, up to [`Interrupt::VECTORS`], of which none is masked.
+    /// `count` vectors, at most [`Interrupt::VECTORS`], none of them masked.
     pub fn new(count: u8) -> Self {
         let all = u64::MAX.checked_shr(u32::from(Interrupt::VECTORS - count)).unwrap_or(0);
         Vectors { all, masked: 0, pending: 0, due: 0 }

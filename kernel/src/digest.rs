@@ -32,9 +32,10 @@ impl Digest {
         self.awaited.extend_from_slice(awaited);
     }
 
-    /// The digest of a state; its instants are numbers.
+    /// The digest of a state of which it does not matter when something is due.
     pub fn of(state: &impl Hash) -> u128 {
         let mut digest = Digest::default();
+        digest.at(Time::ZERO, &[]);
         state.hash(&mut digest);
         digest.value()
     }

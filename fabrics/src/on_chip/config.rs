@@ -82,8 +82,7 @@ impl Config {
         problems
     }
 
-    /// What a message with so many bytes of data takes over this many links that nobody else
-    /// uses.
+    /// What a message with `data_bytes` takes over this many links that no other message uses.
     pub fn zero_load(&self, links: u64, data_bytes: u64) -> Duration {
         self.hop_time * links + self.serialization(data_bytes)
     }
@@ -93,7 +92,7 @@ impl Config {
     }
 }
 
-/// What so many bytes take at one width a cycle.
+/// What `bytes` take at one `width` a cycle.
 #[inline]
 pub(super) fn cycles(clock: Clock, bytes: u64, width: u64) -> Duration {
     clock.cycles(bytes.div_ceil(width))

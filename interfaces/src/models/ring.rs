@@ -174,7 +174,7 @@ impl Config {
         setup.block_bytes / DESCRIPTOR_BYTES
     }
 
-    /// So many rings of one direction.
+    /// Refuses a ring's number of entries, or of rings of one direction.
     fn check_ring(setup: &Setup<'_>, key: &str, (entries, rings): (u64, u64)) -> Result<(), Problem> {
         let least = Self::of_block(setup).max(2);
         if !entries.is_power_of_two() || entries < least {

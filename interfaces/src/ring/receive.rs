@@ -145,7 +145,7 @@ pub struct RingReceive {
 }
 
 impl RingReceive {
-    /// A half with so many queues without descriptors. Its thresholds are the number that the driver hands over
+    /// A half with this many queues, none of which has descriptors. Its thresholds are the number that the driver hands over
     /// together, and the memory of its parts is that of the first queue; the others follow.
     pub fn new(parts: Parts, write_back: WriteBack, interrupt: &RingInterrupt, queues: u8) -> Self {
         let Parts {
