@@ -22,7 +22,7 @@ impl HalfDescription for RingReceive {
         let further =
             further.map(|memory| memory.layout(["further receive ring", "further receive buffers", ""]));
         let mut layout = first.layout(["receive ring", "receive buffers", "receive tail"]);
-        layout.cachable = vec![first.start..end];
+        layout.cachable = std::iter::once(first.start..end).collect();
         layout.regions.extend(further.flat_map(|layout| layout.regions));
         let written = |queue: &ReceiveQueue| queue.ring.memory().written_by_receive();
         layout.written_by_interface = self.queues.iter().map(written).collect();

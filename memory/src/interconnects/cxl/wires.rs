@@ -157,7 +157,10 @@ impl Direction {
 
     fn learn_of_credits(&mut self, now: Time) {
         let Some(credits) = &mut self.credits else { return };
-        while let Some((_, channel)) = self.returning.pop_front_if(|(at, _)| *at <= now) {
+        while let Some(&(at, channel)) = self.returning.front()
+            && at <= now
+        {
+            self.returning.pop_front();
             credits[channel as usize] += 1;
         }
     }
