@@ -29,6 +29,9 @@ FIXED_TICKS = 7
 PANELS, PANEL_WIDTH = 2, 260
 """Of a chart with panels: how many are side by side, and the points of each."""
 
+LEGEND_COLUMNS = 4
+"""Of its legend, so that it is about as wide as the panels."""
+
 LINE = 90
 """Characters of a line below a title."""
 
@@ -72,6 +75,7 @@ def _by_itself(part: "Chart") -> dict[str, Any]:
     if "facet" in specification and "width" not in specification["spec"]:
         specification["columns"] = PANELS
         specification["spec"]["width"] = PANEL_WIDTH
+        specification["config"]["legend"]["columns"] = LEGEND_COLUMNS
     specification["config"]["axisY"]["labelLimit"] = LONG_NAME
     specification["config"] |= {"background": palette.LIGHT["surface"], "font": FONT}
     return specification
