@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Interconnect;
 use super::super::cxl::dialect::{Limits, Line};
 use super::super::cxl::part::{Flit, needs_copies_known};
-use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
+use super::super::part::{Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
 use super::CoherentLink;
 
 /// Of eight words on the wires seven carry messages; the other one has their channels, credits and a checksum. Assumed:
@@ -124,9 +124,6 @@ impl InterconnectKind for Keys {
 
 impl Plan for Keys {
     fn build(&self, site: Site) -> Interconnect {
-        let Site { names, ports, homes, above, block_bytes, .. } = site;
-        let Above { on, plan, bridge } = above.expect("a port is in front of it");
-        let table = plan.table().expect("a directory is above");
-        CoherentLink::new(names, self, (on, bridge, table), (ports, homes), block_bytes).into()
+        CoherentLink::at(site, self).into()
     }
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::super::Interconnect;
 use super::super::part::{Above, Admits, Broken, InterconnectKind, MachineFile, Plan, Site};
 use super::super::pcie::link::flit_byte;
-use super::Cxl;
-use super::dialect::Line;
+use super::dialect::{Dialect, Line};
+use super::{Cxl, Link};
 use crate::directory::protocols;
 
 /// Lanes that a link may have (Compute Express Link Specification 3.0, Section 6.2: x1 and x2 are degraded).
@@ -172,11 +172,18 @@ impl InterconnectKind for Keys {
     }
 }
 
-impl Plan for Keys {
-    fn build(&self, site: Site) -> Interconnect {
+impl<D: Dialect> Link<D> {
+    /// An idle link where a machine's file puts it, below a port of a directory.
+    pub(in super::super) fn at(site: Site, keys: &D::Keys) -> Self {
         let Site { names, ports, homes, above, block_bytes, .. } = site;
         let Above { on, plan, bridge } = above.expect("a port is in front of it");
         let table = plan.table().expect("a directory is above");
-        Cxl::new(names, self, (on, bridge, table), (ports, homes), block_bytes).into()
+        Link::new(names, keys, (on, bridge, table), (ports, homes), block_bytes)
+    }
+}
+
+impl Plan for Keys {
+    fn build(&self, site: Site) -> Interconnect {
+        Cxl::at(site, self).into()
     }
 }
