@@ -22,7 +22,7 @@ OWN_FOLDERS = $(NARTHEX_MODELS)$(addprefix :,$(NARTHEX_INTERCONNECTS))
 PROPERTY_CRATES = $(addprefix -p narthex-,$(patsubst %/Cargo.toml,%,$(shell grep -l '^proptest' */Cargo.toml)))
 PROPERTY_FILES = $(shell grep -l '^@given' python/tests/*.py)
 
-.PHONY: help demo test lint rust-test python-test hardware bench fuzz properties mutants directory-mutants identity experiments headers pages fmt docs guide lock \
+.PHONY: help demo test lint rust-lint rust-test python-test hardware bench fuzz properties mutants directory-mutants identity experiments headers pages fmt docs guide lock \
 	wheel wheel-test setup clean
 .DEFAULT_GOAL := help
 
@@ -73,17 +73,21 @@ experiments: setup ## Run every experiment: results into results/experiments.jso
 
 # --- what a developer runs ----------------------------------------------------
 
-# Two at a time: clippy and the tests' build leave a processor idle that the release build can have.
-test: $(VENV)/.develop ## Run every check and test.
-	@$(MAKE) --no-print-directory --jobs=2 lint rust-test python-test
+# Two at a time: clippy has the processors while packages are installed, and the release build what
+# clippy and the tests' build leave idle.
+test: ## Run every check and test.
+	@$(MAKE) --no-print-directory --jobs=2 rust-lint lint rust-test python-test
 
-lint: $(VENV)/.develop ## Check formats, run clippy, ruff and mypy.
-	@rustfmt --check $(RUST_FILES)
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+lint: rust-lint $(VENV)/.develop ## Check formats, run clippy, ruff and mypy.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+
+# What needs no Python: `make test` begins with it.
+rust-lint:
+	@rustfmt --check $(RUST_FILES)
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 # A seed that is fixed: a change is not refused for an older mistake that chance finds. Of the examples
 # only the one is built that the tests of the benchmarks run; clippy looks at all of them. The whole workspace,
