@@ -66,6 +66,8 @@ def prepared(*, quick: bool) -> plan.Bench:
             guests[case.run.program] = compiler.program_path(
                 case.run.program, interface=case.run.interface, progress=say
             )
+    for name, interface in plan.streamers().items():
+        guests[name] = compiler.program_path(programs.STREAMER, interface=interface, progress=say)
     firmware = {
         case.firmware: compiler.firmware_path(case.firmware, progress=say)
         for case in layers.cases()

@@ -9,8 +9,9 @@
   baseline: near.
 - a miss with its write-back: host instructions that one miss takes of a processor alone on its
   bus, counted; baseline: hpca98.
-- a message of 64 bytes: host instructions that one message of a stream takes, counted; baseline:
-  NI2w.
+- a message of 64 bytes: host instructions that one message of a stream takes, counted, over
+  interfaces of 1996 and 1998 and over those of today, on a chip, on the mesh of a host and behind
+  PCIe; baseline: NI2w on hpca98.
 - host instructions by layer: where the host instructions of a miss, an uncached load and messages
   go, counted by line of source; in a table of its own; baseline: a miss.
 - a guest instruction of a program: host instructions for a guest instruction of kernels of
@@ -59,7 +60,7 @@ from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
 from benchmarks.programs import Say, Scale
 from benchmarks.simulator import Run, Simulator
 
-GUESTS = ("bandwidth", *(exchange.program for exchange in programs.EXCHANGES))
+GUESTS = (programs.STREAMER, *(exchange.program for exchange in programs.EXCHANGES))
 """Programs that are measured beside those of a scale."""
 
 CRITERION = {
@@ -80,7 +81,15 @@ WALKS = ("near", "far", "far-stores")
 """Walks over what the first level holds, and over what only the second one does."""
 WALK_INSTRUCTIONS = 3
 """Guest instructions of a turn, of which one accesses memory."""
-COUNTED_INTERFACES = ("NI2w", "CNI512Q", "CNI32Qm")
+TODAYS = ("CNI0Qm", "CNI32Qm", "CoherentRing", "CxlNic", "CxlNic2", "PioCoherent", "RegisterFile")
+BEHIND_A_LINK = ("Ring", "Verbs", "Virtio")
+COUNTED_INTERFACES = {
+    "hpca98": ("NI2w", "CNI512Q", "CNI32Qm"),
+    "chip": (*TODAYS, *BEHIND_A_LINK),
+    "server": (*TODAYS, *BEHIND_A_LINK),
+    "host-snb": ("CNI0Qm", *BEHIND_A_LINK),
+}
+"""By machine; that of the last one is behind PCIe."""
 COUNTED_MESSAGES = 500
 
 MISSES = "misses"
@@ -213,13 +222,22 @@ def _miss_instructions(bench: Bench) -> list[Measure]:
 def _message_instructions(bench: Bench) -> list[Measure]:
     """Host instructions for each simulated message of a stream."""
     counted: dict[str, list[float]] = {}
-    for interface in COUNTED_INTERFACES[:1] if bench.quick else COUNTED_INTERFACES:
+    cases = [(interface, each) for each, named in COUNTED_INTERFACES.items() for interface in named]
+    for interface, machine in cases[:1] if bench.quick else cases:
         commands = (
-            bench.simulator.command(programs.stream_run(interface, more))
+            bench.simulator.command(programs.stream_run(interface, more, machine))
             for more in (0, COUNTED_MESSAGES)
         )
-        counted[interface] = [_grown(bench, interface, *commands) / COUNTED_MESSAGES]
-    return of_rounds(Group("a message of 64 bytes", "host instructions", "NI2w"), counted)
+        name = f"{interface} on {machine}"
+        counted[name] = [_grown(bench, name, *commands) / COUNTED_MESSAGES]
+    group = Group("a message of 64 bytes", "host instructions", "NI2w on hpca98")
+    return of_rounds(group, counted)
+
+
+def streamers() -> dict[str, str]:
+    """Return the guests that stream, by name, each with an interface that it is linked for."""
+    counted = (each for named in COUNTED_INTERFACES.values() for each in named)
+    return {programs.streamer(each): each for each in (*programs.streamed(), *counted)}
 
 
 def _program_instructions(bench: Bench) -> list[Measure]:

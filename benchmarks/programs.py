@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from benchmarks.measure import Group, LeftOutError, Measure, of_rounds
 from benchmarks.simulator import Cost, Run, Simulator
 from narthex.comparison import interfaces_of
+from narthex.drivers import driver_apart
 
 Say = Callable[[str], object]
 """Told what is being measured."""
@@ -73,6 +74,7 @@ Costs = Mapping[str, Sequence[Cost]]
 FEW_MESSAGES = 400
 """Messages of the short stream that is taken from the long one: start-up, and warming up."""
 BASE_INTERFACE = "NI2w"
+STREAMER = "bandwidth"
 STREAM = Group("stream of 64 bytes", "messages/s", BASE_INTERFACE)
 
 
@@ -153,8 +155,7 @@ def extra_seconds(short: Cost, long: Cost) -> float:
 
 def stream(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
     """Messages of 64 bytes a second between two nodes, over each interface of the machine."""
-    names, _ = interfaces_of(stream_run(BASE_INTERFACE, 0).machine)
-    others = [name for name in names if name != BASE_INTERFACE]
+    others = [name for name in streamed() if name != BASE_INTERFACE]
     rates: dict[str, list[float]] = {name: [] for name in (BASE_INTERFACE, *others)}
     for turn in range(scale.rounds):
         for name, measured in rates.items():
@@ -164,9 +165,20 @@ def stream(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:
     return of_rounds(STREAM, rates)
 
 
-def stream_run(interface: str, more: int) -> Run:
+def streamed() -> Sequence[str]:
+    """Return the interfaces of the machine over which messages stream."""
+    names, _ = interfaces_of(Run.machine)
+    return names
+
+
+def stream_run(interface: str, more: int, machine: str = Run.machine) -> Run:
     """Return a stream of this many messages more than it takes to warm up."""
-    return Run("bandwidth", (64, FEW_MESSAGES + more), interface)
+    return Run(streamer(interface), (64, FEW_MESSAGES + more), interface, machine=machine)
+
+
+def streamer(interface: str) -> str:
+    """Return the name of the streaming guest: another file where the driver is linked apart."""
+    return STREAMER if driver_apart(interface) is None else f"{STREAMER} over {interface}"
 
 
 def macrobenchmarks(simulator: Simulator, scale: Scale, say: Say) -> list[Measure]:

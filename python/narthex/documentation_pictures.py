@@ -19,7 +19,17 @@ RANKED = ["NI2w", "CNI4", "CNI16Qm", "CNI32Qm", "CNI512Q", "NI16w+Blkbuf", "NI64
 LIFE, RANKING = DOCS / "life.svg", DOCS / "ranking.svg"
 """The README's pictures."""
 SIDE_BY_SIDE = DOCS / "side-by-side.svg"
-EXPERIMENTS = [f"modern/{name}" for name in ("load-latency", "message-rate", "pio", "rdma-latency")]
+EXPERIMENTS = [
+    f"modern/{name}"
+    for name in (
+        "bandwidth-by-size",
+        "latency-by-size",
+        "load-latency",
+        "message-rate",
+        "pio",
+        "rdma-latency",
+    )
+]
 """Each is drawn into a file of its name."""
 
 

@@ -49,7 +49,10 @@ def measured(outcome: Outcome, interfaces: Sequence[str], at: str) -> list[Table
 
 
 def ranked(outcome: Outcome, where: Sequence[str], at: str) -> list[Table]:
-    """Rank the interfaces at some places by the first workload; what they share is the title."""
+    """Rank the interfaces at some places by the first workload; what they share is the title.
+
+    The best is first: the shortest time, the highest rate.
+    """
     names = {
         each.name: each.spelt
         for each in outcome.experiment.interfaces
@@ -58,11 +61,15 @@ def ranked(outcome: Outcome, where: Sequence[str], at: str) -> list[Table]:
     rows = [row for row in _looked_at(outcome, at) if row.interface in names]
     workloads = list(dict.fromkeys(row.workload for row in rows))
     cells = {(row.interface, row.workload): _digits(row.value) for row in rows}
-    order = [row for row in rows if row.workload == workloads[0]]
+    order = sorted(
+        (row for row in rows if row.workload == workloads[0]),
+        key=lambda row: row.value or 0.0,
+        reverse=outcome.experiment.larger_is_better(workloads[0]),
+    )
     title, heads = workloads[0].partition(": ")[0], [each.partition(": ")[2] for each in workloads]
     body = [
         [names[one], *(cells.get((one, each), "") for each in workloads)]
-        for one in (row.interface for row in sorted(order, key=lambda row: row.value or 0.0))
+        for one in (row.interface for row in order)
     ]
     return [Table(title, [title, *heads], body, heads, [])]
 

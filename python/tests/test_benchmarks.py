@@ -22,6 +22,7 @@ from benchmarks import (
 )
 from benchmarks.__main__ import chosen, measure, show
 from benchmarks.measure import Group, LeftOutError, Measure, median_interval, of_rounds
+from narthex.drivers import driver_apart
 from narthex.errors import NarthexError
 
 GROUP = Group("processor", "instructions/s", "plain integer")
@@ -474,3 +475,11 @@ def test_every_crate_of_the_simulator_belongs_to_a_layer():
     without = {"checking", "observation", "python", "schedules"}
     crates = {path.parts[-3]: layers.layer_of(str(path)) for path in sources}
     assert {crate for crate, layer in crates.items() if layer is None} <= without
+
+
+def test_every_stream_has_a_guest_with_its_driver():
+    guests = plan.streamers()
+    assert guests["bandwidth over Ring"] == "Ring"
+    for interface in ("NI2w", "CNI32Qm", "Ring", "Verbs", "RegisterFile", "PioCoherent"):
+        linked = guests[programs.stream_run(interface, 0).program]
+        assert driver_apart(linked) == driver_apart(interface)

@@ -18,23 +18,30 @@ def test_interfaces_are_ranked_by_what_the_programs_measure():
     assert words.bandwidth_mb_s == stream.value("bandwidth")
 
 
-def test_the_links_of_the_pages_are_those_of_the_experiment():
-    definition = load("modern/cni-against-today")
+@pytest.mark.parametrize(
+    ("page", "name", "where"),
+    [
+        ("pcie.md:nic.toml", "cni-against-today", ["PCIe"]),
+        ("pcie.md:host.toml", "cni-against-today", ["PCIe", "window"]),
+        ("cxl.md:cxl.toml", "cni-against-today", ["CXL"]),
+        ("which-interface.md:server-own-socket.toml", "latency-by-size", ["own socket"]),
+        ("which-interface.md:server-nic.toml", "latency-by-size", ["PCIe"]),
+        ("which-interface.md:server-nic.toml", "bandwidth-by-size", ["PCIe"]),
+        ("which-interface.md:server-nic.toml", "cost-of-a-message", ["PCIe"]),
+    ],
+)
+def test_the_machines_of_the_pages_are_those_of_the_experiments(page, name, where):
+    definition = load(f"modern/{name}")
     places = {place.name: place.set for place in definition.places}
-    for page, place in {
-        "pcie.md:nic.toml": ["PCIe"],
-        "pcie.md:host.toml": ["PCIe", "window"],
-        "cxl.md:cxl.toml": ["CXL"],
-    }.items():
-        shown = host_pages.shown_machine(page, documentation.DOCS)
-        settings = [each for name in place for each in places[name]]
-        machines = [
-            json.loads(_native.machine_show(*asked, False))["machine"]
-            for asked in ((shown, []), ("chip", settings))
-        ]
-        for machine in machines:
-            del machine["machine"]["name"]
-        assert machines[0] == machines[1], page
+    settings = [*definition.set, *(each for place in where for each in places[place])]
+    shown = host_pages.shown_machine(page, documentation.DOCS)
+    machines = [
+        json.loads(_native.machine_show(*asked, False))["machine"]
+        for asked in ((shown, []), (definition.machine, settings))
+    ]
+    for machine in machines:
+        del machine["machine"]["name"]
+    assert machines[0] == machines[1]
 
 
 def test_a_table_of_sensitivity_has_a_row_a_setting():
