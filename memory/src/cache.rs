@@ -350,6 +350,12 @@ impl Cache {
         self.set_of(one) == self.set_of(other)
     }
 
+    /// A bit for the set of an address. Those of two sets may be the same.
+    #[inline]
+    pub(crate) fn set_in_word(&self, address: u64) -> u64 {
+        1 << (self.set_of(address) as u64 % u64::from(u64::BITS))
+    }
+
     fn lines_of(&self, set: usize) -> std::ops::Range<Line> {
         let first = set * self.ways;
         first..first + self.ways

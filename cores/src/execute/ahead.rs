@@ -230,44 +230,79 @@ impl<P: Port, T: Timing> Table<AheadPort<'_, P>, T> {
     pub const AHEAD: Self = Table { handlers: [ahead::<P, T> as Handler<_, _>; super::ENTRIES] };
 }
 
-/// Executes an instruction if it has its operands; otherwise goes on without its result.
+/// Executes an instruction if it has its operands; otherwise goes on without its result, up to one that has them.
 fn ahead<'a, P: Port, T: Timing>(
     core: &mut Core<T>,
-    cursor: Cursor,
+    mut cursor: Cursor,
     port: &mut AheadPort<'a, P>,
-    t: u64,
-    count: u64,
+    mut t: u64,
+    mut count: u64,
     table: &Table<AheadPort<'a, P>, T>,
 ) {
-    let operation = cursor.get();
-    if t >= core.outside_until {
-        return super::horizon(core, cursor, port, t, count, table);
+    loop {
+        debug_assert!(core.holds(cursor), "a cursor left its block");
+        let operation = cursor.get();
+        if t >= core.outside_until {
+            return super::horizon(core, cursor, port, t, count, table);
+        }
+        port.count = count;
+        let number = operation.code & (SHORT - 1);
+        if number == MARKER {
+            cursor = cursor.advance(4);
+            continue;
+        }
+        let kind = kind_of(operation.code);
+        let is_other = matches!(kind, Kind::Atomic | Kind::Other) && number >= FIRST_NUMBER;
+        if is_other || core.timing.window().is_some_and(|window| !window.has_room(kind)) {
+            break;
+        }
+        if !core.needs_expected(operation) {
+            return Table::FULL.call(operation.code, core, cursor, port, t, count, table);
+        }
+        let Some(behind) = pass(core, cursor, port, t) else { break };
+        (cursor, t) = behind;
+        count = T::retire(count);
+        (cursor, t, count) = pass_several(core, cursor, port, t, count);
     }
-    port.count = count;
-    let number = operation.code & (SHORT - 1);
-    if number == MARKER {
-        return table.dispatch(core, cursor.advance(4), port, t, count);
-    }
-    let kind = kind_of(operation.code);
-    let is_other = matches!(kind, Kind::Atomic | Kind::Other) && number >= FIRST_NUMBER;
-    if is_other || core.timing.window().is_some_and(|window| !window.has_room(kind)) {
-        core.exit = Exit::Stop(Stop::NotReady);
-        return core.save(cursor, t, count);
-    }
-    if core.needs_expected(operation) {
-        return match pass(core, cursor, port, t) {
-            Some((next, t)) => table.dispatch(core, next, port, t, T::retire(count)),
-            None => {
-                core.exit = Exit::Stop(Stop::NotReady);
-                core.save(cursor, t, count)
-            }
+    core.exit = Exit::Stop(Stop::NotReady);
+    core.save(cursor, t, count)
+}
+
+/// Goes on behind instructions that compute, and loads, as long as they follow each other and lack their operands, and
+/// there is room for them: most of what is left out. The first instruction behind them, its turn, and how many have
+/// retired before it.
+#[inline(never)]
+fn pass_several<P: Port, T: Timing>(
+    core: &mut Core<T>,
+    mut cursor: Cursor,
+    port: &mut AheadPort<'_, P>,
+    mut t: u64,
+    mut count: u64,
+) -> (Cursor, u64, u64) {
+    while t < core.outside_until {
+        let operation @ Operation { code, rd, rs1, .. } = cursor.get();
+        if !core.needs_expected(operation) {
+            break;
+        }
+        let is_load = match kind_of(code) {
+            Kind::Compute => false,
+            Kind::Load => true,
+            _ => break,
         };
+        let lacks_address = is_load && core.timing.is_expected(rs1);
+        let Some(next) = core.timing.window().and_then(|window| window.leave_out(rd, is_load, t)) else {
+            break;
+        };
+        port.depends |= lacks_address;
+        cursor = cursor.advance(if code & SHORT == 0 { 4 } else { 2 });
+        (t, count) = (next, T::retire(count));
     }
-    Table::FULL.call(operation.code, core, cursor, port, t, count, table)
+    (cursor, t, count)
 }
 
 /// Goes on behind an instruction whose result is not known: the next instruction and its turn. None if the
 /// next instruction is not known.
+#[inline(always)]
 pub(crate) fn pass<P: Port, T: Timing>(
     core: &mut Core<T>,
     cursor: Cursor,

@@ -66,6 +66,7 @@ use narthex_kernel::{Archive, Archived, Damage};
 use crate::config::Config as CoreConfig;
 use crate::execute::Stores;
 use crate::extensions::Kind;
+use crate::operation::SINK;
 use crate::timing::Timing as _;
 
 pub use config::{Config, PredictorConfig, PredictorKind};
@@ -146,6 +147,7 @@ impl ReorderWindow {
 
     /// Whether the window, or its queue, has room for an instruction of this kind before a load under way
     /// is over.
+    #[inline(always)]
     pub(crate) fn has_room(&mut self, kind: Kind) -> bool {
         let board = &mut self.board;
         let to_leave = match kind {
@@ -175,6 +177,7 @@ impl ReorderWindow {
     }
 
     /// The instruction of this kind that is executed is dispatched; when it is complete is not known.
+    #[inline(always)]
     pub(crate) fn pass(&mut self, kind: Kind, t: u64) -> u64 {
         let t = match kind {
             Kind::Load => self.load_turn(t),
@@ -189,6 +192,29 @@ impl ReorderWindow {
         }
         board.is_under_way = true;
         self.dispatch_next(t, t)
+    }
+
+    /// As [`ReorderWindow::has_room`], and then [`ReorderWindow::pass`], for a load or what only computes, whose result
+    /// `register` is not known: the turn of the next instruction. None without room.
+    #[inline(always)]
+    pub(crate) fn leave_out(&mut self, register: u8, is_load: bool, mut t: u64) -> Option<u64> {
+        let board = &mut self.board;
+        if board.is_full {
+            return None;
+        }
+        if is_load {
+            if !board.leave(board.loads.to_leave()) {
+                return None;
+            }
+            t = t.max(board.frontier);
+            board.loads.take(board.next);
+        }
+        if register != SINK {
+            board.ready[usize::from(register)] = NEVER;
+        }
+        board.completed[Scoreboard::place(board.next)] = NEVER;
+        board.next += 1;
+        Some(self.admit(t + 1))
     }
 
     /// The next instruction waits for this, and is executed again.
@@ -219,7 +245,7 @@ impl ReorderWindow {
         self.looks_ahead = true;
         self.board.stalls.is_ahead = true;
         self.board.least_stall = NEVER >> 1;
-        *self.saved = self.board.save();
+        self.board.save_to(&mut self.saved);
     }
 
     /// The registers at the place to which it has looked ahead, of a processor that has retired `count` instructions
@@ -274,6 +300,7 @@ impl ReorderWindow {
     }
 
     /// A branch whose operands are not known: whether it is predicted to be taken.
+    #[inline(never)]
     pub(crate) fn guess(&mut self, pc: u64) -> bool {
         let taken = self.predictor.takes(pc, self.board.history);
         self.board.history = self.board.history << 1 | u64::from(taken);

@@ -92,7 +92,7 @@ impl Place {
     /// Keeps the account of time here, where looking ahead has left out what `depends` says. The rest of the
     /// place is to be filled in.
     pub(super) fn keep(&mut self, board: &mut Scoreboard, depends: bool) -> &mut Context {
-        self.board = board.save();
+        board.save_to(&mut self.board);
         (self.is_kept, self.depends) = (true, depends);
         &mut self.context
     }

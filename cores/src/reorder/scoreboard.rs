@@ -157,21 +157,35 @@ impl Scoreboard {
     /// What a return to this state needs: all but the rings, the blocks, which stay on their way, and the account
     /// of stalls.
     pub fn save(&mut self) -> SavedScoreboard {
-        SavedScoreboard {
-            ready: *self.ready.first_chunk().expect("as many registers"),
-            loads_under_way: self.loads_under_way,
-            stored: self.stored,
-            words: self.words().map(|word| *word),
-            is_under_way: self.is_under_way,
-            is_full: self.is_full,
-        }
+        let mut saved = SavedScoreboard {
+            ready: [0; REGISTERS],
+            loads_under_way: [0; MOST_MISSES],
+            stored: [(NEVER, 0); STORES],
+            words: [0; 10],
+            is_under_way: false,
+            is_full: false,
+        };
+        self.save_to(&mut saved);
+        saved
+    }
+
+    /// The same in place: it is too large to be handed on for each look ahead.
+    pub fn save_to(&mut self, saved: &mut SavedScoreboard) {
+        let SavedScoreboard { ready, loads_under_way, stored, words, is_under_way, is_full } = saved;
+        ready.copy_from_slice(&self.ready[..REGISTERS]);
+        loads_under_way.copy_from_slice(&self.loads_under_way);
+        stored.copy_from_slice(&self.stored);
+        *words = self.words().map(|word| *word);
+        (*is_under_way, *is_full) = (self.is_under_way, self.is_full);
     }
 
     /// Returns to the state that was saved when it began to look ahead.
     pub fn restore(&mut self, saved: &SavedScoreboard) {
-        let &SavedScoreboard { ref ready, loads_under_way, stored, words, is_under_way, is_full } = saved;
+        let &SavedScoreboard { ref ready, ref loads_under_way, ref stored, words, is_under_way, is_full } =
+            saved;
         self.ready[..REGISTERS].copy_from_slice(ready);
-        (self.loads_under_way, self.stored) = (loads_under_way, stored);
+        self.loads_under_way.copy_from_slice(loads_under_way);
+        self.stored.copy_from_slice(stored);
         self.words().into_iter().zip(words).for_each(|(word, saved)| *word = saved);
         (self.is_under_way, self.is_full) = (is_under_way, is_full);
     }

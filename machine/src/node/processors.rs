@@ -98,7 +98,7 @@ impl Processors {
     /// Finds what has changed.
     #[inline(never)]
     fn renew(&self) {
-        let earliest = || self.active_from.iter().map(Cell::get).min().unwrap_or(Time::NEVER);
+        let earliest = || self.active_from.iter().fold(Time::NEVER, |least, from| least.min(from.get()));
         match self.changed.replace(Changed::None) {
             Changed::None => {}
             Changed::One(index) => {

@@ -36,6 +36,8 @@ pub(crate) struct DirectoryTransaction {
 pub(crate) struct Requester {
     /// The oldest first.
     pub underway: Vec<DirectoryTransaction>,
+    /// How many of these have not been sent.
+    unsent: usize,
     /// Blocks that it holds against others, and until when.
     pub held: Vec<(u64, Time)>,
     /// It wants more than may be under way.
@@ -58,9 +60,25 @@ impl Requester {
         place.expect("the access is under way")
     }
 
+    /// A transaction begins.
+    pub fn begin(&mut self, transaction: DirectoryTransaction) {
+        self.unsent += 1;
+        self.underway.push(transaction);
+    }
+
+    /// The one at this place is sent.
+    pub fn send(&mut self, place: usize) -> &DirectoryTransaction {
+        self.unsent -= 1;
+        self.underway[place].is_sent = true;
+        &self.underway[place]
+    }
+
     /// The place of a transaction that has not been sent and that no older one keeps: one
     /// of the same block, or of an uncached access any write-back.
     pub fn next_to_send(&self) -> Option<usize> {
+        if self.unsent == 0 {
+            return None;
+        }
         let is_kept = |place: usize| {
             let own = &self.underway[place].transaction;
             self.underway[..place].iter().any(|older| match own.kind.is_uncached() {

@@ -10,6 +10,7 @@
 //!   tags 2, ...  further blocks
 //! ```
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,23 @@ impl InFlight {
         self.get(BLOCK).into_iter().chain(std::iter::from_fn(next))
     }
 
+    /// The transaction that brings a block, or the right to write it.
+    pub fn bringing(&self, block: u64) -> Option<TransactionTag> {
+        let brings = |issued: &Option<Issued>| matches!(issued, Some(Issued::Block { address, .. }) if *address == block);
+        if brings(&self.entries[usize::from(BLOCK.0)]) {
+            return Some(BLOCK);
+        }
+        let mut left = self.taken;
+        while left != 0 {
+            let place = left.trailing_zeros() as usize;
+            if brings(&self.more[place]) {
+                return Some(TransactionTag((LEAST + place) as u8));
+            }
+            left &= left - 1;
+        }
+        None
+    }
+
     /// What prefetches bring of this range is to go when it comes.
     pub fn forget_prefetches(&mut self, range: &Range<u64>) {
         for issued in self.entries.iter_mut().chain(&mut self.more).flatten() {
@@ -165,6 +183,20 @@ impl ProcessorMemory {
     #[inline]
     pub(super) fn may_go_beside(&self, address: u64) -> bool {
         self.in_flight.has_no_block() || self.competes_with_none(address)
+    }
+
+    /// As [`ProcessorMemory::may_go_beside`], for several addresses: those under way are looked at once, if at all, and
+    /// again only for an address whose set may be theirs.
+    #[inline]
+    pub(super) fn beside_those_under_way(&self) -> impl Fn(u64) -> bool {
+        let cache = self.coherent_cache();
+        let sets_of = |issued: &Issued| match issued {
+            Issued::Block { address, .. } => cache.set_in_word(*address),
+            _ => u64::MAX,
+        };
+        let taken =
+            LazyCell::new(move || self.in_flight.of_blocks().map(sets_of).fold(0, |all, sets| all | sets));
+        move |address| *taken & cache.set_in_word(address) == 0 || self.competes_with_none(address)
     }
 
     fn competes_with_none(&self, address: u64) -> bool {

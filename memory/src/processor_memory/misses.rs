@@ -26,11 +26,14 @@
 //! atomic behind it only for one word, a release, or what the atomic needs of the load, and then the processor has
 //! waited for its value.)
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::ProcessorMemory;
 use crate::access_tags::Tag;
 use crate::protocols::Access;
+use crate::transaction::TransactionTag;
 
 /// Miss registers that a processor has at most.
 pub const MOST_MISSES: usize = 32;
@@ -55,6 +58,8 @@ enum Register {
         size: u8,
         claimed: bool,
         age: u64,
+        /// The transaction that brings its block, while that is under way.
+        brought_by: Option<TransactionTag>,
     },
     /// A block of the data cache.
     Filling {
@@ -115,16 +120,42 @@ impl MissRegisters {
 
     /// The address of the load that has waited longest.
     pub fn oldest(&self) -> Option<u64> {
-        self.oldest_where(|_| true)
-    }
-
-    /// The same of those whose addresses satisfy a condition.
-    pub fn oldest_where(&self, condition: impl Fn(u64) -> bool) -> Option<u64> {
         let waiting = self.registers.iter().filter_map(|register| match *register {
-            Register::Waiting { address, age, .. } if condition(address) => Some((age, address)),
+            Register::Waiting { address, age, .. } => Some((age, address)),
             _ => None,
         });
         waiting.min().map(|(_, address)| address)
+    }
+
+    /// The same of those whose blocks no transaction brings yet, and for which one may go beside the others.
+    pub fn oldest_to_ask_for(&self, may_go: impl Fn(u64) -> bool) -> Option<u64> {
+        let waiting = self.registers.iter().filter_map(|register| match *register {
+            Register::Waiting { address, age, brought_by: None, .. } if may_go(address) => {
+                Some((age, address))
+            }
+            _ => None,
+        });
+        waiting.min().map(|(_, address)| address)
+    }
+
+    /// A transaction brings the block of these addresses from now on.
+    pub fn is_brought(&mut self, block: &Range<u64>, by: TransactionTag) {
+        for own in &mut self.registers {
+            if let Register::Waiting { address, brought_by, .. } = own
+                && block.contains(address)
+            {
+                *brought_by = Some(by);
+            }
+        }
+    }
+
+    /// The transaction with this tag is over: it brings no block any more.
+    pub fn is_over(&mut self, tag: TransactionTag) {
+        for own in &mut self.registers {
+            if let Register::Waiting { brought_by, .. } = own {
+                brought_by.take_if(|by| *by == tag);
+            }
+        }
     }
 
     /// What decides how it goes on.
@@ -264,29 +295,35 @@ impl ProcessorMemory {
     /// asked for it.
     pub(super) fn begin_load(&mut self, address: u64, size: usize, register: u8) -> bool {
         let asked = self.is_on_its_way(address);
+        let brought_by = self.in_flight.bringing(self.block_of(address));
         if let Some(misses) = &mut self.misses {
             misses.statistics.under_way.increment();
             misses.statistics.joined.add(u64::from(asked));
             misses.age += 1;
             let (size, age) = (size as u8, misses.age);
             misses.registers[usize::from(register)] =
-                Register::Waiting { address, size, claimed: asked, age };
+                Register::Waiting { address, size, claimed: asked, age, brought_by };
         }
         !asked
     }
 
-    /// Loads end whose block is in the caches by now.
+    /// Loads end whose block is in the caches by now, as this transaction is over.
     #[inline]
-    pub(super) fn end_loads(&mut self) {
+    pub(super) fn end_loads(&mut self, by: TransactionTag) {
         if let Some(misses) = self.misses.take() {
-            self.end_loads_in(misses);
+            self.end_loads_in(misses, by);
         }
     }
 
     #[inline(never)]
-    fn end_loads_in(&mut self, mut misses: Box<MissRegisters>) {
+    fn end_loads_in(&mut self, mut misses: Box<MissRegisters>, by: TransactionTag) {
+        misses.is_over(by);
         for place in 0..misses.count() {
-            let Register::Waiting { address, size, claimed, .. } = misses.registers[place] else { continue };
+            // What another transaction brings is not here.
+            let Register::Waiting { address, size, claimed, brought_by: None, .. } = misses.registers[place]
+            else {
+                continue;
+            };
             let mut bytes = [0; 8];
             if !self.peek_own(address, &mut bytes[..usize::from(size)]) {
                 continue;

@@ -160,7 +160,11 @@ impl ProcessorMemory {
         prefetcher.train(address / bytes, &blocks, &mut |number| {
             let block = number * bytes;
             let is_kept_away = self.reservation.is_some_and(|reserved| cache.share_a_set(reserved, block));
-            if is_kept_away || cache.holds(block) || asked.contains(&block) || self.is_under_way(block) {
+            if is_kept_away
+                || cache.holds(block)
+                || asked.contains(&block)
+                || self.in_flight.bringing(block).is_some()
+            {
                 return;
             }
             if asked.len() == MOST_ASKED {
@@ -178,12 +182,6 @@ impl ProcessorMemory {
             own.asked.retain(|&block| !cache.share_a_set(address, block));
             self.prefetching = Some(own);
         }
-    }
-
-    /// Whether a transaction brings this block.
-    fn is_under_way(&self, block: u64) -> bool {
-        let brings = |issued: &Issued| matches!(issued, Issued::Block { address, .. } if *address == block);
-        self.in_flight.of_blocks().any(brings)
     }
 
     /// An access comes to a block of the caches: where it is the first one to a prefetched block, and the prefetcher
@@ -225,9 +223,9 @@ impl ProcessorMemory {
         if self.pending.is_some() || !self.store_buffer.is_empty() || self.is_locking() {
             return None;
         }
-        let cache = self.coherent_cache();
-        let may_go = |block: &u64| !cache.holds(*block) && self.may_go_beside(*block);
-        own.asked.iter().copied().find(may_go).map(NextOfBlocks::Prefetch)
+        let (cache, may_go) = (self.coherent_cache(), self.beside_those_under_way());
+        let mut asked = own.asked.iter().copied();
+        asked.find(|&block| !cache.holds(block) && may_go(block)).map(NextOfBlocks::Prefetch)
     }
 
     /// The transaction for a block that is prefetched; one that makes room for it comes first.

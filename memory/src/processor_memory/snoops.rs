@@ -58,6 +58,9 @@ impl ProcessorMemory {
         let is_formed_anew = matches!(self.in_flight.get(transaction.tag), Some(Issued::Block { .. }));
         if is_formed_anew {
             self.in_flight.end(transaction.tag);
+            if let Some(misses) = &mut self.misses {
+                misses.is_over(transaction.tag);
+            }
         }
         is_formed_anew
     }

@@ -90,7 +90,7 @@ impl ProcessorMemory {
             return Some(store);
         }
         if let Some(misses) = &self.misses
-            && let Some(load) = misses.oldest_where(|address| self.may_go_beside(address))
+            && let Some(load) = misses.oldest_to_ask_for(self.beside_those_under_way())
         {
             return Some(NextOfBlocks::Load(load));
         }
@@ -200,7 +200,7 @@ impl ProcessorMemory {
             Issued::Block { address, request, instructions, purpose } => {
                 self.take_block((address, request, instructions), response);
                 self.note_block(address, request, purpose);
-                self.end_loads();
+                self.end_loads(transaction.tag);
                 self.drain_stores();
                 match purpose {
                     Purpose::Pending => {
@@ -337,6 +337,10 @@ impl ProcessorMemory {
         let issued =
             Issued::Block { address: block, request, instructions: false, purpose: Purpose::Pending };
         let tag = self.in_flight.begin_block(issued);
+        let bytes = self.block_bytes() as u64;
+        if let Some(misses) = &mut self.misses {
+            misses.is_brought(&(block..block + bytes), tag);
+        }
         Transaction { tag, ..Transaction::block(self.agent, kind, block) }
     }
 

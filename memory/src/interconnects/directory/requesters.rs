@@ -44,7 +44,7 @@ impl Directory {
         let asked = (!transaction.kind.is_uncached()).then(|| BlockRequest::new(transaction.kind, slot));
         let requester = own.requester(agent);
         let is_over = transaction.kind == Kind::WriteBack;
-        requester.underway.push(DirectoryTransaction {
+        requester.begin(DirectoryTransaction {
             transaction: transaction.clone(),
             since: now,
             asked,
@@ -72,9 +72,7 @@ impl Directory {
     ) {
         while let Some(place) = Self::of(composition, on).requester(agent).next_to_send() {
             let own = Self::of(composition, on);
-            let underway = &mut own.requester(agent).underway[place];
-            underway.is_sent = true;
-            let &mut DirectoryTransaction { slot, ref transaction, .. } = underway;
+            let &DirectoryTransaction { slot, ref transaction, .. } = own.requester(agent).send(place);
             let &Transaction { kind, tag, address: block, .. } = transaction;
             let bytes = transaction.data_bytes(0) as u16;
             if kind.is_uncached()

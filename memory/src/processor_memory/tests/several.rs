@@ -1,6 +1,7 @@
 //! Several transactions of one processor under way.
 
 use super::*;
+use crate::prefetchers::{Config as PrefetcherConfig, next_line};
 use misses::Arrival;
 
 /// Four misses, and three transactions on blocks.
@@ -73,6 +74,24 @@ fn blocks_of_one_set_are_fetched_one_after_the_other() {
     assert!(!bench.own.wants(Traffic::All));
     bench.answer(&first);
     assert_eq!(bench.issue().address, DATA + 0x400);
+}
+
+#[test]
+fn a_load_of_a_block_that_is_prefetched_already_asks_for_nothing_and_ends_with_it() {
+    let mut bench = several();
+    let next_block = PrefetcherConfig::NextLine(next_line::Config { degree: 1, distance: 1 });
+    bench.own = bench.own.with_prefetcher(&next_block);
+    bench.begin_load(DATA);
+    let first = bench.issue();
+    let prefetch = bench.issue();
+    assert_eq!((first.address, prefetch.address), (DATA, DATA + 64));
+    let second = bench.begin_load(DATA + 64);
+    assert_eq!(bench.issue().address, DATA + 2 * 64, "what the second miss prefetches");
+    bench.answer(&first);
+    assert_eq!(bench.own.next_arrival().map(|arrival| arrival.value), Some(1));
+    assert_eq!(bench.own.next_arrival(), None, "the other block is still on its way");
+    bench.answer(&prefetch);
+    assert_eq!(bench.own.next_arrival(), Some(Arrival { register: second, value: 2 }));
 }
 
 #[test]
