@@ -43,8 +43,8 @@ pub struct Config {
     #[schemars(range(min = 1, max = 32))]
     pub misses: Option<u64>,
     /// From the first place at which the processor can stop for an interrupt to its
-    /// handler's first instruction. A core without has no interrupts, and programs
-    /// never have any: they are the firmware's.
+    /// handler's first instruction. A core without has no interrupts. They are the
+    /// firmware's, and a program's whose interface chooses its threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupt_cycles: Option<u64>,
     /// A reorder window, in which instructions begin when their operands are ready; without one they

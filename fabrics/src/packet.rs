@@ -110,6 +110,11 @@ impl Header {
         (self.0 >> 16) as usize & 0xff
     }
 
+    /// The handler of the message.
+    pub fn handler(self) -> u8 {
+        (self.0 >> 24) as u8
+    }
+
     /// Where the payload belongs in its message.
     pub fn place_bytes(self) -> u64 {
         (self.0 >> 40 & 0x1f_ffff) * 4
@@ -123,6 +128,24 @@ impl Header {
     /// The message valid bit of a cachable queue's entry (isca96, Section 2.2).
     pub fn sense(self) -> bool {
         self.0 & Self::SENSE != 0
+    }
+
+    /// Whether the receiving hardware puts the packets of its message together: the same bit, of which no interface
+    /// without cachable queues has another use. The header of the whole message is that of its last packet.
+    pub fn is_of_whole_message(self) -> bool {
+        self.sense()
+    }
+
+    /// Bytes of payload up to the end of this packet.
+    pub fn message_bytes(self) -> usize {
+        self.place_bytes() as usize + self.payload_bytes()
+    }
+
+    /// The header of the packet of a message of this header that carries these bytes of it.
+    pub fn of_part(self, place_bytes: usize, payload_bytes: usize, is_last: bool) -> Header {
+        let rest = self.0 & !(0x1f_ffff << 40 | 0xff << 16 | Self::LAST);
+        let last = if is_last { Self::LAST } else { 0 };
+        Header(rest | (place_bytes as u64 / 4) << 40 | (payload_bytes as u64) << 16 | last)
     }
 
     /// The same header as the process at the other end sees it.
@@ -182,7 +205,10 @@ pub enum Notice {
     /// It has a place for the packet, which is to be sent.
     Pull,
     /// A sender tells its receiver: the packet waits for a pull.
-    Waits,
+    Waits {
+        /// How many packets of its message are before it.
+        behind: u64,
+    },
 }
 
 /// What a frame is.
@@ -264,7 +290,12 @@ impl Frame {
                 let payload_bytes = payload.len();
                 FrameSummary { kind, source, destination, sequence, payload_bytes, message_bytes }
             }
-            &Frame::Notice { from: source, to: destination, next: sequence, notice: Notice::Waits }
+            &Frame::Notice {
+                from: source,
+                to: destination,
+                next: sequence,
+                notice: Notice::Waits { .. },
+            }
             | &Frame::Acknowledgement { from: destination, to: source, sequence }
             | &Frame::Notice { from: destination, to: source, next: sequence, .. } => {
                 let (payload_bytes, message_bytes) = (0, None);

@@ -156,6 +156,12 @@ impl NetworkPort {
         self
     }
 
+    /// The same where buffers hold whole messages, in packets with so much payload.
+    pub fn with_whole_messages(mut self, part_bytes: u64) -> Self {
+        self.flow.put_messages_together(part_bytes);
+        self
+    }
+
     /// The same on a machine that may lose frames.
     pub fn with_faults(self, faults: Faults) -> Self {
         NetworkPort { faults, ways: None, ..self }
@@ -389,9 +395,9 @@ impl NetworkPort {
         has_refused || gives_place_back || self.flow.answers_when_taken() || self.relay.is_some()
     }
 
-    /// Takes the oldest packet that waits for a process from the flow control.
-    fn take_from_flow(&mut self, own: Rank) -> Option<Box<Packet>> {
-        let packet = self.flow.take(own, &mut self.emitted)?;
+    /// Takes the packet behind this many older ones that wait for a process from the flow control.
+    fn take_from_flow(&mut self, own: Rank, place: usize) -> Option<Box<Packet>> {
+        let packet = self.flow.take_at(own, place, &mut self.emitted)?;
         self.may_accept_refused = self.refused.as_ref().is_some_and(|refused| !refused.is_empty());
         if self.is_switched && self.flow.keeps_places() {
             self.taken.push((self.placement.process(own), packet.is_urgent));
@@ -402,7 +408,7 @@ impl NetworkPort {
     /// Throws away what waits for a process.
     pub fn discard(&mut self, process: u8) {
         self.changes += 1;
-        while self.take_from_flow(self.placement.rank(self.own, process)).is_some() {}
+        while self.take_from_flow(self.placement.rank(self.own, process), 0).is_some() {}
     }
 
     /// The messages that the node's processes have sent, by size.

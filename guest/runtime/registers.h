@@ -681,6 +681,9 @@
 /* ioctl: queue pair -> state. */
 #define VERBS_QUERY_QUEUE_PAIR UINT64_C(0xe)
 
+/* where STATUS has the number of contexts */
+#define STATUS_CONTEXTS_SHIFT UINT64_C(0x8)
+
 /* the control register that says whose x30 and x31 are */
 #define CSR_NETMAP UINT64_C(0x801)
 
@@ -705,6 +708,9 @@
 /* store: where in its unit an access begins */
 #define REGISTER_BENCH_OFFSET UINT64_C(0x18)
 
+/* load: the running context; store: the one that runs from now on */
+#define REGISTER_CONTEXT UINT64_C(0x18)
+
 /* store: so many more messages are in the send queue */
 #define REGISTER_MESSAGE_READY UINT64_C(0x18)
 
@@ -714,17 +720,32 @@
 /* store: the cachable registers have been read and may be reused */
 #define REGISTER_CLEAR UINT64_C(0x20)
 
+/* load: the context that the interface chooses */
+#define REGISTER_NEXT UINT64_C(0x20)
+
 /* store: 0, units in turn; else the seed of random ones */
 #define REGISTER_BENCH_PATTERN UINT64_C(0x28)
+
+/* store: a handler in bits 0-7, whose messages are those of the context in bits 8-15 */
+#define REGISTER_BIND UINT64_C(0x28)
 
 /* store: accesses of a test */
 #define REGISTER_BENCH_COUNT UINT64_C(0x30)
 
+/* store: a context in bits 0-7, and its priority in bits 8-15; 0 is the highest */
+#define REGISTER_PRIORITY UINT64_C(0x30)
+
 /* store: the test that begins, with BENCH_DMA for the DMA engine */
 #define REGISTER_BENCH_START UINT64_C(0x38)
 
+/* store: the running context has done with its message */
+#define REGISTER_DONE UINT64_C(0x38)
+
 /* load: accesses of the test that are not over */
 #define REGISTER_BENCH_LEFT UINT64_C(0x40)
+
+/* load: bytes of payload of the longest message that is pushed as one */
+#define REGISTER_MESSAGE UINT64_C(0x40)
 
 /* store: address of a payload to send by DMA; load: starts it, 1 while it lasts */
 #define REGISTER_SEND_DMA UINT64_C(0x40)

@@ -71,6 +71,10 @@ pub struct Layout {
     /// machine's parameters of the others have no effect; every kind for a half
     /// that does not say.
     pub transactions: Vec<Kind>,
+    /// Interrupt lines from it to the processor that runs its process's program.
+    pub lines: u32,
+    /// Payload of a full packet, where it cuts messages into packets that the receiving hardware puts together.
+    pub part_bytes: Option<u64>,
 }
 
 impl Default for Layout {
@@ -89,6 +93,8 @@ impl Default for Layout {
             facts: Vec::new(),
             overrides: Vec::new(),
             transactions: Kind::ALL.to_vec(),
+            lines: 0,
+            part_bytes: None,
         }
     }
 }
@@ -120,6 +126,12 @@ pub trait HalfDescription: HalfState {
     /// changes when a verb is called and at no other time.
     fn engine(&self, _now: Time) -> Option<Engine> {
         None
+    }
+
+    /// Which of its interrupt lines it asserts now, by bit. They change when a verb is called and at no
+    /// other time.
+    fn asserted_lines(&self) -> u64 {
+        0
     }
 
     /// The block that begins at `address`, if this half holds newer bytes than
@@ -195,6 +207,8 @@ pub struct DevicePort {
     pub hides_engines: bool,
     /// Interrupt lines from it to the processors on its interconnect that run firmware.
     pub lines: u32,
+    /// Interrupt lines from it to the processor that runs its process's program.
+    pub lines_to_program: u32,
     /// Whether it may refuse transactions by itself, whatever owners do on its bus.
     pub refuses: bool,
     /// Whether it may hold accesses to its registers, or requests for blocks whose home it is, and answer

@@ -321,7 +321,7 @@ impl DeviceDescription for Interface {
             let process = self.share.process_of(number);
             let is_sender = number.is_multiple_of(2);
             let registers = Addresses::of_process(process).register_page();
-            let Layout { home, holds, snoops_all, .. } = half.layout();
+            let Layout { home, holds, snoops_all, lines, .. } = half.layout();
             let concern = if snoops_all { 0..u64::MAX } else { concern.clone() };
             DevicePort {
                 process,
@@ -329,12 +329,17 @@ impl DeviceDescription for Interface {
                 registers: Vec::from_iter(is_sender.then_some(registers..registers + PAGE_BYTES)),
                 homes: home,
                 holds,
+                lines_to_program: lines,
                 is_coherent: !concern.is_empty(),
                 concern,
                 ..DevicePort::default()
             }
         };
         self.halves.iter().map(|half| &**half).enumerate().map(port).collect()
+    }
+
+    fn asserted_lines(&self, port: usize) -> u64 {
+        self.halves[port].asserted_lines()
     }
 
     fn part(&self, port: usize) -> &'static str {

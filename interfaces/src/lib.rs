@@ -13,6 +13,7 @@
 //! | [`host_memory`] | how interfaces read and write parts of the host's blocks |
 //! | [`models`] | the models, one a file |
 //! | [`fifo`] | the FIFOs that uncached models share |
+//! | [`thread_choice`] | the choice of a core's next thread by its interface |
 //! | [`cachable_queue`] | the engines that coherent models share |
 //! | [`cachable_register`] | the halves of interfaces with cachable device registers |
 //! | [`pio_coherent`] | the halves of an interface that holds loads of its lines |
@@ -66,6 +67,7 @@ pub mod rules;
 pub mod sarc;
 pub mod share;
 pub mod taxonomy;
+pub mod thread_choice;
 pub mod vectors;
 pub mod verbs;
 pub mod via;

@@ -3,6 +3,7 @@
 
 mod firmware;
 mod hardware;
+mod interrupts;
 pub mod jobs;
 mod memories;
 mod nodes;
@@ -186,7 +187,8 @@ impl<'a> Blueprint<'a> {
         let (config, id) = (&*self.config, NodeId(number as u16));
         let mut built = self.interfaces_of(id)?;
         built.iter().try_for_each(|interface| self.check_peers(id, &**interface))?;
-        let (network, interfaces) = (self.network_port(id), built.len());
+        let part_bytes = built[0].layouts(0).iter().find_map(|layout| layout.part_bytes);
+        let (network, interfaces) = (self.network_port(id, part_bytes), built.len());
         let engines: Vec<(Vec<String>, _)> = config.build_dma_engines().collect();
         let places = self.places_beside(&built[1..], engines.iter().map(|(on, _)| on));
         let places: Vec<&[String]> = places.iter().map(Vec::as_slice).collect();
@@ -278,7 +280,7 @@ impl<'a> Blueprint<'a> {
     }
 
     /// A node's end of the network.
-    fn network_port(&self, id: NodeId) -> NetworkPort {
+    fn network_port(&self, id: NodeId, part_bytes: Option<u64>) -> NetworkPort {
         let config = &*self.config;
         let placement = self.placement();
         let flow_control = config.flow_control.build(placement);
@@ -287,6 +289,10 @@ impl<'a> Blueprint<'a> {
         let network = NetworkPort::new(id, placement, flow_control, network, self.header_bytes())
             .with_interfaces(config.interfaces_per_node())
             .with_jobs(jobs.collect());
+        let network = match part_bytes {
+            Some(bytes) => network.with_whole_messages(bytes),
+            None => network,
+        };
         let network = match &config.faults {
             Some(faults) => network.with_faults(Faults::of(faults, id)),
             None => network,

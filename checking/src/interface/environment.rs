@@ -133,8 +133,8 @@ impl FlowControl for Gate {
         &self.waiting
     }
 
-    fn take(&mut self, _own: Rank, _emitted: &mut Emitted) -> Option<Box<Packet>> {
-        self.waiting.pop_front()
+    fn take_at(&mut self, _own: Rank, place: usize, _emitted: &mut Emitted) -> Option<Box<Packet>> {
+        self.waiting.remove(place)
     }
 
     fn retry(&mut self, _now: Time, _emitted: &mut Emitted) {}

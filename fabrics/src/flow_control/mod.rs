@@ -53,6 +53,11 @@ trait Parameters {
         false
     }
 
+    /// Whether its buffers may hold whole messages ([`FlowControl::put_messages_together`]).
+    fn puts_messages_together(&self) -> bool {
+        false
+    }
+
     /// Those that change nothing, as (key, why) pairs.
     fn without_effect(&self) -> Vec<(String, String)> {
         Vec::new()
@@ -76,6 +81,11 @@ impl Config {
     /// Whether it sends again what the network has lost.
     pub fn repairs(&self) -> bool {
         self.chosen().repairs()
+    }
+
+    /// Whether its buffers may hold whole messages ([`FlowControl::put_messages_together`]).
+    pub fn puts_messages_together(&self) -> bool {
+        self.chosen().puts_messages_together()
     }
 
     /// The parameters that change nothing, as (key, why) pairs.
@@ -137,6 +147,13 @@ pub trait FlowControl: Archived + Send {
     /// shared at each of them. Said before anything is sent.
     fn share_among(&mut self, _interfaces: u8) {}
 
+    /// The packets of a message that hardware puts together ([`Header::is_of_whole_message`](crate::Header)) are
+    /// handed over as one, and each of the receiver's buffers holds a message; `part_bytes` is the payload of a full
+    /// packet. Said before anything is sent, where [`Config::puts_messages_together`].
+    fn put_messages_together(&mut self, _part_bytes: u64) {
+        unreachable!("the machine is checked before")
+    }
+
     /// Whether `own`, a process of this node, may hand over a packet to
     /// `destination` now.
     fn can_send(&self, own: Rank, destination: Rank) -> bool;
@@ -154,8 +171,13 @@ pub trait FlowControl: Archived + Send {
     /// The packets that have arrived for `own` and have not been taken, oldest first.
     fn waiting(&self, own: Rank) -> &VecDeque<Box<Packet>>;
 
-    /// Takes the oldest packet that waits for `own` and frees its buffer.
-    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Box<Packet>>;
+    /// Takes the packet behind this many older ones that wait for `own`, and frees its buffer.
+    fn take_at(&mut self, own: Rank, place: usize, emitted: &mut Emitted) -> Option<Box<Packet>>;
+
+    /// Takes the oldest packet that waits for `own`.
+    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Box<Packet>> {
+        self.take_at(own, 0, emitted)
+    }
 
     /// The instant that was asked for has come.
     fn retry(&mut self, now: Time, emitted: &mut Emitted);

@@ -70,8 +70,8 @@ impl FlowControl for Unlimited {
         &self.waiting[usize::from(self.placement.process(own))]
     }
 
-    fn take(&mut self, own: Rank, _emitted: &mut Emitted) -> Option<Box<Packet>> {
-        let packet = self.waiting[usize::from(self.placement.process(own))].pop_front()?;
+    fn take_at(&mut self, own: Rank, place: usize, _emitted: &mut Emitted) -> Option<Box<Packet>> {
+        let packet = self.waiting[usize::from(self.placement.process(own))].remove(place)?;
         self.statistics.delivered.increment();
         Some(packet)
     }

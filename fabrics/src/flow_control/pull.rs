@@ -20,6 +20,11 @@
 //! the receiver's buffer, and is handed over when all before it have come. The sender keeps a packet until it
 //! is acknowledged, which is when the receiver has a place for it.
 //!
+//! **Messages put together.** An interface that hands over whole messages has each place hold one, of several
+//! packets ([`FlowControl::put_messages_together`]). The first packet of a message takes the place, whichever it is,
+//! and the others have it then: none of them is trimmed, and those that wait are pulled at once. So a message with a
+//! place becomes whole whatever others do, and one that finds none waits at its sender.
+//!
 //! **What is simplified.** In NDP the switches trim; here a packet is trimmed where it arrives, and the
 //! buffers of switches hold packets back as the network says. Headers and pulls take the way of
 //! acknowledgements, so they overtake payload. A pull is sent when a place is free, and not at the pace of the
@@ -32,7 +37,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Arrival, Emitted, FlowControl, Limit, Occupancy, Outstanding, Parameters, State, Statistics};
-use crate::packet::{Frame, Notice, Packet, Placement, Rank};
+use crate::packet::{Frame, Header, Notice, Packet, Placement, Rank};
 
 /// A receiver pulls packets for which it has buffers, and trims others to a header (NDP).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +54,10 @@ impl Parameters for Config {
         let counts = [("window", self.window), ("buffers", self.buffers)];
         let none = counts.into_iter().filter(|(_, count)| *count == 0);
         none.map(|(key, _)| (key, "0 would let no packet through; at least 1 is needed".into())).collect()
+    }
+
+    fn puts_messages_together(&self) -> bool {
+        true
     }
 
     fn build(&self, placement: Placement) -> Box<dyn FlowControl> {
@@ -91,25 +100,45 @@ struct Receiving {
     expected: u64,
     /// Those that have come before it.
     early: BTreeMap<u64, Box<Packet>>,
+    /// The message that is being put together, with the number of its first packet.
+    partial: Option<Box<Packet>>,
 }
+
+impl Receiving {
+    /// The packet that was expected is here: what the process may take now, if anything.
+    fn hand_over(&mut self, packet: Box<Packet>, together: bool) -> Option<Box<Packet>> {
+        self.expected += 1;
+        if !together || !packet.header.is_of_whole_message() {
+            return Some(packet);
+        }
+        let whole = match self.partial.take() {
+            None => packet,
+            Some(mut partial) => {
+                partial.header = packet.header;
+                partial.payload.extend_from_slice(&packet.payload);
+                partial
+            }
+        };
+        if whole.header.is_last() {
+            return Some(whole);
+        }
+        self.partial = Some(whole);
+        None
+    }
+}
+
+/// A message, by its source and the number of its first packet. A packet that is handed over by itself is one.
+type Message = (Rank, u64);
 
 /// The receive buffer of a process.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Buffer {
-    /// Packets that the process may take.
+    /// What the process may take.
     waiting: VecDeque<Box<Packet>>,
-    /// Packets behind a gap.
-    early: usize,
-    /// Packets that were pulled and have not come, by source and number: each has its place.
-    pulled: BTreeSet<(Rank, u64)>,
-    /// Packets whose headers have come alone, oldest first.
-    asked: VecDeque<(Rank, u64)>,
-}
-
-impl Buffer {
-    fn used(&self) -> usize {
-        self.waiting.len() + self.early + self.pulled.len()
-    }
+    /// The messages that have a place, from its being kept for them until they are taken.
+    places: BTreeSet<Message>,
+    /// Packets whose headers have come alone, oldest first, each with its message.
+    asked: VecDeque<(u64, Message)>,
 }
 
 /// The transport of one node.
@@ -122,6 +151,8 @@ pub struct Pull {
     receiving: BTreeMap<(Rank, Rank), Receiving>,
     /// By process.
     buffers: Vec<Buffer>,
+    /// Payload of a full packet, where messages are put together.
+    part_bytes: Option<u64>,
     statistics: Statistics,
 }
 
@@ -135,7 +166,16 @@ impl Pull {
             sending: BTreeMap::new(),
             receiving: BTreeMap::new(),
             buffers: (0..placement.processes).map(|_| Buffer::default()).collect(),
+            part_bytes: None,
             statistics: Statistics::default(),
+        }
+    }
+
+    /// How many packets of its message came before this one.
+    fn place_of(&self, header: Header) -> u64 {
+        match self.part_bytes {
+            Some(part) if header.is_of_whole_message() => header.place_bytes() / part,
+            _ => 0,
         }
     }
 
@@ -145,54 +185,54 @@ impl Pull {
 
     /// A packet has come: it gets its place, or is trimmed.
     fn receive(&mut self, packet: Box<Packet>, emitted: &mut Emitted) -> Arrival {
-        let Packet { source, destination: own, number, .. } = *packet;
-        let capacity = self.capacity;
+        let Packet { source, destination: own, number, header, .. } = *packet;
+        let message = (source, number - self.place_of(header));
+        let (capacity, together) = (self.capacity, self.part_bytes.is_some());
         let buffer = self.buffer_of(own);
-        if !buffer.pulled.remove(&(source, number)) && buffer.used() >= capacity {
+        if !buffer.places.contains(&message) && buffer.places.len() >= capacity {
             tell(emitted, (own, source), number, Notice::Trimmed);
-            self.ask(own, source, number, emitted);
+            self.ask(own, (number, message), emitted);
             return Arrival::default();
         }
+        buffer.places.insert(message);
         self.statistics.accepted.increment();
         emitted.frames.push((source, Frame::Acknowledgement { from: own, to: source, sequence: number }));
         let buffer = &mut self.buffers[usize::from(self.placement.process(own))];
         let receiving = self.receiving.entry((source, own)).or_default();
         receiving.early.insert(number, packet);
-        buffer.early += 1;
         let before = buffer.waiting.len();
         while let Some(next) = receiving.early.remove(&receiving.expected) {
-            receiving.expected += 1;
-            buffer.early -= 1;
-            buffer.waiting.push_back(next);
+            buffer.waiting.extend(receiving.hand_over(next, together));
         }
         let is_next = buffer.waiting.len() > before;
         Arrival { packet: is_next.then_some(self.placement.process(own)), room: false }
     }
 
     /// A header has come alone.
-    fn ask(&mut self, own: Rank, source: Rank, number: u64, emitted: &mut Emitted) {
-        self.buffer_of(own).asked.push_back((source, number));
+    fn ask(&mut self, own: Rank, asked: (u64, Message), emitted: &mut Emitted) {
+        self.buffer_of(own).asked.push_back(asked);
         self.pull(own, emitted);
     }
 
-    /// Pulls packets as far as there are places for them. If all places have packets behind gaps, one that
-    /// fills a gap gets a place beyond them: else nothing would ever be taken.
+    /// Pulls packets as far as there are places for them, and those of messages that have one. If all places have
+    /// messages behind gaps, one that fills a gap gets a place beyond them: else nothing would ever be taken.
     fn pull(&mut self, own: Rank, emitted: &mut Emitted) {
         let process = usize::from(self.placement.process(own));
         let (buffer, receiving) = (&mut self.buffers[process], &self.receiving);
-        let fills_gap = |&(source, number): &(Rank, u64)| {
-            receiving.get(&(source, own)).map_or(0, |receiving| receiving.expected) == number
-        };
+        let expected = |source| receiving.get(&(source, own)).map_or(0, |receiving| receiving.expected);
         while !buffer.asked.is_empty() {
-            let is_stuck = buffer.waiting.is_empty() && buffer.pulled.is_empty();
-            let place = match buffer.used() < self.capacity {
+            let Buffer { places, asked, .. } = &*buffer;
+            let has_place = |(_, message): &(u64, Message)| places.contains(message);
+            let fills_gap = |&(number, (source, _)): &(u64, Message)| expected(source) == number;
+            let is_stuck = || places.iter().all(|&(source, first)| first > expected(source));
+            let next = asked.iter().position(has_place).or_else(|| match places.len() < self.capacity {
                 true => Some(0),
-                false if is_stuck => buffer.asked.iter().position(fills_gap),
+                false if is_stuck() => asked.iter().position(fills_gap),
                 false => None,
-            };
-            let Some((source, number)) = place.and_then(|place| buffer.asked.remove(place)) else { return };
-            buffer.pulled.insert((source, number));
-            tell(emitted, (own, source), number, Notice::Pull);
+            });
+            let Some((number, message)) = next.and_then(|next| buffer.asked.remove(next)) else { return };
+            buffer.places.insert(message);
+            tell(emitted, (own, message.0), number, Notice::Pull);
         }
     }
 
@@ -251,13 +291,14 @@ impl FlowControl for Pull {
 
     fn send(&mut self, mut packet: Box<Packet>, emitted: &mut Emitted) {
         let (source, destination) = (packet.source, packet.destination);
+        let behind = self.place_of(packet.header);
         let sending = self.sending.entry((source, destination)).or_default();
         packet.number = sending.next;
         sending.next += 1;
         self.statistics.sent.increment();
         let waits = sending.waiting() > 0;
         match waits {
-            true => tell(emitted, (source, destination), packet.number, Notice::Waits),
+            true => tell(emitted, (source, destination), packet.number, Notice::Waits { behind }),
             false => emitted.frames.push((destination, Frame::Data(packet.clone()))),
         }
         sending.kept.push_back(Kept { packet, waits, trimmed_at: None });
@@ -267,8 +308,8 @@ impl FlowControl for Pull {
         match frame {
             Frame::Data(packet) => self.receive(packet, emitted),
             Frame::Acknowledgement { from, to, sequence } => self.acknowledge((to, from), sequence),
-            Frame::Notice { from, to, next, notice: Notice::Waits } => {
-                self.ask(to, from, next, emitted);
+            Frame::Notice { from, to, next, notice: Notice::Waits { behind } } => {
+                self.ask(to, (next, (from, next - behind)), emitted);
                 Arrival::default()
             }
             Frame::Notice { from, to, next, notice } => self.hear(now, (to, from), next, notice, emitted),
@@ -280,9 +321,11 @@ impl FlowControl for Pull {
         &self.buffers[usize::from(self.placement.process(own))].waiting
     }
 
-    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Box<Packet>> {
-        let packet = self.buffer_of(own).waiting.pop_front()?;
-        self.statistics.delivered.increment();
+    fn take_at(&mut self, own: Rank, place: usize, emitted: &mut Emitted) -> Option<Box<Packet>> {
+        let buffer = self.buffer_of(own);
+        let packet = buffer.waiting.remove(place)?;
+        buffer.places.remove(&(packet.source, packet.number));
+        self.statistics.delivered.add(self.place_of(packet.header) + 1);
         self.pull(own, emitted);
         Some(packet)
     }
@@ -292,7 +335,11 @@ impl FlowControl for Pull {
     }
 
     fn can_accept(&self, own: Rank) -> bool {
-        self.buffers[usize::from(self.placement.process(own))].used() < self.capacity
+        self.buffers[usize::from(self.placement.process(own))].places.len() < self.capacity
+    }
+
+    fn put_messages_together(&mut self, part_bytes: u64) {
+        self.part_bytes = Some(part_bytes);
     }
 
     fn retry(&mut self, _now: Time, _emitted: &mut Emitted) {}

@@ -276,9 +276,9 @@ impl FlowControl for ReturnToSender {
         &self.waiting[self.process(own)]
     }
 
-    fn take(&mut self, own: Rank, _emitted: &mut Emitted) -> Option<Box<Packet>> {
+    fn take_at(&mut self, own: Rank, place: usize, _emitted: &mut Emitted) -> Option<Box<Packet>> {
         let process = self.process(own);
-        let packet = self.waiting[process].pop_front()?;
+        let packet = self.waiting[process].remove(place)?;
         self.statistics.delivered.increment();
         Some(packet)
     }

@@ -106,8 +106,8 @@ impl FlowControl for SlidingWindow {
         &self.waiting[usize::from(self.placement.process(own))]
     }
 
-    fn take(&mut self, own: Rank, emitted: &mut Emitted) -> Option<Box<Packet>> {
-        let packet = self.waiting[usize::from(self.placement.process(own))].pop_front()?;
+    fn take_at(&mut self, own: Rank, place: usize, emitted: &mut Emitted) -> Option<Box<Packet>> {
+        let packet = self.waiting[usize::from(self.placement.process(own))].remove(place)?;
         self.statistics.delivered.increment();
         let (from, to) = (packet.destination, packet.source);
         emitted.frames.push((to, Frame::Acknowledgement { from, to, sequence: packet.sequence }));

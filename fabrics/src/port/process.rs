@@ -179,11 +179,16 @@ impl ProcessPort<'_> {
 
     /// Takes the oldest packet that has arrived for this process and frees its buffer.
     pub fn take(&mut self) -> Option<Box<Packet>> {
+        self.take_at(0)
+    }
+
+    /// Takes the packet behind this many older ones that have arrived for this process, and frees its buffer.
+    pub fn take_at(&mut self, place: usize) -> Option<Box<Packet>> {
         let process = self.process();
         self.port.changes += 1;
         match &mut self.port.relay {
-            None => self.port.take_from_flow(self.own),
-            Some(relay) => relay.take(process),
+            None => self.port.take_from_flow(self.own, place),
+            Some(relay) => relay.take_at(process, place),
         }
     }
 }

@@ -49,8 +49,8 @@ impl Relay {
         &self.to_processes[usize::from(process)]
     }
 
-    pub(super) fn take(&mut self, process: u8) -> Option<Box<Packet>> {
-        let packet = self.to_processes[usize::from(process)].pop_front();
+    pub(super) fn take_at(&mut self, process: u8, place: usize) -> Option<Box<Packet>> {
+        let packet = self.to_processes[usize::from(process)].remove(place);
         self.has_news |= packet.is_some();
         packet
     }
@@ -138,6 +138,6 @@ impl ProcessPort<'_> {
     pub fn take_arrived(&mut self, process: u8) -> Option<Box<Packet>> {
         let rank = self.rank_of(process);
         self.port.changes += 1;
-        self.port.take_from_flow(rank)
+        self.port.take_from_flow(rank, 0)
     }
 }

@@ -1,12 +1,10 @@
-//! The processors that run firmware: what they run, where it lies, and which devices
-//! call them.
+//! The processors that run firmware: what they run, and where it lies.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use narthex_cores::linux::{Program, SystemCalls};
 use narthex_cores::{AnyProcessor, Code, firmware};
-use narthex_interfaces::Device;
 use narthex_kernel::{Time, did_you_mean};
 use narthex_memory::AgentId;
 use narthex_memory::main_memory::MainMemory;
@@ -14,11 +12,10 @@ use narthex_memory::pages::{PageAttributes, PageTable};
 use narthex_memory::translation::Translation;
 
 use super::{Blueprint, Running};
-use crate::config::{FIRMWARE, PROGRAM, ProcessorPart};
+use crate::config::{FIRMWARE, ProcessorPart};
 use crate::node::memory::NodeMemory;
-use crate::node::{InterruptLines, Personality, Process};
+use crate::node::{Personality, Process};
 use crate::request::{Failure, RunRequest};
-use crate::wiring::Shape;
 
 /// A program for processors without a system.
 pub(super) struct Firmware {
@@ -169,32 +166,6 @@ impl Blueprint<'_> {
             }
         }
         Ok(())
-    }
-
-    /// The interrupt lines of a node's processors.
-    pub(super) fn lines(
-        &self,
-        shape: &Shape,
-        devices: &[&dyn Device],
-    ) -> Result<Vec<InterruptLines>, Failure> {
-        let parts = self.config.processor_parts();
-        let runs_firmware = |index: &usize| parts[*index].1.runs != PROGRAM;
-        let firmware: Vec<usize> = (0..parts.len()).filter(runs_firmware).collect();
-        let lines = shape.lines(devices, &firmware);
-        let lines = lines.map_err(|problem| Failure::usage(format!("{}: {problem}", self.machine)))?;
-        for InterruptLines { processor, sources, .. } in &lines {
-            let (name, part) = parts[*processor];
-            if self.config.core_named(&part.core).interrupt_cycles.is_none() {
-                let (device, port, _) = sources[0];
-                let (device, core) = (&devices[device].ports()[port].name, &part.core);
-                return Err(Failure::usage(format!(
-                    "{}: node.processors.{name}.core: {core:?} has no interrupt_cycles, and {device} has interrupt \
-                     lines to it: state the cycles from a line to the handler's first instruction",
-                    self.machine
-                )));
-            }
-        }
-        Ok(lines)
     }
 }
 

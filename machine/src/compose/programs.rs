@@ -98,8 +98,11 @@ impl Blueprint<'_> {
         part: &ProcessorPart,
     ) -> Running {
         let code = self.loaded(place).code.clone();
-        let processor = AnyProcessor::new(self.config.core_named(&part.core), code)
-            .with_access_control(&self.config.access_control);
+        let core = self.config.core_named(&part.core);
+        let mut processor = AnyProcessor::new(core, code).with_access_control(&self.config.access_control);
+        if let Some(cycles) = core.interrupt_cycles {
+            processor = processor.with_interrupts(cycles);
+        }
         (processor, self.memory_of(place.process, agent, part))
     }
 

@@ -122,6 +122,6 @@ impl Blueprint<'_> {
             receive_entries: entries(send + 1),
         };
         let job = self.jobs[0].ranks.clone();
-        Ranks::new(model, schedule, &around, job, |node| self.network_port(node)).map_err(usage)
+        Ranks::new(model, schedule, &around, job, |node| self.network_port(node, None)).map_err(usage)
     }
 }

@@ -106,12 +106,31 @@ impl super::MachineConfig {
             Some(lack) => Err(format!("'{chosen}' {lack}")),
             None => {
                 let problem = self.largest_packet_problem(&*device);
+                let problem = problem.or_else(|| self.lacks_message_buffers(&*device));
                 match problem.or_else(|| self.lacks_queues(chosen, &*device)) {
                     Some(problem) => Err(problem),
                     None => Ok(device),
                 }
             }
         }
+    }
+
+    /// Why nothing puts the messages together that the interface cuts into packets, if it does.
+    fn lacks_message_buffers(&self, device: &dyn Device) -> Option<String> {
+        device.layouts(0).iter().find_map(|layout| layout.part_bytes)?;
+        if !self.flow_control.puts_messages_together() {
+            return Some(
+                "flow_control.kind: the interface cuts messages into packets (message), which takes buffers \
+                         that hold whole messages; expected pull, or an interface without message"
+                    .into(),
+            );
+        }
+        let shared = self.interfaces_per_node() > 1 || self.forwarder.is_some();
+        shared.then(|| {
+            "interfaces.register_file.message: the buffers of whole messages are one interface's, and \
+                        here it shares the network with another device; expected no key message"
+                .into()
+        })
     }
 
     /// Why the network cannot carry the largest packet of the interface.
