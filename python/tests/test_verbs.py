@@ -218,6 +218,29 @@ def test_channels_and_datagrams_go_into_one_program_and_neither_into_others(tmp_
         assert found == has_channels
 
 
+def test_a_read_that_is_waited_for_takes_six_ways_over_links_four_engines_and_an_interrupt():
+    def latency(**settings):
+        chosen = {"machine": PCIE, "interface": "Verbs", "nodes": 2}
+        named = {key.replace("__", "."): value for key, value in settings.items()}
+        result = narthex.run(
+            "verbs-events", "read", 64, 20, 10, **chosen, set=WITH_EVENTS["set"] | named
+        )
+        return result.value("read latency")
+
+    at_once = latency()
+    # The doorbell; the read of the request, there and back; that of the other host's memory; and
+    # one behind the other payload, completion, event and message.
+    assert latency(node__interconnects__pcie__link_latency="15ns") - at_once == 6 * 10
+    assert latency(interfaces__verbs__engine_time="50ns") - at_once == 4 * 10
+    assert latency(operating_system__interrupt_time="2007ns") - at_once == 7
+    assert latency(operating_system__system_call_time="50ns") == at_once, "it is over before"
+    # Moderation counts from event to event.
+    moderation = "interfaces__verbs__interrupt_moderation"
+    assert latency(**{moderation: "20us"}) == 20_000
+    assert latency(**{moderation: "20005ns"}) == 20_005
+    assert latency(**{moderation: "20us"}, interfaces__verbs__interrupt_packets="1") == at_once
+
+
 @pytest.mark.parametrize("what", ["send", "read", "bandwidth"])
 def test_a_program_that_sleeps_until_events_ends_alike_with_any_threads_and_resumed(what, tmp_path):
     asked = ("verbs-events", what, 64, 64, 16)

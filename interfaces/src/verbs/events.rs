@@ -156,7 +156,7 @@ impl EventQueue {
         let offset = u64::from(self.produced % entries) * EVENT as u64;
         let mut bytes = vec![0; EVENT];
         bytes[..4].copy_from_slice(&completion_queue.to_le_bytes());
-        bytes[EVENT - 1] = u8::from(self.produced / entries % 2 == 0);
+        bytes[EVENT - 1] = u8::from((self.produced / entries).is_multiple_of(2));
         self.produced = self.produced.wrapping_add(1);
         (self.ring.of_ring(offset, EVENT as u64)[0].address, bytes)
     }
