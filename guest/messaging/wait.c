@@ -6,27 +6,19 @@
  * interrupts nobody, so the program looks again, behind that store. Ring is asked by a register:
  * the store is posted, and reading it back waits until it is at the interface. Virtio is asked by a
  * word of memory, so there is a fence. What the look misses then comes behind it, and interrupts.
+ * Over Verbs the store says how many completions are taken, so that it would need no second look.
  *
  * It is a file of its own, which only programs link that wait so. */
 #include "messaging/driver.h"
 #include "messaging/narthex.h"
 #include "messaging/packets.h"
+#include "runtime/interrupts.h"
 #include "runtime/marker.h"
-#include "runtime/simulator_calls.h"
-
-enum { VECTOR = 0 };
-
-/* Sleeps until the interface interrupts by the vector, or until a time. */
-static void sleep_until(uint64_t until_ns) {
-#ifdef __riscv
-    register uint64_t a0 __asm__("a0") = VECTOR;
-    register uint64_t a1 __asm__("a1") = until_ns;
-    register long a7 __asm__("a7") = CALL_WAIT_FOR_INTERRUPT;
-    __asm__ volatile("ecall" : "+r"(a0) : "r"(a1), "r"(a7) : "memory");
-#else
-    (void)until_ns; /* natively no interface interrupts */
+#ifdef VERBS_WAITS
+#include "verbs/channels.h"
 #endif
-}
+
+static uint64_t vector; /* by which the interface interrupts */
 
 /* A fence between what asks for an interrupt and the look behind it. */
 #ifdef __riscv
@@ -79,7 +71,7 @@ static const struct asking *find_rings(uintptr_t page) {
         return NULL;
     queues = *(volatile uint64_t *)(page + REGISTER_RECEIVE_QUEUES);
     for (uint64_t queue = 1; queue < queues; queue++)
-        interrupt_of(queue)[1] = VECTOR;
+        interrupt_of(queue)[1] = vector;
     return &RINGS;
 }
 
@@ -123,6 +115,40 @@ static const struct asking *find_virtqueue(uintptr_t page) {
     return thresholds & VIRTIO_EVENT_INDEX ? &EVENT : &FLAG;
 }
 
+/* Verbs: a channel of the completion queue of arrivals */
+
+#ifdef VERBS_WAITS
+enum {
+    ARRIVALS_NUMBER = 2
+}; /* driver_verbs.c creates it behind that of sends, before all others */
+static struct ibv_comp_channel *channel;
+static struct ibv_cq *arrivals;
+
+/* An event that woke a sleep, or came too late for one, is taken before the next one is asked for.
+ */
+static void arm_arrivals(void) {
+    while (verbs_take_event(channel))
+        ;
+    ibv_req_notify_cq(arrivals, 0);
+}
+
+static void leave_armed(void) {}
+
+static const struct asking ARRIVALS = {arm_arrivals, leave_armed, false};
+
+static const struct asking *find_channel(void) {
+    arrivals = verbs_completion_queue(ARRIVALS_NUMBER);
+    channel = ibv_create_comp_channel(arrivals->context);
+    if (!channel)
+        return NULL;
+    int error = verbs_join_channel(arrivals, channel);
+    narthex_check(error == 0, "node %d: its arrivals get no channel (error %d)", narthex_node(),
+                  error);
+    vector = verbs_vector(channel);
+    return &ARRIVALS;
+}
+#endif
+
 /* How the machine's interface is asked; NULL where it has no interrupts. */
 static const struct asking *find_interrupt(void) {
     const struct narthex_information *machine = narthex_information();
@@ -132,6 +158,10 @@ static const struct asking *find_interrupt(void) {
         return find_rings(page);
     case DRIVER_VIRTIO:
         return find_virtqueue(page);
+#ifdef VERBS_WAITS
+    case DRIVER_VERBS:
+        return find_channel();
+#endif
     default:
         return NULL;
     }
@@ -141,7 +171,7 @@ static void wait_for_interrupt(const struct asking *asking, uint64_t until_ns) {
     asking->enable();
     bool sleeps = packets_receiver.arrived() == 0;
     if (sleeps)
-        sleep_until(until_ns);
+        sleep_until_interrupt(vector, until_ns);
     if (!sleeps || asking->stays_enabled)
         asking->disable();
 }

@@ -610,6 +610,18 @@
 /* Control segment: not before what earlier requests fetch is here. */
 #define VERBS_FENCED UINT64_C(0x80)
 
+/* Control segment: the completion at the other end is solicited. */
+#define VERBS_SOLICITED UINT64_C(0x200)
+
+/* Upper half of VERBS_ARM, beside the completions taken, modulo 2^24: only solicited ones count. */
+#define VERBS_ARM_SOLICITED UINT64_C(0x1000000)
+
+/* Where the events taken stand there, modulo 4. */
+#define VERBS_ARM_SEQUENCE_SHIFT UINT64_C(0x1c)
+
+/* Bytes of an event. */
+#define VERBS_EVENT UINT64_C(0x40)
+
 /* Opcode: RDMA write. */
 #define VERBS_WRITE UINT64_C(0x8)
 
@@ -680,6 +692,15 @@
 
 /* ioctl: queue pair -> state. */
 #define VERBS_QUERY_QUEUE_PAIR UINT64_C(0xe)
+
+/* ioctl: address, logarithm of entries -> event queue, whose number is its vector. */
+#define VERBS_CREATE_EVENT_QUEUE UINT64_C(0xf)
+
+/* ioctl: event queue. */
+#define VERBS_DESTROY_EVENT_QUEUE UINT64_C(0x10)
+
+/* ioctl: completion queue, event queue to which its events go. */
+#define VERBS_NOTIFY UINT64_C(0x11)
 
 /* where STATUS has the number of contexts */
 #define STATUS_CONTEXTS_SHIFT UINT64_C(0x8)
@@ -806,6 +827,9 @@
 
 /* store: the first doubleword of the last work request that is posted */
 #define REGISTER_VERBS_DOORBELL UINT64_C(0x100)
+
+/* store: arms a completion queue: its number, in the upper half how */
+#define REGISTER_VERBS_ARM UINT64_C(0x120)
 
 /* the registers of receive queue 1, as those of queue 0 from RECEIVE_RING on */
 #define REGISTER_FURTHER_RECEIVE_QUEUE UINT64_C(0x440)

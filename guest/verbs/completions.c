@@ -1,51 +1,33 @@
 /* Completion queues.
  *
  * An entry is the program's when its owner bit is that of the lap: 0 in the first, 1 in the second,
- * and so on. So a poll that finds nothing is one load from the cache. */
+ * and so on. So a poll that finds nothing is one load from the cache.
+ *
+ * Those of programs with channels are made and unmade in event_channels.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "messaging/copy.h"
+#include "verbs/completion_queues.h"
 #include "verbs/provider.h"
 
-enum { INVALID_ENTRY = 0xf1, NO_QUEUE_PAIR = 0 };
+enum { NO_QUEUE_PAIR = 0 };
 enum { REQUEST, RECEIVE_WRITE_IMMEDIATE, RECEIVE, RECEIVE_IMMEDIATE, REQUEST_ERROR = 0xd };
 
-VERB struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
-                                  void *channel, int comp_vector) {
+__attribute__((weak)) struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,
+                                                   void *cq_context,
+                                                   struct ibv_comp_channel *channel,
+                                                   int comp_vector) {
     if (cqe < 1 || channel || comp_vector != 0 ||
         (uint64_t)cqe > device_of(context)->most_entries) {
         errno = EINVAL;
         return NULL;
     }
-    uint32_t logarithm = verbs_logarithm((uint64_t)cqe), entries = UINT32_C(1) << logarithm;
-    struct completion_queue *own = calloc(1, sizeof *own);
-    char *memory = verbs_allocate(entries * sizeof(struct completion) + RECORD_BYTES);
-    if (!own || !memory) {
-        free(own);
-        free(memory);
-        errno = ENOMEM;
-        return NULL;
-    }
-    own->ring = (struct completion *)(void *)memory;
-    own->record = (uint32_t *)(void *)(memory + entries * sizeof(struct completion));
-    own->mask = entries - 1;
-    for (uint32_t each = 0; each < entries; each++)
-        own->ring[each].kind_and_owner = INVALID_ENTRY;
-    uint64_t words[VERBS_REQUEST_WORDS] = {(uintptr_t)memory, logarithm, (uintptr_t)own->record};
-    int error = verbs_request(context, VERBS_CREATE_COMPLETION_QUEUE, words);
-    if (error) {
-        free(own);
-        free(memory);
-        errno = error;
-        return NULL;
-    }
-    own->cq = (struct ibv_cq){context, cq_context, (uint32_t)words[3], (int)entries};
-    return &own->cq;
+    return make_completion_queue(context, cqe, cq_context, sizeof(struct completion_queue));
 }
 
-VERB int ibv_destroy_cq(struct ibv_cq *cq) {
+__attribute__((weak)) int ibv_destroy_cq(struct ibv_cq *cq) {
     struct completion_queue *own = (struct completion_queue *)(void *)cq;
     int error = verbs_request_when_idle(cq->context, VERBS_DESTROY_COMPLETION_QUEUE, cq->handle);
     if (!error) {

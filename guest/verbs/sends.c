@@ -89,6 +89,13 @@ __attribute__((noinline)) static uint32_t put_address(struct queue_pair *own,
     return 1 + VERBS_ADDRESS / VERBS_SEGMENT;
 }
 
+/* The flags of a request that stand in its control segment, all as far behind their places there.
+ */
+enum { PASSED_ON = IBV_SEND_FENCE | IBV_SEND_SOLICITED, FLAG_SHIFT = 7 };
+_Static_assert(VERBS_FENCED == IBV_SEND_FENCE << FLAG_SHIFT && VERBS_SOLICITED == IBV_SEND_SOLICITED
+                                                                                      << FLAG_SHIFT,
+               "one shift takes all flags to their places");
+
 static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *control) {
     int opcode = opcode_of(wr->opcode);
     if (opcode < 0 || wr->num_sge < 0 || (uint32_t)wr->num_sge > own->cap.max_send_sge)
@@ -124,8 +131,8 @@ static int post(struct queue_pair *own, const struct ibv_send_wr *wr, uint64_t *
     *control = (uint64_t)opcode | (uint64_t)(block & 0xffff) << 8 | (uint64_t)segments << 32 |
                (uint64_t)own->qp.qp_num << 40;
     put(segment_at(own, block, 0), *control,
-        (is_signalled ? VERBS_SIGNALLED : 0) |
-            (wr->send_flags & IBV_SEND_FENCE ? VERBS_FENCED : 0) | (uint64_t)wr->imm_data << 32);
+        (is_signalled ? VERBS_SIGNALLED : 0) | (wr->send_flags & PASSED_ON) << FLAG_SHIFT |
+            (uint64_t)wr->imm_data << 32);
     uint32_t place = block & own->mask;
     own->ids[place] = wr->wr_id;
     own->opcodes[place] = (uint8_t)opcode;

@@ -53,6 +53,7 @@ pub mod host_memory;
 pub mod information;
 pub mod interface;
 pub mod models;
+pub mod moderation;
 pub mod name;
 pub mod on_chip;
 pub mod pcie_bench;

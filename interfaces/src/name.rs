@@ -107,14 +107,12 @@ pub enum NameError {
     },
     /// No model knows it.
     #[error(
-        "'{name}' is not the name of a network interface; there are {known}, and other sizes and variants{nearest}"
+        "'{name}' is not the name of a network interface; {nearest} ('narthex list interfaces' shows all)"
     )]
     Unknown {
         /// The text.
         name: String,
-        /// A name of each model, the nearest first.
-        known: String,
-        /// The nearest existing names, as a question, or nothing.
+        /// The nearest existing names, as a question, or some of those that there are.
         nearest: String,
     },
     /// A model knows why there can be no such half.
@@ -129,6 +127,8 @@ pub enum NameError {
 
 /// How many letters of a name that is asked about may be wrong.
 const MOST_MISTAKES: usize = 3;
+/// How many names are told to one that is like none.
+const MOST_NAMES: usize = 5;
 
 impl NameError {
     fn unknown(name: &str) -> Self {
@@ -136,16 +136,15 @@ impl NameError {
         let examples = || MODELS.iter().flat_map(|model| model.examples).copied();
         let least = examples().map(|example| distance(&example)).min().unwrap_or(usize::MAX);
         let nearest: Vec<&str> = examples().filter(|example| distance(example) == least).collect();
-        let mut known: Vec<&str> = MODELS.iter().map(|model| model.examples[0]).collect();
-        known.sort_by_key(distance);
-        NameError::Unknown {
-            name: name.into(),
-            known: known.join(", "),
-            nearest: match least <= MOST_MISTAKES {
-                true => format!("; did you mean {}?", nearest.join(" or ")),
-                false => String::new(),
-            },
-        }
+        let nearest = match least <= MOST_MISTAKES {
+            true => format!("did you mean {}?", nearest.join(" or ")),
+            false => {
+                let mut known: Vec<&str> = MODELS.iter().map(|model| model.examples[0]).collect();
+                known.sort_by_key(distance);
+                format!("there are {} and others", known[..MOST_NAMES.min(known.len())].join(", "))
+            }
+        };
+        NameError::Unknown { name: name.into(), nearest }
     }
 
     /// The same error about a composed name, of which a half is wrong.
@@ -276,9 +275,9 @@ mod tests {
     #[test]
     fn a_wrong_name_says_what_is_wrong_with_it() {
         for (text, problem) in [
-            ("MNI2w", "; there are NI2w, CNI4, "),
-            ("CxlNic3", "; there are CxlNic, CxlNic2, "),
-            ("CxlNic3", "; did you mean CxlNic or CxlNic2?"),
+            ("MNI2w", "; did you mean NI2w?"),
+            ("CxlNic3", "; did you mean CxlNic or CxlNic2? ('narthex list interfaces' shows all)"),
+            ("Ethernet", " and others ('narthex list interfaces' shows all)"),
             ("CNIQm", "a size has to follow"),
             ("CNI32Qx", "'qx' after the size"),
             ("NI64w+Dma", "'+dma' is none of"),

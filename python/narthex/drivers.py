@@ -33,6 +33,9 @@ _ANY_VIPL = ("-DVIPL_PREFIX=any_",)
 """Programs that may run over queue pairs call the VIPL of the interface: guest/via/names.h."""
 _OF_VIPL = ("via/endpoint.c", "via/pinned_cache.c", "via/zero_copy.c")
 """What is built of VIPL's calls, for them."""
+_WAITS = ("messaging/wait.c",)
+"""What waits for messages, and for them knows channels of completions."""
+_WAITS_OVER_VERBS = ("-DVERBS_WAITS",)
 DRIVERS_APART = {
     "SARC": DriverApart(
         interfaces=("SARC",),
@@ -80,7 +83,8 @@ DRIVERS_APART = {
     "VIRTIO": DriverApart(interfaces=("Virtio",), goes_with_others=("VIRTIO",)),
     "VERBS": DriverApart(
         interfaces=("Verbs",),
-        members=_OF_VIPL,
+        members=(*_OF_VIPL, *_WAITS),
+        flags=_WAITS_OVER_VERBS,
         flags_of_programs=_ANY_VIPL,
         goes_with_others=("VERBS",),
     ),
@@ -88,7 +92,8 @@ DRIVERS_APART = {
     "PCIE_BENCH": DriverApart(interfaces=("PcieBench",), carries_messages=False),
     "MOST": DriverApart(
         interfaces=(),
-        members=_OF_VIPL,
+        members=(*_OF_VIPL, *_WAITS),
+        flags=_WAITS_OVER_VERBS,
         flags_of_programs=_ANY_VIPL,
         goes_with_others=(
             "RING",

@@ -1,4 +1,4 @@
-"""Programs that receive from several queues of Ring, or sleep until Virtio interrupts."""
+"""Programs that receive from several queues of Ring, or sleep until Virtio or Verbs interrupts."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import narthex
 
 GATHER = """
 #include "narthex.h"
-enum { EACH = 100 };
+enum { EACH = 100, PAUSE_NS = 20000 };
 static int next[64], came;
 static void come(int source, const void *payload, size_t bytes) {
     narthex_check(bytes == sizeof(int) && *(const int *)payload == next[source],
@@ -25,8 +25,12 @@ int main(void) {
             narthex_wait(UINT64_MAX);
         narthex_report("queues", queues, "");
     } else {
-        for (int each = 0; each < EACH; each++)
+        for (int each = 0; each < EACH; each++) {
+            uint64_t due_ns = narthex_time_ns() + (each % 16 == 0 ? PAUSE_NS : 0);
+            while (narthex_time_ns() < due_ns)
+                ;
             narthex_send(0, 1, &each, sizeof each);
+        }
     }
     narthex_barrier();
     return 0;
@@ -65,13 +69,19 @@ def test_packets_of_a_source_stay_in_their_order_in_one_of_several_queues(gather
     assert further >= 300 if queues > 1 else further == 0
 
 
-@pytest.mark.parametrize("event_index", ["true", "false"])
-def test_a_server_over_virtio_sleeps_until_it_is_interrupted(gather, event_index):
-    settings = INTERRUPTS | {
-        "interfaces.virtio.notify": "interrupt",
-        "interfaces.virtio.event_index": event_index,
-    }
-    result = narthex.run(gather, machine=PCIE, interface="Virtio", nodes=2, set=settings)
-    assert counted(result, "receive_interrupts") > 0
+@pytest.mark.parametrize(
+    ("interface", "interrupts", "settings"),
+    [
+        ("Virtio", "receive_interrupts", {"interfaces.virtio.event_index": "true"}),
+        ("Virtio", "receive_interrupts", {"interfaces.virtio.event_index": "false"}),
+        ("Verbs", "verbs_events", {}),
+        ("Verbs", "verbs_events", {"interfaces.verbs.interrupt_moderation": "20us"}),
+    ],
+)
+def test_a_server_sleeps_until_it_is_interrupted(gather, interface, interrupts, settings):
+    notify = {f"interfaces.{interface.lower()}.notify": "interrupt"}
+    settings = INTERRUPTS | notify | settings
+    result = narthex.run(gather, machine=PCIE, interface=interface, nodes=2, set=settings)
+    assert counted(result, interrupts) > 0
     ledger = result.document["nodes"][0]["processors"][0]["ledger_ps"]
     assert sum(time for part, time in ledger.items() if part.endswith("/ interrupt")) > 0

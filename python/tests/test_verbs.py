@@ -1,5 +1,8 @@
 """Queue pairs, end to end: the library of verbs, the interface, and its errors."""
 
+import json
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -9,6 +12,31 @@ from narthex.programs import find
 
 STREAMS = (("write", "bandwidth"), ("read", "read-bandwidth"))
 LENGTHS = (0, 1, 31, 32, 33, 63, 64, 65, 256, 257, 500)
+PCIE = Path(__file__).parents[2] / "machine/tests/guests/pcie.toml"
+WITH_EVENTS = {
+    "machine": PCIE,
+    "set": {
+        "operating_system.system_call_time": "100ns",
+        "operating_system.interrupt_time": "2us",
+        "operating_system.page_time": "0ns",
+        "operating_system.page_frames": "contiguous",
+        "operating_system.pinned_pages": "1024",
+        "interfaces.verbs.notify": "interrupt",
+    },
+}
+BOTH = """
+#include <infiniband/verbs.h>
+#include "narthex.h"
+int main(void) {
+    struct ibv_context *context = ibv_open_device(ibv_get_device_list(NULL)[0]);
+    struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
+    struct ibv_cq *queue = ibv_create_cq(context, 4, NULL, channel, 0);
+    struct ibv_ah_attr attr = {.dlid = 0, .port_num = 1};
+    struct ibv_ah *address = ibv_create_ah(ibv_alloc_pd(context), &attr);
+    narthex_check(queue && address && ibv_req_notify_cq(queue, 0) == 0, "one of both is missing");
+    return 0;
+}
+"""
 
 
 def run(program, *arguments, **chosen):
@@ -171,6 +199,60 @@ def test_no_addition_is_lost_and_none_is_made_twice_whatever_is_asked_for_again(
     result, _ = run("verbs-fetch", 6, 1500, 1, nodes=4, set={"network.latency": "5us"})
     counted = result.statistics.filter(pl.col("name") == "verbs_packets_repeated")["value"]
     assert counted.sum() > 50
+
+
+def test_events_tell_of_completions_once_and_calls_refuse_what_manuals_say():
+    result, _ = run("completion-channels", **WITH_EVENTS)
+    totals = dict(result.statistics.group_by("name").agg(pl.col("value").sum()).iter_rows())
+    assert totals["verbs_events"] == 8 * 7 + 1
+    with pytest.raises(NarthexError, match=r"ibv_create_comp_channel: .*[Nn]ot supported"):
+        run("completion-channels", machine=PCIE)
+
+
+def test_channels_and_datagrams_go_into_one_program_and_neither_into_others(tmp_path):
+    source = tmp_path / "both.c"
+    source.write_text(BOTH)
+    run(source, **WITH_EVENTS)
+    for program, has_channels in (("verbs-events", True), ("verbs-latency", False)):
+        found = b"\0ibv_req_notify_cq\0" in find(program).elf(interface="Verbs")
+        assert found == has_channels
+
+
+def test_a_read_that_is_waited_for_takes_six_ways_over_links_four_engines_and_an_interrupt():
+    def latency(**settings):
+        chosen = {"machine": PCIE, "interface": "Verbs", "nodes": 2}
+        named = {key.replace("__", "."): value for key, value in settings.items()}
+        result = narthex.run(
+            "verbs-events", "read", 64, 20, 10, **chosen, set=WITH_EVENTS["set"] | named
+        )
+        return result.value("read latency")
+
+    at_once = latency()
+    # The doorbell; the read of the request, there and back; that of the other host's memory; and
+    # one behind the other payload, completion, event and message.
+    assert latency(node__interconnects__pcie__link_latency="15ns") - at_once == 6 * 10
+    assert latency(interfaces__verbs__engine_time="50ns") - at_once == 4 * 10
+    assert latency(operating_system__interrupt_time="2007ns") - at_once == 7
+    assert latency(operating_system__system_call_time="50ns") == at_once, "it is over before"
+    # Moderation counts from event to event.
+    moderation = "interfaces__verbs__interrupt_moderation"
+    assert latency(**{moderation: "20us"}) == 20_000
+    assert latency(**{moderation: "20005ns"}) == 20_005
+    assert latency(**{moderation: "20us"}, interfaces__verbs__interrupt_packets="1") == at_once
+
+
+@pytest.mark.parametrize("what", ["send", "read", "bandwidth"])
+def test_a_program_that_sleeps_until_events_ends_alike_with_any_threads_and_resumed(what, tmp_path):
+    asked = ("verbs-events", what, 64, 64, 16)
+    chosen = {"interface": "Verbs", "nodes": 2, **WITH_EVENTS}
+    one, two = (narthex.run(*asked, threads=threads, **chosen) for threads in (1, 2))
+    assert json.dumps(one.document) == json.dumps(two.document)
+    assert one.value("events") >= (64 if what == "send" else 1)
+    place = tmp_path / "kept"
+    with pytest.raises(NarthexError, match="interrupted"):
+        narthex.run(*asked, checkpoint=place, observer=lambda _time_ps: False, **chosen)
+    resumed = narthex.run(*asked, checkpoint=place, resume=True, **chosen)
+    assert json.dumps(resumed.document) == json.dumps(one.document)
 
 
 def test_without_an_interface_of_the_kind_there_is_no_device():

@@ -7,7 +7,7 @@
  *                        by default send, 64 bytes, 200 times, 50 to warm up, 188 bytes inline,
  *                        requests posted one at a time
  *
- * See README.md for what is measured. */
+ * See README.md for what is measured. verbs-events is the same with events. */
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,6 +18,14 @@
 #include "../pattern.h"
 #include "narthex.h"
 #include "runtime/marker.h"
+
+/* What stands between two looks at the completion queue, and how a program waits there. */
+#ifndef COMPLETION_CHANNEL
+#define COMPLETION_CHANNEL(context) NULL
+#define ASK_FOR_EVENTS() ((void)0)
+#define WAIT_FOR_EVENT() ((void)0)
+#define REPORT_MORE() ((void)0)
+#endif
 
 enum {
     LARGEST = 65536,
@@ -76,7 +84,7 @@ static void open_pair(void) {
     out[1] = out[0] + LARGEST;
     domain = ibv_alloc_pd(context);
     memory = ibv_reg_mr(domain, in, all, IBV_ACCESS_LOCAL_WRITE | FOR_PEERS);
-    completions = ibv_create_cq(context, 2 * DEPTH, NULL, NULL, 0);
+    completions = ibv_create_cq(context, 2 * DEPTH, NULL, COMPLETION_CHANNEL(context), 0);
     check(memory && completions, "ibv_reg_mr or ibv_create_cq");
     struct ibv_qp_init_attr init = {.send_cq = completions,
                                     .recv_cq = completions,
@@ -202,7 +210,7 @@ static void send_and_receive(uint64_t round, bool is_first) {
     if (is_first)
         post();
     while (poll_completions(&sent) == 0)
-        ;
+        WAIT_FOR_EVENT();
     post_receive();
     if (!is_first)
         post();
@@ -236,8 +244,8 @@ static void write_and_wait(uint64_t round, bool is_first) {
 static void fetch_and_wait(void) {
     int ended = 0;
     post();
-    while (ended == 0)
-        poll_completions(&ended);
+    while (poll_completions(&ended), ended == 0)
+        WAIT_FOR_EVENT();
 }
 
 static void read_and_wait(uint64_t round, bool is_first) {
@@ -276,12 +284,16 @@ static uint64_t stream(long all, long warm_up) {
     for (long posted = 0; posted < all; posted += together) {
         if (posted == warm_up)
             start = narthex_time_ns();
-        while (posted + together - ended > DEPTH)
+        while (posted + together - ended > DEPTH) {
+            WAIT_FOR_EVENT();
             poll_completions(&ended);
+        }
         post();
     }
-    while (ended < all)
+    while (ended < all) {
+        WAIT_FOR_EVENT();
         poll_completions(&ended);
+    }
     return narthex_time_ns() - start;
 }
 
@@ -340,6 +352,7 @@ int main(int count, char **values) {
     open_pair();
     exchange_addresses();
     connect_pair();
+    ASK_FOR_EVENTS();
     prepare(what->opcode);
     for (int each = 0; what->opcode == IBV_WR_SEND && each < DEPTH; each++)
         post_receive();
@@ -361,5 +374,6 @@ int main(int count, char **values) {
         pattern_check(out[0], bytes, 1);
     narthex_barrier();
     narthex_region_end(MEASURED_REGION);
+    REPORT_MORE();
     return 0;
 }

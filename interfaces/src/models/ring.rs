@@ -56,12 +56,13 @@ use serde_json::json;
 use super::{Built, Makes, Model, NO_COHERENCE, Notify, Problem, Setup, check_under_way};
 use crate::attachment::Attachment;
 use crate::cachable_queue::copies::Copies;
+use crate::moderation::Moderation;
 use crate::name::Reading;
 use crate::programming::{Driver, Firmware, Programming};
 use crate::registers::LARGEST_QUEUE_BYTES;
 use crate::relaxed_ordering::RelaxedOrdering;
 use crate::ring::descriptors::{DESCRIPTOR_BYTES, DONE, REPORT};
-use crate::ring::interrupts::{ENABLED, INTERRUPT_REGISTERS, Moderation, PRESENT, RingInterrupt};
+use crate::ring::interrupts::{ENABLED, INTERRUPT_REGISTERS, PRESENT, RingInterrupt};
 use crate::ring::receive::{RingReceive, WriteBack};
 use crate::ring::send::RingSend;
 use crate::ring::steering::{ENTRIES, MOST_QUEUES, QUEUE_STRIDE, STEERING_REGISTERS};
@@ -286,39 +287,11 @@ impl Config {
 
     /// What the keys of interrupts say together.
     fn interrupt(&self, setup: &Setup<'_>) -> Result<RingInterrupt, Problem> {
-        let &Config { notify, interrupt_moderation, interrupt_packets, receive_ring, .. } = self;
-        if !Notify::interrupts(notify, setup.no_interrupts)? {
-            let stated = [
-                ("interrupt_moderation", interrupt_moderation.is_some()),
-                ("interrupt_packets", interrupt_packets.is_some()),
-            ];
-            return match stated.into_iter().find(|(_, is_stated)| *is_stated) {
-                None => Ok(RingInterrupt::new(None)),
-                Some((key, _)) => Problem::refuse(
-                    key,
-                    "the driver polls, and there is no interrupt to hold back; expected notify = \"interrupt\" with it",
-                ),
-            };
-        }
-        let time = interrupt_moderation.unwrap_or(Duration::ZERO);
-        let packets = interrupt_packets.unwrap_or(u64::MAX);
-        if interrupt_packets.is_some() && time == Duration::ZERO {
-            return Problem::refuse(
-                "interrupt_packets",
-                format!(
-                    "{packets} packets instead of a time, and there is none; expected interrupt_moderation with it"
-                ),
-            );
-        }
-        match interrupt_packets {
-            Some(packets) if packets == 0 || packets > receive_ring => Problem::refuse(
-                "interrupt_packets",
-                format!(
-                    "{packets} packets; from 1 to {receive_ring} are possible with receive_ring = {receive_ring}"
-                ),
-            ),
-            _ => Ok(RingInterrupt::new(Some(Moderation { time, packets }))),
-        }
+        let held_back = (self.interrupt_moderation, self.interrupt_packets);
+        let ring = format!("receive_ring = {}", self.receive_ring);
+        let most = (self.receive_ring, ring.as_str());
+        let moderation = Moderation::stated(self.notify, held_back, setup.no_interrupts, most)?;
+        Ok(RingInterrupt::new(moderation))
     }
 
     fn parts(

@@ -47,7 +47,11 @@
 //! **Datagrams** go from one queue pair to any other one, without a connection: a request has an address of three
 //! segments, a packet names its sender, and nobody acknowledges or sends again.
 //!
-//! Left out, and refused: events instead of polling, several paths.
+//! **Events.** Behind a PCIe link a program may wait for completions (`notify`, [`crate::verbs::events`]): it arms a
+//! completion queue, and the interface writes an event and interrupts by a message. Without channels of completions nothing
+//! differs from a machine whose programs poll.
+//!
+//! Left out, and refused: several paths, a channel of several processes, interrupts of another kind than completions.
 
 use narthex_kernel::Duration;
 use narthex_kernel::quantity::Bytes;
@@ -55,19 +59,22 @@ use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{BuiltDevice, Makes, Model, NO_COHERENCE, Problem, check_under_way, typed};
+use super::{BuiltDevice, Makes, Model, NO_COHERENCE, Notify, Problem, check_under_way, typed};
 use crate::attachment::Attachment;
 use crate::interface::Surroundings;
+use crate::moderation::Moderation;
 use crate::name::{HalfName, Reading};
 use crate::programming::{Driver, Firmware, Programming};
 use crate::relaxed_ordering::RelaxedOrdering;
+use crate::vectors::VECTOR_REGISTERS;
+use crate::verbs::calls::MOST_ENTRIES;
 use crate::verbs::device::Verbs;
 use crate::verbs::formats::COMPLETION;
 use crate::verbs::{CONSTANTS, Parameters, REGISTERS};
 
 static PROGRAMMING: Programming = Programming {
     driver: Driver::apart("verbs", "Queue pairs."),
-    registers: &[&REGISTERS],
+    registers: &[&REGISTERS, &VECTOR_REGISTERS],
     constants: CONSTANTS,
     facts: &[],
     requirements: &[],
@@ -102,6 +109,16 @@ pub struct Config {
     /// Queue pairs, queues and regions of each kind that a process may have.
     #[schemars(range(min = 1, max = 65536))]
     pub objects: u64,
+    /// How programs learn of completions: with "interrupt" they may wait for events; without it by polling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify: Option<Notify>,
+    /// The least time from one event of a completion queue to the next; without it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupt_moderation: Option<Duration>,
+    /// With so many completions an event does not wait for that time; without it it always does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 32768))]
+    pub interrupt_packets: Option<u64>,
 }
 
 impl Config {
@@ -136,6 +153,9 @@ impl Config {
 fn build(_name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevice {
     let config: Config = typed(section)?;
     config.check(node)?;
+    let held_back = (config.interrupt_moderation, config.interrupt_packets);
+    let most = (1 << MOST_ENTRIES, "what a completion queue has room for");
+    let moderation = Moderation::stated(config.notify, held_back, node.no_interrupts, most)?;
     let parameters = Parameters {
         block_bytes: node.block_bytes,
         merges_there: node.merges_writes,
@@ -147,6 +167,7 @@ fn build(_name: HalfName, section: &Value, node: &Surroundings<'_>) -> BuiltDevi
         receive_prefetch: config.receive_prefetch,
         objects: config.objects,
         relaxed_payload: config.relaxed_ordering.of_payload(node.knows_relaxed_ordering)?,
+        moderation,
     };
     let ports = (node.first_agent, node.processes);
     Ok(Box::new(Verbs::new(parameters, config.blue_flame, config.register_access_time, ports)))

@@ -10,9 +10,9 @@
 //! next load would hit in its cache, and the interface would not hear of that packet. Of overflow blocks
 //! the interface reads the bytes, and the processor keeps the right to write them.
 //!
-//! A load is held as long, and while a packet waits for the one before it, which the flow control does not
-//! let go. After the time-out it is answered that no line is free, and the processor's copy of that answer
-//! is taken away again.
+//! A load is held as long, while overflow blocks of its line are read, and while a packet waits for the one before
+//! it, which the flow control does not let go. After the time-out it is answered that no line is free, and the
+//! processor's copy of that answer is taken away again.
 
 use std::collections::VecDeque;
 
@@ -268,8 +268,8 @@ impl PioCoherentSend {
         self.lines.memory.snoop(transaction)
     }
 
-    /// The answer to a load of the line that is asked for; none if what is there tells already that it is
-    /// not free, and a transaction of the interface follows.
+    /// The answer to a load of the line that is asked for; none if what is there tells that it is not free. A load is
+    /// not held while a copy of its block has to come back: the transaction for that would wait behind it.
     fn answer_load(&mut self, context: &mut Context<'_>, transaction: &Transaction) -> Option<SnoopReply> {
         let control = self.lines.control(self.filling);
         if self.may_fill() {
@@ -277,13 +277,16 @@ impl PioCoherentSend {
             self.is_timed_out = false;
             return Some(self.grant(transaction));
         }
-        if self.filled.contains(&self.filling) || self.lines.memory.must_invalidate(control) {
+        if self.lines.memory.must_invalidate(control) {
             return None;
         }
         if std::mem::take(&mut self.is_timed_out) {
             self.statistics.hold_time.add(self.hold.end(context.now).unwrap_or_default());
             self.statistics.refused.increment();
-            self.lines.write(self.filling, &[0; Header::BYTES]);
+            // The header of a packet that is still in the line tells the same.
+            if !self.filled.contains(&self.filling) {
+                self.lines.write(self.filling, &[0; Header::BYTES]);
+            }
             return None;
         }
         if !self.hold.is_active() {

@@ -17,13 +17,13 @@
 //! leaves (the 82599's IVAR registers, Section 8.2.3.5.16). A masked vector holds it back
 //! ([`crate::vectors`]); for the queue it has left.
 //!
-//! Moderation (Section 7.3.2): a message leaves a time after the one before at the earliest, or as soon
-//! as a number of packets are there. After a pause the first packet is announced at once.
+//! A message may be held back ([`Moderation`]).
 
-use narthex_kernel::{Duration, Time};
+use narthex_kernel::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::half::RegisterFault;
+use crate::moderation::Moderation;
 use crate::programming::Register;
 
 /// The registers of the receive ring's interrupt.
@@ -43,15 +43,6 @@ pub const INTERRUPT_REGISTERS: [Register; 2] = [
 pub const ENABLED: u64 = 1;
 /// What the driver loads where there is one.
 pub const PRESENT: u64 = 2;
-
-/// How an interrupt is held back.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Moderation {
-    /// The least time from one message to the next.
-    pub time: Duration,
-    /// With so many packets it does not wait for that time.
-    pub packets: u64,
-}
 
 /// The interrupt of a receive ring.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -139,6 +130,8 @@ impl RingInterrupt {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+
+    use narthex_kernel::Duration;
 
     use super::*;
 

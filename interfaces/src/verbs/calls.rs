@@ -51,17 +51,23 @@ pub mod request {
     pub const SET_STATE: u64 = 13;
     /// Its state.
     pub const QUERY_QUEUE_PAIR: u64 = 14;
+    /// Makes an event queue.
+    pub const CREATE_EVENT_QUEUE: u64 = 15;
+    /// Unmakes it.
+    pub const DESTROY_EVENT_QUEUE: u64 = 16;
+    /// Sends the events of a completion queue there.
+    pub const NOTIFY: u64 = 17;
 }
 
 /// Most entries of a queue, as a power of two: positions are counted in 16 bits.
-const MOST_ENTRIES: u64 = 15;
+pub const MOST_ENTRIES: u64 = 15;
 /// Most RDMA reads and atomic operations of a queue pair under way, each way: mlx5's interfaces have 16.
 const MOST_FETCHES: u64 = 16;
 
-type Words = [u64; WORDS];
-type Done = Result<(), CallError>;
+pub(super) type Words = [u64; WORDS];
+pub(super) type Done = Result<(), CallError>;
 
-fn pin(system: &mut dyn OperatingSystem, address: u64, bytes: u64) -> Result<Memory, CallError> {
+pub(super) fn pin(system: &mut dyn OperatingSystem, address: u64, bytes: u64) -> Result<Memory, CallError> {
     if bytes == 0 || address.checked_add(bytes).is_none() {
         return Err(CallError::Invalid);
     }
@@ -88,11 +94,11 @@ fn pin_queue(
     }
 }
 
-fn unpin(system: &mut dyn OperatingSystem, all: &[Memory]) -> Done {
+pub(super) fn unpin(system: &mut dyn OperatingSystem, all: &[Memory]) -> Done {
     all.iter().try_for_each(|memory| system.unpin(memory.address, memory.bytes))
 }
 
-fn entries(log: u64) -> Result<u64, CallError> {
+pub(super) fn entries(log: u64) -> Result<u64, CallError> {
     if log <= MOST_ENTRIES { Ok(1 << log) } else { Err(CallError::Invalid) }
 }
 
@@ -157,11 +163,14 @@ impl Function {
                 words[1] = self.queue_pairs.get(words[0]).ok_or(CallError::Absent)?.state as u64;
                 Ok(())
             }
+            request::CREATE_EVENT_QUEUE => self.create_event_queue(words, system),
+            request::DESTROY_EVENT_QUEUE => self.destroy_event_queue(words[0], system),
+            request::NOTIFY => self.notify(words),
             _ => Err(CallError::UnknownRequest),
         }
     }
 
-    fn check_idle(&self) -> Done {
+    pub(super) fn check_idle(&self) -> Done {
         if self.is_idle() { Ok(()) } else { Err(CallError::Again) }
     }
 
@@ -199,7 +208,8 @@ impl Function {
         let [address, log, record, ..] = *words;
         let bytes = entries(log)? * COMPLETION as u64;
         let [ring, record] = pin_queue(system, (address, bytes), record)?;
-        let queue = CompletionQueue { ring, record, produced: 0, taken: 0, waiting: Vec::new(), users: 0 };
+        let (waiting, notice) = (Vec::new(), None);
+        let queue = CompletionQueue { ring, record, produced: 0, taken: 0, waiting, users: 0, notice };
         words[3] = self.completion_queues.add(queue).ok_or(CallError::NoMemory)?.into();
         Ok(())
     }
@@ -211,6 +221,9 @@ impl Function {
         }
         self.check_idle()?;
         let queue = self.completion_queues.remove(number).expect("it is there");
+        if let Some(events) = queue.notice.and_then(|notice| self.event_queues.get_mut(notice.event_queue)) {
+            events.users -= 1;
+        }
         unpin(system, &[queue.ring, queue.record])
     }
 

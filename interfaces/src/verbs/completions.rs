@@ -24,6 +24,10 @@ impl Function {
         self.statistics.completions.increment();
         self.statistics.scattered.add(completion.payload.is_some().into());
         let (pieces, bytes) = queue.next(&completion);
+        if let Some(notice) = &mut queue.notice {
+            notice.completed(completion.is_solicited());
+            self.noticed.push_back(number);
+        }
         self.dma.write(None, pieces[0].address, bytes);
     }
 
@@ -47,34 +51,12 @@ impl Function {
     pub(super) fn end_request(&mut self, number: u32, index: u32, bytes: u32, status: Status) {
         let Some(pair) = self.queue_pairs.get(number) else { return };
         let kind = if status == Status::Success { completion::REQUEST } else { completion::REQUEST_ERROR };
-        let queue = pair.queues[0];
-        let index = index as u16;
-        let ended = Completion {
-            kind,
-            status,
-            queue_pair: number,
-            index,
-            bytes,
-            immediate: 0,
-            payload: None,
-            source: None,
-        };
-        self.complete(queue, ended);
+        let ended = Completion::new(kind, status, (number, index as u16));
+        self.complete(pair.queues[0], Completion { bytes, ..ended });
     }
 
     /// A receive has failed.
     pub(super) fn fail_receive(&mut self, (number, queue): (u32, u32), index: u16, status: Status) {
-        let kind = completion::RECEIVE_ERROR;
-        let failed = Completion {
-            kind,
-            status,
-            queue_pair: number,
-            index,
-            bytes: 0,
-            immediate: 0,
-            payload: None,
-            source: None,
-        };
-        self.complete(queue, failed);
+        self.complete(queue, Completion::new(completion::RECEIVE_ERROR, status, (number, index)));
     }
 }

@@ -29,7 +29,9 @@ impl Function {
         payload: &[u8],
     ) -> bool {
         let Transport { queue_pair: number, body, .. } = transport;
-        let Body::Datagram { queue_key, source, immediate } = body else { unreachable!("it is one") };
+        let Body::Datagram { queue_key, source, immediate, is_solicited } = body else {
+            unreachable!("it is one")
+        };
         let takes_it = |pair: &QueuePair| {
             let is_ready = matches!(pair.state, State::ReadyToReceive | State::ReadyToSend);
             pair.is_datagram && is_ready && pair.queue_key == queue_key
@@ -50,7 +52,7 @@ impl Function {
         self.progress += 1;
         self.statistics.received.increment();
         if let Err(Problem::Refused(_, ended)) =
-            self.place_datagram(number, (source, lid.0), immediate, payload)
+            self.place_datagram(number, (source, lid.0), (immediate, is_solicited), payload)
         {
             self.refuse(number, ended);
         }
@@ -62,7 +64,7 @@ impl Function {
         &mut self,
         number: u32,
         source: (u32, u16),
-        immediate: Option<u32>,
+        (immediate, is_solicited): (Option<u32>, bool),
         payload: &[u8],
     ) -> Result<(), Problem> {
         let pair = self.queue_pairs.get_mut(number).expect("it has been found");
@@ -73,15 +75,13 @@ impl Function {
         let pair = self.queue_pairs.get_mut(number).expect("it has been found");
         let receive = pair.arriving.take().and_then(|arriving| arriving.receive).expect("it has taken one");
         pair.expected = (pair.expected + 1) % NUMBERS;
+        let kind = if immediate.is_some() { completion::SEND_IMMEDIATE } else { completion::SEND };
         let completion = Completion {
-            kind: if immediate.is_some() { completion::SEND_IMMEDIATE } else { completion::SEND },
-            status: Status::Success,
-            queue_pair: number,
-            index: receive.index,
             bytes: ROUTE_HEADER as u32 + payload.len() as u32,
             immediate: immediate.unwrap_or(0),
-            payload: None,
+            solicits: is_solicited,
             source: Some(source),
+            ..Completion::new(kind, Status::Success, (number, receive.index))
         };
         let placed = Purpose::Placed {
             queue_pair: number,

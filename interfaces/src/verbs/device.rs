@@ -12,7 +12,7 @@ use narthex_memory::{AccessReply, AgentId, Kind, Response, Transaction};
 
 use super::function::Function;
 use super::packets::HEADERS;
-use super::{BLUE_FLAME_HALF, BLUE_FLAME_PAGE, DOORBELL, Parameters};
+use super::{ARM, BLUE_FLAME_HALF, BLUE_FLAME_PAGE, DOORBELL, Parameters};
 use crate::address_names::AddressName;
 use crate::description::{DeviceDescription, DevicePort, Engine, LargestPacket, Layout};
 use crate::device::Device;
@@ -51,6 +51,31 @@ impl Verbs {
     }
 }
 
+fn no_register(size: u16, offset: u64) -> RegisterFault {
+    RegisterFault(format!(
+        "a store of {size} bytes at offset {offset:#x}; the doorbell has 8 bytes at {DOORBELL:#x}"
+    ))
+}
+
+impl Function {
+    /// What a register of its vectors holds; none if there is none.
+    fn vector_register(&self, offset: u64) -> Option<u64> {
+        self.dma.vectors.load(offset).filter(|_| self.parameters.vectors() > 0)
+    }
+
+    /// A store of 8 bytes to a register.
+    fn store(&mut self, offset: u64, value: u64) -> Result<(), RegisterFault> {
+        match offset {
+            DOORBELL => self.ring(value),
+            ARM => self.arm(value),
+            _ if self.vector_register(offset).is_some() => {
+                self.dma.vectors.store(offset, value).expect("it is there")
+            }
+            _ => Err(no_register(8, offset)),
+        }
+    }
+}
+
 impl Device for Verbs {
     fn reaches_first_levels_in(&self) -> Option<Duration> {
         None
@@ -72,11 +97,14 @@ impl Device for Verbs {
         response: &mut Response,
     ) -> Result<AccessReply, RegisterFault> {
         let &Transaction { address, size, value, kind, .. } = transaction;
-        let registers = Addresses::of_process(port as u8).register_page();
+        let offset = address.wrapping_sub(Addresses::of_process(port as u8).register_page());
         let window = self.window(port as u8).filter(|window| window.contains(&address));
         let function = &mut self.functions[port];
         response.value = 0;
         match (kind, window) {
+            (Kind::UncachedLoad, None) if size == 8 && function.vector_register(offset).is_some() => {
+                response.value = function.vector_register(offset).expect("it is there");
+            }
             (Kind::UncachedLoad | Kind::BlockLoad, _) => {
                 return Err(RegisterFault(format!(
                     "a load of {size} bytes at {address:#x}; the interface has nothing to load there"
@@ -93,13 +121,8 @@ impl Device for Verbs {
                 }
                 function.flame(offset, bytes)?;
             }
-            _ if address - registers == DOORBELL && size == 8 => function.ring(value)?,
-            _ => {
-                let offset = address - registers;
-                return Err(RegisterFault(format!(
-                    "a store of {size} bytes at offset {offset:#x}; the doorbell has 8 bytes at {DOORBELL:#x}"
-                )));
-            }
+            _ if size == 8 => function.store(offset, value)?,
+            _ => return Err(no_register(size, offset)),
         }
         function.advance(context);
         Ok(AccessReply::Done)
@@ -185,6 +208,9 @@ impl DeviceDescription for Verbs {
         if !windows.is_empty() {
             transactions.push(Kind::BlockStore);
         }
+        if self.parameters.vectors() > 0 {
+            transactions.push(Kind::UncachedLoad);
+        }
         vec![Layout { windows, transactions, ..Layout::default() }]
     }
 
@@ -196,8 +222,9 @@ impl DeviceDescription for Verbs {
         let process =
             Addresses::process_at(address).filter(|&own| usize::from(own) < self.functions.len())?;
         let offset = address.checked_sub(Addresses::of_process(process).register_page())?;
-        if offset == DOORBELL {
-            return Some(AddressName::whole("VERBS_DOORBELL register"));
+        let registers = [(DOORBELL, "VERBS_DOORBELL register"), (ARM, "VERBS_ARM register")];
+        if let Some((_, name)) = registers.into_iter().find(|(own, _)| *own == offset) {
+            return Some(AddressName::whole(name));
         }
         let window = self.window(process)?;
         let at = window.contains(&address).then(|| (address - window.start) as usize)?;
@@ -213,12 +240,23 @@ impl DeviceDescription for Verbs {
     }
 
     fn statistics(&self) -> Vec<&dyn StatisticSet> {
-        self.functions.iter().map(|function| &function.statistics as &dyn StatisticSet).collect()
+        let all = self.functions.iter().flat_map(|function| {
+            let events =
+                function.parameters.moderation.map(|_| &function.event_statistics as &dyn StatisticSet);
+            std::iter::once(&function.statistics as &dyn StatisticSet).chain(events)
+        });
+        all.collect()
     }
 
     fn statistics_mut(&mut self) -> Vec<&mut dyn StatisticSet> {
-        let functions = self.functions.iter_mut();
-        functions.map(|function| &mut function.statistics as &mut dyn StatisticSet).collect()
+        let mut all: Vec<&mut dyn StatisticSet> = Vec::new();
+        for Function { statistics, event_statistics, parameters, .. } in &mut self.functions {
+            all.push(statistics);
+            if parameters.moderation.is_some() {
+                all.push(event_statistics);
+            }
+        }
+        all
     }
 
     fn queue(&self, port: usize) -> QueueState {

@@ -8,6 +8,7 @@
 //!   datagram       [ control 16 ][ address 48 ][ data 16 ]..., or inline
 //!   receive        [ data 16 ]...
 //!   completion     [ payload 32 ][ immediate, length, queue pair, index, status, source, opcode and owner ]
+//!   event          [ completion queue 4, 59 bytes of zeros, owner ]
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -34,8 +35,13 @@ pub const NO_KEY: u32 = 0x100;
 pub const INLINE: u32 = 1 << 31;
 /// Control: a completion is wanted.
 pub const SIGNALLED: u64 = 8;
+/// Control: the other end's completion is solicited. mlx5 has it in bit 1; here one shift takes it there together with
+/// [`FENCED`] from the flags of a program's request.
+pub const SOLICITED: u64 = 4 << 7;
 /// Control: not before what earlier RDMA reads and atomic operations fetch is here.
 pub const FENCED: u64 = 4 << 5;
+/// Bytes of an event.
+pub const EVENT: usize = 64;
 /// The opcode of a completion that has not been written.
 pub const INVALID: u8 = 0xf;
 
@@ -186,6 +192,8 @@ pub struct WorkRequest {
     pub control: Control,
     /// Whether a completion is wanted.
     pub is_signalled: bool,
+    /// Whether the completion at the other end is solicited.
+    pub is_solicited: bool,
     /// Four bytes for the other end.
     pub immediate: u32,
     /// The memory of the other end.
@@ -214,6 +222,7 @@ impl WorkRequest {
         let mut request = WorkRequest {
             control,
             is_signalled,
+            is_solicited: flags & SOLICITED != 0,
             immediate,
             remote: None,
             address: None,
@@ -284,6 +293,8 @@ pub struct Completion {
     pub bytes: u32,
     /// The other end's four bytes.
     pub immediate: u32,
+    /// Its sender asks for an event.
+    pub solicits: bool,
     /// The payload, if it is in the completion.
     pub payload: Option<Vec<u8>>,
     /// Of a datagram: the queue pair and the process that sent it.
@@ -291,6 +302,27 @@ pub struct Completion {
 }
 
 impl Completion {
+    /// Of a work request or a receive of which there is no more to say.
+    pub fn new(kind: u8, status: Status, (queue_pair, index): (u32, u16)) -> Self {
+        let (payload, source) = (None, None);
+        Completion {
+            kind,
+            status,
+            queue_pair,
+            index,
+            bytes: 0,
+            immediate: 0,
+            solicits: false,
+            payload,
+            source,
+        }
+    }
+
+    /// Whether it is solicited: its sender asks for that, or it tells of an error.
+    pub fn is_solicited(&self) -> bool {
+        self.solicits || self.status != Status::Success
+    }
+
     /// As it is in memory. The owner bit is that of the lap.
     pub fn encoded(&self, owner: bool) -> Vec<u8> {
         let mut bytes = vec![0; COMPLETION];

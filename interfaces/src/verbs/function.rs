@@ -6,8 +6,8 @@
 //! ```
 //!
 //! [`super::requester`] sends, [`super::responder`] receives, [`super::responses`] has what RDMA reads and atomic
-//! operations need on both sides, [`super::completions`] writes completions. Here is what all need: deliveries of the DMA
-//! engine, and what fails.
+//! operations need on both sides, [`super::completions`] writes completions, [`super::events`] tells of them. Here is what
+//! all need: deliveries of the DMA engine, and what fails.
 
 use std::collections::VecDeque;
 
@@ -16,6 +16,7 @@ use narthex_kernel::{Duration, Time};
 use narthex_memory::AgentId;
 use serde::{Deserialize, Serialize};
 
+use super::events::{EventQueue, EventStatistics};
 use super::formats::{BASIC_BLOCK, Completion, Control, SEGMENT, Status, word32, word64};
 use super::objects::{CompletionQueue, ReceiveQueue, Regions, Table};
 use super::packets::Transport;
@@ -70,6 +71,8 @@ pub(super) enum Purpose {
     Atomic,
     /// Payload of a queue pair: all packets before this number are in memory then, and a message may be.
     Placed { queue_pair: u32, number: u32, is_last: bool, completion: Option<Box<Completion>> },
+    /// An event, in the event queue with this number.
+    Event(u8),
 }
 
 /// A packet that is being gathered, or waits.
@@ -120,6 +123,10 @@ pub struct Function {
     pub(super) completion_queues: Table<CompletionQueue>,
     pub(super) receive_queues: Table<ReceiveQueue>,
     pub(super) queue_pairs: Table<QueuePair>,
+    /// By their vectors.
+    pub(super) event_queues: Table<EventQueue>,
+    /// Completion queues of which there may be something to tell.
+    pub(super) noticed: VecDeque<u32>,
     pub(super) dma: Dma<Purpose>,
     /// Queue pairs with something to send.
     pub(super) queue: VecDeque<u32>,
@@ -146,12 +153,14 @@ pub struct Function {
     /// When a queue pair waits no longer.
     next_deadline: Option<Time>,
     pub(super) statistics: Statistics,
+    pub(super) event_statistics: EventStatistics,
 }
 
 impl Function {
     /// One without any objects.
     pub fn new(parameters: Parameters, agent: AgentId) -> Self {
         let Parameters { block_bytes, merges_there, transactions, objects, relaxed_payload, .. } = parameters;
+        let vectors = parameters.vectors();
         Function {
             parameters,
             regions: Regions::new(objects),
@@ -160,7 +169,10 @@ impl Function {
             receive_queues: Table::new(1, objects),
             queue_pairs: Table::new(FIRST_QUEUE_PAIR, objects),
             dma: Dma::new(agent, (block_bytes, merges_there), transactions)
-                .with_relaxed_payload(relaxed_payload),
+                .with_relaxed_payload(relaxed_payload)
+                .with_vectors(vectors),
+            event_queues: Table::new(0, vectors.into()),
+            noticed: VecDeque::new(),
             queue: VecDeque::new(),
             gathered: VecDeque::new(),
             first_packet: 0,
@@ -175,6 +187,7 @@ impl Function {
             halves: Default::default(),
             next_deadline: None,
             statistics: Statistics::default(),
+            event_statistics: EventStatistics::default(),
         }
     }
 
@@ -193,6 +206,7 @@ impl Function {
             has_moved |= self.receive(context);
             has_moved |= self.answer_peers(context);
             has_moved |= self.send(context);
+            has_moved |= self.tell_of_completions(context);
             if !has_moved {
                 return;
             }
@@ -205,6 +219,7 @@ impl Function {
             self.next_deadline = None;
             let numbers: Vec<u32> = self.queue_pairs.all().map(|(number, _)| number).collect();
             numbers.into_iter().for_each(|number| self.look_at_deadlines(context, number));
+            self.look_at_notices();
         }
         self.advance(context);
     }
@@ -329,13 +344,17 @@ impl Function {
             }
             Purpose::CompletionRecord(number) => self.has_room_for(context, number, word32(bytes, 0)),
             Purpose::Atomic => self.change_word(word64(bytes, 0)),
-            Purpose::Placed { .. } => unreachable!("it is written"),
+            Purpose::Placed { .. } | Purpose::Event(_) => unreachable!("it is written"),
         }
     }
 
     fn has_written(&mut self, purpose: Purpose) {
-        let Purpose::Placed { queue_pair, number, is_last, completion } = purpose else {
-            return self.has_changed_word();
+        let (queue_pair, number, is_last, completion) = match purpose {
+            Purpose::Placed { queue_pair, number, is_last, completion } => {
+                (queue_pair, number, is_last, completion)
+            }
+            Purpose::Event(vector) => return self.has_written_event(vector),
+            _ => return self.has_changed_word(),
         };
         let Some(pair) = self.queue_pairs.get_mut(queue_pair) else { return };
         pair.placed = number;

@@ -9,6 +9,7 @@
 //! | [`queue_pair`] | a queue pair and its connection |
 //! | [`calls`] | the requests of the kernel's driver |
 //! | [`completions`] | how work requests and receives have ended |
+//! | [`events`] | how a process learns of completions that it does not poll for |
 //! | [`function`] | a process's part of the interface, and what both directions need |
 //! | [`requester`] | what sends |
 //! | [`responder`] | what receives |
@@ -20,6 +21,7 @@ pub mod calls;
 mod completions;
 mod datagrams;
 pub mod device;
+pub mod events;
 pub mod formats;
 pub mod function;
 pub mod objects;
@@ -30,19 +32,27 @@ mod responder;
 mod responses;
 
 use narthex_kernel::Duration;
+use narthex_memory::interrupt::Interrupt;
 use serde::{Deserialize, Serialize};
 
+use crate::moderation::Moderation;
 use crate::programming::{Constant, Register};
 use calls::{WORDS, request};
+use events::Arm;
 use formats::{
-    ADDRESS, BASIC_BLOCK, FENCED, INLINE, NO_KEY, ROUTE_HEADER, SCATTERED, SEGMENT, SIGNALLED, opcode,
+    ADDRESS, BASIC_BLOCK, EVENT, FENCED, INLINE, NO_KEY, ROUTE_HEADER, SCATTERED, SEGMENT, SIGNALLED,
+    SOLICITED, opcode,
 };
 
 /// A store of a control segment's first doubleword tells of its work request and those before it.
 pub const DOORBELL: u64 = 0x100;
+/// A store arms a completion queue.
+pub const ARM: u64 = 0x120;
 /// The registers.
-pub const REGISTERS: [Register; 1] =
-    [("VERBS_DOORBELL", DOORBELL, "store: the first doubleword of the last work request that is posted")];
+pub const REGISTERS: [Register; 2] = [
+    ("VERBS_DOORBELL", DOORBELL, "store: the first doubleword of the last work request that is posted"),
+    ("VERBS_ARM", ARM, "store: arms a completion queue: its number, in the upper half how"),
+];
 /// Bytes of a half of the BlueFlame register.
 pub const BLUE_FLAME_HALF: usize = 256;
 /// Bytes of its page.
@@ -65,6 +75,14 @@ pub const CONSTANTS: &[Constant] = &[
     ("VERBS_NO_KEY", NO_KEY as u64, "The local key that ends the segments of a receive."),
     ("VERBS_SIGNALLED", SIGNALLED, "Control segment: a completion is wanted."),
     ("VERBS_FENCED", FENCED, "Control segment: not before what earlier requests fetch is here."),
+    ("VERBS_SOLICITED", SOLICITED, "Control segment: the completion at the other end is solicited."),
+    (
+        "VERBS_ARM_SOLICITED",
+        Arm::SOLICITED_ONLY as u64,
+        "Upper half of VERBS_ARM, beside the completions taken, modulo 2^24: only solicited ones count.",
+    ),
+    ("VERBS_ARM_SEQUENCE_SHIFT", Arm::SEQUENCE_SHIFT as u64, "Where the events taken stand there, modulo 4."),
+    ("VERBS_EVENT", EVENT as u64, "Bytes of an event."),
     ("VERBS_WRITE", opcode::WRITE as u64, "Opcode: RDMA write."),
     ("VERBS_WRITE_IMMEDIATE", opcode::WRITE_IMMEDIATE as u64, "Opcode: RDMA write with immediate."),
     ("VERBS_SEND", opcode::SEND as u64, "Opcode: send."),
@@ -119,6 +137,13 @@ pub const CONSTANTS: &[Constant] = &[
          retries, retries for want of a receive, reads and atomics under way.",
     ),
     ("VERBS_QUERY_QUEUE_PAIR", request::QUERY_QUEUE_PAIR, "ioctl: queue pair -> state."),
+    (
+        "VERBS_CREATE_EVENT_QUEUE",
+        request::CREATE_EVENT_QUEUE,
+        "ioctl: address, logarithm of entries -> event queue, whose number is its vector.",
+    ),
+    ("VERBS_DESTROY_EVENT_QUEUE", request::DESTROY_EVENT_QUEUE, "ioctl: event queue."),
+    ("VERBS_NOTIFY", request::NOTIFY, "ioctl: completion queue, event queue to which its events go."),
 ];
 
 /// What a process's part of the interface has to know.
@@ -144,6 +169,16 @@ pub struct Parameters {
     pub objects: u64,
     /// Whether payload has relaxed ordering of which a completion tells.
     pub relaxed_payload: bool,
+    /// How events are held back; none where programs poll.
+    pub moderation: Option<Moderation>,
+}
+
+impl Parameters {
+    /// Vectors of a process.
+    pub fn vectors(&self) -> u8 {
+        let most = self.objects.min(Interrupt::VECTORS.into()) as u8;
+        if self.moderation.is_some() { most } else { 0 }
+    }
 }
 
 #[cfg(test)]

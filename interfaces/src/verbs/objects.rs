@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::events::Notice;
 use super::formats::{COMPLETION, Completion, Data, SEGMENT, Status};
 use crate::host_memory::Piece;
 use narthex_memory::main_memory::PAGE_BYTES;
@@ -214,6 +215,8 @@ pub struct CompletionQueue {
     pub waiting: Vec<Completion>,
     /// Queue pairs and receive queues that lead to it.
     pub users: u32,
+    /// What the process is told of it, if it has a channel.
+    pub notice: Option<Notice>,
 }
 
 impl CompletionQueue {

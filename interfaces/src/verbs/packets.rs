@@ -31,6 +31,8 @@ pub enum Body {
         remote: Option<Data>,
         /// In the last packet.
         immediate: u32,
+        /// The completion of its receive is solicited; in the last packet.
+        is_solicited: bool,
     },
     /// A part of what a read or an atomic operation fetches; all packets before this packet number have come.
     Response {
@@ -47,6 +49,8 @@ pub enum Body {
         source: u32,
         /// Four bytes beside the payload.
         immediate: Option<u32>,
+        /// The completion of its receive is solicited.
+        is_solicited: bool,
     },
     /// All packets before this packet number have come.
     Acknowledgement,
@@ -93,6 +97,8 @@ pub const HEADERS: usize = BASE + REMOTE + 4 + CHECK;
 const FIRST: u8 = 1;
 const LAST: u8 = 2;
 const HAS_REMOTE: u8 = 4;
+/// InfiniBand's bit of solicited events.
+const SOLICITED: u8 = 8;
 const ACKNOWLEDGEMENT: u8 = 0x40;
 const OUT_OF_TURN: u8 = 0x41;
 const NOT_READY: u8 = 0x42;
@@ -111,12 +117,16 @@ impl Transport {
     pub fn packet(&self, payload: usize) -> (Vec<u8>, usize) {
         let mut bytes = Vec::with_capacity(HEADERS + payload);
         let (code, flags) = match self.body {
-            Body::Part { opcode, is_first, is_last, remote, .. } => {
-                (opcode, flags([(is_first, FIRST), (is_last, LAST), (remote.is_some(), HAS_REMOTE)]))
+            Body::Part { opcode, is_first, is_last, remote, is_solicited, .. } => {
+                let has_remote = (remote.is_some(), HAS_REMOTE);
+                let all = [(is_first, FIRST), (is_last, LAST), has_remote, (is_solicited, SOLICITED)];
+                (opcode, flags(all))
             }
             Body::Response { is_first, is_last } => (RESPONSE, flags([(is_first, FIRST), (is_last, LAST)])),
-            Body::Datagram { immediate: None, .. } => (DATAGRAM_SEND, 0),
-            Body::Datagram { .. } => (DATAGRAM_IMMEDIATE, 0),
+            Body::Datagram { immediate, is_solicited, .. } => {
+                let code = if immediate.is_some() { DATAGRAM_IMMEDIATE } else { DATAGRAM_SEND };
+                (code, flags([(is_solicited, SOLICITED)]))
+            }
             Body::Acknowledgement => (ACKNOWLEDGEMENT, 0),
             Body::OutOfTurn => (OUT_OF_TURN, 0),
             Body::NotReady(_) => (NOT_READY, 0),
@@ -138,7 +148,7 @@ impl Transport {
                     bytes.extend_from_slice(&immediate.to_le_bytes());
                 }
             }
-            Body::Datagram { queue_key, source, immediate } => {
+            Body::Datagram { queue_key, source, immediate, .. } => {
                 for word in [Some(queue_key), Some(source), immediate].into_iter().flatten() {
                     bytes.extend_from_slice(&word.to_le_bytes());
                 }
@@ -176,7 +186,8 @@ impl Transport {
                     (immediate, payload) = (Some(word32(word, 0)), behind);
                 }
                 let (queue_key, source) = (word32(header, 0), word32(header, 4));
-                (Body::Datagram { queue_key, source, immediate }, payload)
+                let is_solicited = flags & SOLICITED != 0;
+                (Body::Datagram { queue_key, source, immediate, is_solicited }, payload)
             }
             opcode => {
                 let (remote, rest) = match flags & HAS_REMOTE != 0 {
@@ -190,7 +201,8 @@ impl Transport {
                         (Some(Data { bytes, key, address }), rest)
                     }
                 };
-                let is_last = flags & LAST != 0;
+                let (is_first, is_last) = (flags & FIRST != 0, flags & LAST != 0);
+                let is_solicited = flags & SOLICITED != 0;
                 let (immediate, payload) = match is_last && has_immediate(opcode) {
                     false => (0, rest),
                     true => {
@@ -198,7 +210,7 @@ impl Transport {
                         (word32(immediate, 0), payload)
                     }
                 };
-                (Body::Part { opcode, is_first: flags & FIRST != 0, is_last, remote, immediate }, payload)
+                (Body::Part { opcode, is_first, is_last, remote, immediate, is_solicited }, payload)
             }
         };
         let (queue_pair, number, pass) = (word32(base, 4), word32(base, 8), base[2]);

@@ -213,6 +213,7 @@ impl Function {
                 queue_key: if queue_key & OWN_QUEUE_KEY == 0 { queue_key } else { pair.queue_key },
                 source: number,
                 immediate: has_immediate(opcode).then_some(request.immediate),
+                is_solicited: request.is_solicited,
             },
             None => Body::Part {
                 opcode,
@@ -220,6 +221,7 @@ impl Function {
                 is_last,
                 remote: remote.map(|remote| Data { bytes: *bytes as u32, ..remote }),
                 immediate: request.immediate,
+                is_solicited: request.is_solicited && is_last,
             },
         };
         let payload = match &request.inline {
@@ -249,7 +251,8 @@ impl Function {
         });
         let operands = request.operands.map(u64::to_le_bytes).concat();
         let payload = Payload::Here(if is_atomic(opcode) { operands } else { Vec::new() });
-        let body = Body::Part { opcode, is_first: true, is_last: true, remote, immediate: 0 };
+        let (is_first, is_last, is_solicited) = (true, true, false);
+        let body = Body::Part { opcode, is_first, is_last, remote, immediate: 0, is_solicited };
         let transport =
             Transport { queue_pair: pair.peer_number, number: pair.number, pass: pair.pass, body };
         pair.count_packets(pair.packets(rest));

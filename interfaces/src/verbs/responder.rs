@@ -166,7 +166,7 @@ impl Function {
     /// Puts a packet's payload where it belongs.
     fn place(&mut self, transport: Transport, payload: &[u8]) -> Result<(), Problem> {
         let Transport { queue_pair: number, body, .. } = transport;
-        let Body::Part { opcode, is_first, is_last, remote, immediate } = body else {
+        let Body::Part { opcode, is_first, is_last, remote, immediate, is_solicited } = body else {
             unreachable!("it is a part")
         };
         if fetches(opcode) {
@@ -194,19 +194,17 @@ impl Function {
         let is_small = is_first && is_last && !is_write && pair.scatters && payload.len() <= SCATTERED;
         let (pieces, payload) = self.padded(number, start, payload, is_last && !is_write && pair.pads)?;
         let completion = arriving.receive.as_ref().filter(|_| is_last).map(|receive| {
+            let kind = match (is_write, has_immediate(opcode)) {
+                (true, _) => completion::WRITE_IMMEDIATE,
+                (_, true) => completion::SEND_IMMEDIATE,
+                _ => completion::SEND,
+            };
             Box::new(Completion {
-                kind: match (is_write, has_immediate(opcode)) {
-                    (true, _) => completion::WRITE_IMMEDIATE,
-                    (_, true) => completion::SEND_IMMEDIATE,
-                    _ => completion::SEND,
-                },
-                status: Status::Success,
-                queue_pair: number,
-                index: receive.index,
                 bytes: (start + bytes) as u32,
                 immediate,
+                solicits: is_solicited,
                 payload: is_small.then(|| payload[..bytes as usize].to_vec()),
-                source: None,
+                ..Completion::new(kind, Status::Success, (number, receive.index))
             })
         });
         let pair = self.queue_pairs.get_mut(number).expect("it has been found");

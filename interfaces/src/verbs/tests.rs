@@ -85,7 +85,7 @@ proptest! {
 
     #[test]
     fn a_packet_says_what_it_was_made_of(
-        (is_first, is_last, has_remote, immediate) in any::<(bool, bool, bool, bool)>(),
+        (is_first, is_last, has_remote, immediate, is_solicited) in any::<(bool, bool, bool, bool, bool)>(),
         (queue_pair, number, address, key) in any::<(u32, u32, u64, u32)>(),
         payload in proptest::collection::vec(any::<u8>(), 0..80),
     ) {
@@ -98,9 +98,9 @@ proptest! {
         let bytes = if is_atomic(opcode) { 8 } else { 80 };
         let remote = has_remote.then_some(Data { bytes, key, address });
         let immediate = if immediate && is_last { 77 } else { 0 };
-        let body = Body::Part { opcode, is_first, is_last, remote, immediate };
+        let body = Body::Part { opcode, is_first, is_last, remote, immediate, is_solicited };
         let response = Body::Response { is_first, is_last };
-        let datagram = |immediate| Body::Datagram { queue_key: key, source: number, immediate };
+        let datagram = |immediate| Body::Datagram { queue_key: key, source: number, immediate, is_solicited };
         let datagrams = [datagram(None), datagram(Some(immediate))];
         for body in [body, response, Body::NotReady(key), Body::OutOfTurn].into_iter().chain(datagrams) {
             let made = Transport { queue_pair, number, pass: 3, body };

@@ -62,6 +62,7 @@ mod timing;
 mod traffic;
 mod two_buses;
 mod verbs;
+mod verbs_events;
 mod virtio;
 mod voyager;
 mod wait_loops;

@@ -79,6 +79,37 @@ fn a_packet_of_one_block_takes_a_load_a_fetch_and_two_engines_to_the_load_that_w
     assert_eq!(counts.map(|name| statistic(&document, 0, name)), [2; 4]);
 }
 
+/// The load of the line whose overflow blocks are still read is held until the interface has them.
+#[test]
+fn a_sender_that_fills_lines_faster_than_they_are_fetched_waits_for_a_line_and_not_for_the_time_out() {
+    let guest = format!(
+        "{}
+        li   a5, 0x2000000000f00000     # 240 bytes to this node, in one packet
+        sd   a5, 0(s8)
+        xori s8, s8, 256
+        fence
+        ld   a0, 0(s8)
+        sd   a5, 0(s8)
+        xori s8, s8, 256
+        fence
+        csrrs t0, 0xc00, zero
+        ld   a0, 0(s8)
+        add  a1, a0, a0
+        csrrs t1, 0xc00, zero
+        sub  s3, t1, t0
+        report room, a0
+        report cycles, s3
+        exit 0",
+        prologue()
+    );
+    let document = result(&on_chip(), &guest);
+    assert_eq!(reported(&document, 0, "room"), 1);
+    let cycles = reported(&document, 0, "cycles") as u64;
+    // At least the way and the three overflow blocks of the first line, one after the other.
+    assert!((message(1) + 3 * block(1)..TIME_OUT).contains(&cycles), "{cycles}");
+    assert_eq!(statistic(&document, 0, "send_loads_without_room"), 0);
+}
+
 #[test]
 fn messages_pass_through_the_lines_of_each_process() {
     for bytes in [8, 56, 64, 240] {

@@ -10,7 +10,7 @@ pub const PLACES: [(&str, &str); 4] =
     [("hpca98", "Verbs"), ("isca96", "Verbs"), ("isca96", "Verbs on io-bus"), ("chip", "Verbs")];
 
 /// A request of the driver in the kernel: number and words.
-fn call(request: u64, words: &[&str]) -> String {
+pub fn call(request: u64, words: &[&str]) -> String {
     let stores: String = words
         .iter()
         .enumerate()
@@ -28,7 +28,7 @@ fn call(request: u64, words: &[&str]) -> String {
 
 /// A queue pair that is connected to itself, with a receive of 64 bytes posted. Send queue, receives
 /// and completions are at s3, s10 and s11; the payload is 0x5000 behind s2.
-fn prepared() -> String {
+pub fn prepared() -> String {
     prepared_with(
         "1",
         [

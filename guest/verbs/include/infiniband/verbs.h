@@ -4,7 +4,7 @@
  *
  * A process is a port of its own: its LID is its number, `narthex_node()`. Calls that return int
  * return 0 or an error number, those that return a pointer NULL and errno. Not in the subset, so
- * that a program that wants them does not compile: events, memory windows, multicast.
+ * that a program that wants them does not compile: asynchronous events, memory windows, multicast.
  * What is in it and refused at run time is said at the call. */
 #ifndef INFINIBAND_VERBS_H
 #define INFINIBAND_VERBS_H
@@ -140,13 +140,36 @@ struct ibv_cq {
     uint32_t handle;
     int cqe;
 };
-/* `channel` is NULL and `comp_vector` 0: completions are polled. There are `cqe` entries at least,
- * a power of two. */
-struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, void *channel,
-                             int comp_vector);
+struct ibv_comp_channel;
+/* Without a channel (NULL) completions are polled. There are `cqe` entries at least, a power of
+ * two. EINVAL: too many entries, or another `comp_vector` than 0; ENOMEM: more queues of a channel
+ * than it has room for events of. */
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+                             struct ibv_comp_channel *channel, int comp_vector);
+/* EBUSY while queue pairs use it. Waits until all events of it are acknowledged. */
 int ibv_destroy_cq(struct ibv_cq *cq);
 /* Takes up to `num_entries` completions: how many. */
 int ibv_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+
+/* Channels: events of completions. A channel has no file descriptor to poll, and one thread waits
+ * for it. */
+
+struct ibv_comp_channel {
+    struct ibv_context *context;
+};
+/* EOPNOTSUPP: on this machine programs poll (interfaces.verbs.notify); ENOMEM: too many channels.
+ */
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context);
+/* EBUSY while it has completion queues. */
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel);
+/* Asks for one event, of the next completion, or of the next one that is solicited
+ * (IBV_SEND_SOLICITED at the other end, or an error). A completion that is there and has not been
+ * polled counts, as the interface tells by its number; programs that are to run elsewhere poll once
+ * more behind it. EINVAL: the queue has no channel. */
+int ibv_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+/* Waits for an event: 0, and whose it is. */
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context);
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nevents);
 
 /* Datagrams: messages of one packet from a queue pair of the type IBV_QPT_UD to any other one. A
  * receive has 40 bytes of room before the payload, which its byte_len counts. Within a subnet, as
