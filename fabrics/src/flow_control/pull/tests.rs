@@ -111,15 +111,13 @@ fn together(buffers: u32) -> [Pull; 3] {
 }
 
 /// The packets of a message of so many bytes to the receiver.
-fn parts(source: u16, bytes: usize) -> Vec<Box<Packet>> {
-    let places: Vec<usize> = (0..bytes).step_by(PART_BYTES as usize).collect();
-    let part = |&place: &usize| {
+fn parts(source: u16, bytes: usize) -> impl Iterator<Item = Box<Packet>> {
+    (0..bytes).step_by(PART_BYTES as usize).map(move |place| {
         let end = bytes.min(place + PART_BYTES as usize);
         let header = Header(0).with_sense(true).of_part(place, end - place, end == bytes);
         let payload = (place..end).map(|byte| byte as u8 + source as u8).collect();
         Box::new(Packet::new(Rank(source), OWN, header, payload))
-    };
-    places.iter().map(part).collect()
+    })
 }
 
 /// Bytes of the messages of the two senders.
@@ -244,10 +242,10 @@ fn a_message_without_a_buffer_waits_and_one_with_it_is_never_trimmed_again() {
         ends[source].send(packet, &mut emitted);
         carry(ends, emitted)
     };
-    let [first, second, last] = parts(1, 20).try_into().unwrap();
+    let [first, second, last] = parts(1, 20).collect::<Vec<_>>().try_into().unwrap();
     assert_eq!(send_part(&mut ends, first), ["1: packet 0", "has 0 of 1"]);
     let other = parts(2, 16);
-    let stories: Vec<_> = other.into_iter().map(|packet| send_part(&mut ends, packet)).collect();
+    let stories: Vec<_> = other.map(|packet| send_part(&mut ends, packet)).collect();
     assert_eq!(stories, [vec!["2: packet 0", "0: Trimmed 0 to 2"], vec!["2: Waits { behind: 1 } 1 to 0"]]);
     assert_eq!(send_part(&mut ends, second), ["1: packet 1", "has 1 of 1"]);
     assert!(ends[0].waiting(OWN).is_empty());
