@@ -136,7 +136,7 @@ impl NameError {
         let examples = || MODELS.iter().flat_map(|model| model.examples).copied();
         let least = examples().map(|example| distance(&example)).min().unwrap_or(usize::MAX);
         let nearest: Vec<&str> = examples().filter(|example| distance(example) == least).collect();
-        let nearest = match least <= MOST_MISTAKES {
+        let nearest = match least <= MOST_MISTAKES.min(name.len().saturating_sub(1)) {
             true => format!("did you mean {}?", nearest.join(" or ")),
             false => {
                 let mut known: Vec<&str> = MODELS.iter().map(|model| model.examples[0]).collect();
