@@ -29,8 +29,11 @@ FIXED_TICKS = 7
 PANELS, PANEL_WIDTH = 2, 260
 """Of a chart with panels: how many are side by side, and the points of each."""
 
-LEGEND_COLUMNS = 4
-"""Of its legend, so that it is about as wide as the panels."""
+LEGEND_COLUMNS, LEGEND_WIDTH = 4, 610
+"""Of its legend: columns at the most, and points, so that it is about as wide as the panels."""
+
+LETTER, SYMBOL = 6, 24
+"""Points of a letter of a legend, and of the symbol before a name."""
 
 LINE = 90
 """Characters of a line below a title."""
@@ -75,10 +78,19 @@ def _by_itself(part: "Chart") -> dict[str, Any]:
     if "facet" in specification and "width" not in specification["spec"]:
         specification["columns"] = PANELS
         specification["spec"]["width"] = PANEL_WIDTH
-        specification["config"]["legend"]["columns"] = LEGEND_COLUMNS
+        columns = _legend_columns(specification["spec"])
+        specification["config"]["legend"] |= {"columns": columns, "labelLimit": 0}
     specification["config"]["axisY"]["labelLimit"] = LONG_NAME
     specification["config"] |= {"background": palette.LIGHT["surface"], "font": FONT}
     return specification
+
+
+def _legend_columns(panel: dict[str, Any]) -> int:
+    """Return how many columns a legend has in which no name is cut."""
+    encodings = [each.get("encoding", {}) for each in (panel, *panel.get("layer", ()))]
+    scales = [encoding.get("color", {}).get("scale") or {} for encoding in encodings]
+    longest = max((len(name) for scale in scales for name in scale.get("domain", ())), default=0)
+    return max(1, min(LEGEND_COLUMNS, LEGEND_WIDTH // (longest * LETTER + SYMBOL)))
 
 
 def _still(drawn: Any) -> Any:  # noqa: ANN401 - JSON
