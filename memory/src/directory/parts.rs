@@ -108,8 +108,6 @@ pub(crate) struct QueuedRequest {
 pub(crate) struct Home {
     pub part: Part,
     entries: FxHashMap<u64, Entry>,
-    /// Of all entries, whatever their order.
-    digest: u64,
     /// How many of them are busy.
     busy: usize,
     /// The one that has waited longest first.
@@ -126,7 +124,6 @@ impl Home {
         Home {
             part,
             entries: FxHashMap::default(),
-            digest: 0,
             busy: 0,
             waiting: Vec::new(),
             looks_up_until: Time::ZERO,
@@ -156,16 +153,11 @@ impl Home {
     /// What is known of it from now on.
     pub fn set_entry(&mut self, block: u64, entry: Entry) {
         self.busy += usize::from(entry.is_busy());
-        let before = if entry.is_blank() {
-            self.entries.remove(&block)
-        } else {
-            self.digest ^= digest(block, &entry);
-            self.entries.insert(block, entry)
+        let before = match entry.is_blank() {
+            true => self.entries.remove(&block),
+            false => self.entries.insert(block, entry),
         };
-        if let Some(before) = before {
-            self.busy -= usize::from(before.is_busy());
-            self.digest ^= digest(block, &before);
-        }
+        self.busy -= usize::from(before.is_some_and(|before| before.is_busy()));
     }
 
     /// The blocks on which it works, in the order of their addresses.
@@ -203,9 +195,10 @@ impl Home {
         self.busy == 0 && self.waiting.is_empty()
     }
 
-    /// A number for all entries, and what waits.
+    /// A number for all entries, whatever their order, and what waits.
     pub fn state(&self) -> impl std::hash::Hash {
-        (self.digest, self.waiting.iter().map(|own| own.carried).collect::<Vec<_>>())
+        let entries = self.entries.iter().fold(0, |sum, (&block, entry)| sum ^ digest(block, entry));
+        (entries, self.waiting.iter().map(|own| own.carried).collect::<Vec<_>>())
     }
 
     /// What of it changes, in an order that its history does not decide.
@@ -225,7 +218,6 @@ impl Home {
 }
 
 /// A number for what is known of a block.
-#[inline(always)]
 fn digest(block: u64, entry: &Entry) -> u64 {
     BuildHasherDefault::<FxHasher>::default().hash_one((block, entry.words()))
 }
