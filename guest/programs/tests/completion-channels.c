@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "narthex.h"
+#include "verbs_test.h"
 
 enum { ENTRIES = 8, PAGE = 4096, BYTES = 64, QUEUES = 2 };
 enum { SENDS, ARRIVALS }; /* completion queues */
@@ -22,28 +23,15 @@ static struct ibv_qp *pairs[2];
 static struct ibv_mr *memory;
 static char *data;
 
-static void check(bool condition, const char *what) {
-    narthex_check(condition, "%s: %s", what, strerror(errno));
-}
-
 static void connect_pair(int own, uint32_t peer) {
     struct ibv_qp_attr attr = {.port_num = 1,
                                .path_mtu = IBV_MTU_256,
-                               .dest_qp_num = peer,
-                               .ah_attr = {.dlid = (uint16_t)narthex_node(), .port_num = 1},
+                               .ah_attr = {.port_num = 1},
                                .min_rnr_timer = 1,
                                .timeout = 14,
                                .retry_cnt = 7,
                                .rnr_retry = 7};
-    int masks[] = {IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-                   IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-                   IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                       IBV_QP_MAX_QP_RD_ATOMIC};
-    for (int each = 0; each < 3; each++) {
-        attr.qp_state = IBV_QPS_INIT + each;
-        check(ibv_modify_qp(pairs[own], &attr, IBV_QP_STATE | masks[each]) == 0, "ibv_modify_qp");
-    }
+    connect_with(pairs[own], peer, attr);
 }
 
 static void open_all(void) {

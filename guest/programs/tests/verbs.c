@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "narthex.h"
+#include "verbs_test.h"
 
 enum { ENTRIES = 8, PAGE = 4096, REGION = 1024 };
 
@@ -37,23 +38,8 @@ static struct ibv_qp_attr attr = {.qp_access_flags = ALL,
                                   .max_rd_atomic = 2,
                                   .max_dest_rd_atomic = 2};
 
-static void check(bool condition, const char *what) {
-    narthex_check(condition, "%s: %s", what, strerror(errno));
-}
-
 static void connect_pair(int own, uint32_t peer) {
-    attr.ah_attr.dlid = (uint16_t)narthex_node();
-    attr.dest_qp_num = peer;
-    int masks[] = {IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
-                   IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-                   IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                       IBV_QP_MAX_QP_RD_ATOMIC};
-    for (int each = 0; each < 3; each++) {
-        attr.qp_state = IBV_QPS_INIT + each;
-        errno = ibv_modify_qp(pairs[own], &attr, IBV_QP_STATE | masks[each]);
-        check(errno == 0, "ibv_modify_qp");
-    }
+    connect_with(pairs[own], peer, attr);
 }
 
 static void open_pairs(void) {
